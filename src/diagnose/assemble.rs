@@ -70,8 +70,9 @@ impl<'a> Assembled<'a> {
     ) -> Self {
         let resolver = Resolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
-        let mut failing = failing(catalog, &outcome.items, lines);
-        let is_news = |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(lines[found.span.0]));
+        let mut failing = mark_failing(catalog, &outcome.items, lines);
+        let is_news =
+            |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains_line(lines[found.span.0]));
         let mut both = outcome.items.iter().zip(&failing);
         if both.any(|(found, failing)| *failing && is_news(found)) {
             // What the last passing run said, too, is not why this one fails.
@@ -99,9 +100,9 @@ impl<'a> Assembled<'a> {
         };
         this.give_way_to(&documents);
         this.leave_out_what_passed();
-        this.resolve(&resolver);
-        this.merge();
-        this.take(documents, &resolver);
+        this.resolve_locations(&resolver);
+        this.merge_repeats();
+        this.take_documents(documents, &resolver);
         let known = this.is_known(baseline);
         this.take_located(known, &resolver, baseline);
         this.look_generically(known, &resolver, baseline);
@@ -114,25 +115,25 @@ impl<'a> Assembled<'a> {
     }
 
     /// The items that made the run fail.
-    pub(super) fn failing(&self) -> impl Iterator<Item = &RawDiagnostic<'a>> + Clone {
+    pub(super) fn failing_diagnostics(&self) -> impl Iterator<Item = &RawDiagnostic<'a>> + Clone {
         self.outcome.items.iter().zip(&self.failing).filter(|(_, failing)| **failing).map(|(found, _)| found)
     }
 
     /// What no definition knows and was found at a place.
-    pub(super) fn located(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
+    pub(super) fn located_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
         self.generic.iter().filter(|item| item.file.is_some() && item.line.is_some())
     }
 
     /// Tools whose output was seen.
-    pub(super) fn live(&self) -> &[bool] {
+    pub(super) fn live_tools(&self) -> &[bool] {
         &self.outcome.live
     }
 
     /// Takes what passing tests printed, and the commands that a shell traced, for noise. What a definition of a test runner or
     /// a compiler reads there is as it was; a stack that only its form knows was caught.
     fn leave_out_what_passed(&mut self) {
-        let passed = passing::passed(self.lines, &self.streams);
-        let traced = passing::traced(self.lines);
+        let passed = passing::mark_passed(self.lines, &self.streams);
+        let traced = passing::mark_traced(self.lines);
         for (index, found) in self.outcome.items.iter().enumerate() {
             let is_caught = self.catalog.tools[found.tool].category == Some(Category::RuntimeError);
             if passed[found.span.0] && is_caught && found.category.is_none() && self.failing[index] {
@@ -147,10 +148,10 @@ impl<'a> Assembled<'a> {
     }
 
     /// A failure that is printed live and again in a summary is one item.
-    fn merge(&mut self) {
+    fn merge_repeats(&mut self) {
         let hasher = RandomState::default();
         let items = 0..self.outcome.items.len();
-        let keys: Vec<u64> = items.clone().map(|index| self.key(index, &hasher)).collect();
+        let keys: Vec<u64> = items.clone().map(|index| self.merge_key(index, &hasher)).collect();
         // Lists are kept only of what there is several times.
         let mut sorted: Vec<u64> =
             items.clone().filter(|&index| self.failing[index]).map(|index| keys[index]).collect();
@@ -171,7 +172,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// The same for items that may be the same failure.
-    fn key(&self, index: usize, hasher: &RandomState) -> u64 {
+    fn merge_key(&self, index: usize, hasher: &RandomState) -> u64 {
         let found = &self.outcome.items[index];
         match found.test {
             Some(test) => hasher.hash_one((found.tool, plain_test_name(test))),
@@ -217,7 +218,7 @@ impl<'a> Assembled<'a> {
         self.failing[second] = false;
         self.first_of.insert(second, first);
         let RawDiagnostic { place: other_place, code, message, test, span, .. } = self.outcome.items[second];
-        let more = self.outcome.items[second].more().to_vec();
+        let more = self.outcome.items[second].more_frames().to_vec();
         let (from, until) = span;
         let place = self.places[second].clone();
         let found = &mut self.outcome.items[first];
@@ -238,12 +239,12 @@ impl<'a> Assembled<'a> {
                 self.places[first] = place;
             }
             (Some(here), Some(there)) if here.line != there.line && there.line.is_some() => {
-                found.rest().more.push((there, message));
+                found.rest_mut().more.push((there, message));
             }
             _ => {}
         }
         if !more.is_empty() {
-            found.rest().more.extend(more);
+            found.rest_mut().more.extend(more);
         }
         if let Some(rest) = &mut found.rest {
             rest.more.truncate(FRAMES_MAX);
@@ -281,7 +282,7 @@ impl<'a> Assembled<'a> {
     fn check_counts(&mut self) {
         for tally in std::mem::take(&mut self.outcome.tallies) {
             let generic = self.generic.len();
-            let short = shortfall::compare(&tally, &self.outcome.items, &self.first_of, generic);
+            let short = shortfall::compare_counts(&tally, &self.outcome.items, &self.first_of, generic);
             let Some((said, found)) = short else { continue };
             self.shortfalls.push(Shortfall { tool: self.catalog.tools[tally.tool].name.clone(), said, found });
             let unknown =
@@ -294,7 +295,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Where a tool counts more than was read.
-    pub(super) fn shortfalls(&self) -> Vec<Shortfall> {
+    pub(super) fn find_shortfalls(&self) -> Vec<Shortfall> {
         self.shortfalls.clone()
     }
 
@@ -302,7 +303,7 @@ impl<'a> Assembled<'a> {
     fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         let streams = std::mem::take(&mut self.streams);
         let view = BlockView { lines: self.lines, streams: &streams, roles: &self.outcome.roles, baseline };
-        let mut blocks = view.blocks(std::mem::take(&mut self.blocks));
+        let mut blocks = view.find_blocks(std::mem::take(&mut self.blocks));
         let strong = blocks.iter().any(|block| block.strength == Strength::Strong);
         if !known && strong {
             // Warnings and wrappers are the reason only where there is no other.
@@ -322,7 +323,7 @@ impl<'a> Assembled<'a> {
         blocks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.head.cmp(&b.head)));
         self.blocks = blocks;
         if !known && !strong {
-            self.tail(resolver, baseline);
+            self.add_tail(resolver, baseline);
         }
         self.streams = streams;
     }
@@ -330,13 +331,14 @@ impl<'a> Assembled<'a> {
     /// Whether definitions or documents explain the failure.
     fn is_known(&self, baseline: Option<&Baseline>) -> bool {
         let is_news =
-            |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains(self.lines[found.span.0]));
+            |found: &RawDiagnostic<'_>| baseline.is_none_or(|known| !known.contains_line(self.lines[found.span.0]));
         let mut failing = self.outcome.items.iter().zip(&self.failing);
-        failing.any(|(found, failing)| *failing && is_news(found) && self.counts(found)) || !self.generic.is_empty()
+        failing.any(|(found, failing)| *failing && is_news(found) && self.counts_as_failure(found))
+            || !self.generic.is_empty()
     }
 
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
-    fn counts(&self, found: &RawDiagnostic<'_>) -> bool {
+    fn counts_as_failure(&self, found: &RawDiagnostic<'_>) -> bool {
         let wrapper = generic::is_wrapper(self.lines[found.span.0]);
         let fails = found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail || found.decides;
         fails && !wrapper
@@ -348,19 +350,20 @@ impl<'a> Assembled<'a> {
         let mut place = None;
         // A name with blanks in it is more often the end of a sentence.
         let words = |file: &str| file.split(' ').count();
-        let whole = |place: &Frame<'_>| words(place.file) <= NAME_WORDS_MAX || resolver.exists(Some(place.file));
+        let whole =
+            |place: &Frame<'_>| words(place.file) <= NAME_WORDS_MAX || resolver.exists_as_printed(Some(place.file));
         let leading = generic::leading_place(head).filter(whole);
         for &index in &block.lines {
             let first = leading.filter(|_| index == block.head);
-            let places = first.map_or_else(|| generic::places(self.lines[index]), |leading| vec![leading]);
+            let places = first.map_or_else(|| generic::find_locations(self.lines[index]), |leading| vec![leading]);
             for frame in places {
-                let named = resolver.widest(self.lines[index], frame.file);
-                match resolver.resolve(named, &[], PathTrust::Looks) {
+                let named = resolver.widest_path(self.lines[index], frame.file);
+                match resolver.resolve_path(named, &[], PathTrust::Looks) {
                     Some(file) => {
                         self.files.insert(file.clone());
                         place = place.or(Some((file, frame.line, frame.col)));
                     }
-                    None => self.missing.extend(resolver.missing(frame.file)),
+                    None => self.missing.extend(resolver.missing_path(frame.file)),
                 }
             }
         }
@@ -382,7 +385,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Nothing is known: the lines that were not in the last passing output, else the last paragraphs.
-    fn tail(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+    fn add_tail(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         let room = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
         let mut taken = 0;
         for index in (0..self.lines.len()).rev() {
@@ -391,7 +394,7 @@ impl<'a> Assembled<'a> {
             if taken == room || blank && baseline.is_none() && taken >= TAIL_LINES_MIN {
                 break;
             }
-            let news = baseline.is_none_or(|known| !known.contains(line));
+            let news = baseline.is_none_or(|known| !known.contains_line(line));
             if blank
                 || !news
                 || self.outcome.roles[index] == LineRole::Noise
@@ -402,19 +405,19 @@ impl<'a> Assembled<'a> {
                 continue;
             }
             taken += 1;
-            self.blocks.push(Block::alone(index));
-            let files = generic::places(line).into_iter();
-            self.files.extend(files.filter_map(|frame| resolver.resolve(frame.file, &[], PathTrust::Looks)));
+            self.blocks.push(Block::single_line(index));
+            let files = generic::find_locations(line).into_iter();
+            self.files.extend(files.filter_map(|frame| resolver.resolve_path(frame.file, &[], PathTrust::Looks)));
         }
     }
 
     /// All affected files.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(super) fn affected_files(&self) -> Vec<String> {
         self.files.iter().cloned().collect()
     }
 
     /// The items, and how many there are beyond the limit.
-    pub(super) fn items(&self) -> (Vec<Diagnostic>, usize) {
+    pub(super) fn listed_diagnostics(&self) -> (Vec<Diagnostic>, usize) {
         let known = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
         let known = known.map(|index| (self.outcome.items[index].span, index));
         let behind = self.outcome.items.len();
@@ -431,21 +434,22 @@ impl<'a> Assembled<'a> {
             }
             first.push(item);
         }
-        let item =
-            |index: usize| index.checked_sub(behind).map_or_else(|| self.item(index), |at| self.generic[at].clone());
+        let item = |index: usize| {
+            index.checked_sub(behind).map_or_else(|| self.build_diagnostic(index), |at| self.generic[at].clone())
+        };
         (first.into_sorted_vec().into_iter().map(|(_, index)| item(index)).collect(), cut)
     }
 
     /// Diagnostics that did not make the run fail.
-    pub(super) fn others(&self) -> Vec<Diagnostic> {
+    pub(super) fn other_diagnostics(&self) -> Vec<Diagnostic> {
         let beside =
             |found: &RawDiagnostic<'_>| !found.tentative && found.severity < Severity::Error && found.place.is_some();
         let all = self.outcome.items.iter().enumerate();
         let others = all.filter(|(index, found)| !self.failing[*index] && beside(found));
         let more = (0..self.outcome.items.len()).filter(|&index| self.failing[index]);
-        let more = more.flat_map(|index| self.further(index));
+        let more = more.flat_map(|index| self.further_locations(index));
         others
-            .map(|(index, _)| self.item(index))
+            .map(|(index, _)| self.build_diagnostic(index))
             .chain(self.beside.iter().cloned())
             .chain(more)
             .take(ITEMS_MAX)
@@ -453,20 +457,20 @@ impl<'a> Assembled<'a> {
     }
 
     /// What an item says about further places, as notes.
-    fn further(&self, index: usize) -> impl Iterator<Item = Diagnostic> {
+    fn further_locations(&self, index: usize) -> impl Iterator<Item = Diagnostic> {
         let found = &self.outcome.items[index];
         let same = |place: &Frame<'_>| found.place.is_some_and(|own| own.file == place.file);
-        found.more().iter().map(move |(place, message)| Diagnostic {
+        found.more_frames().iter().map(move |(place, message)| Diagnostic {
             severity: Severity::Info,
             file: Some(self.places[index].as_deref().filter(|_| same(place)).unwrap_or(place.file).to_owned()),
             line: place.line,
             col: place.col,
             message: (*message).to_owned(),
-            ..self.item(index)
+            ..self.build_diagnostic(index)
         })
     }
 
-    fn item(&self, index: usize) -> Diagnostic {
+    fn build_diagnostic(&self, index: usize) -> Diagnostic {
         let found = &self.outcome.items[index];
         Diagnostic {
             tool: self.by.tool_of(self.catalog, found).to_owned(),
@@ -496,7 +500,7 @@ const TAIL_LINES_MIN: usize = 6;
 const NEWS_LINES_MAX: usize = 100;
 
 /// Warnings make a run fail only where the tool or the output says so, or where there is nothing worse.
-fn failing(catalog: &Catalog, items: &[RawDiagnostic<'_>], lines: &[&str]) -> Vec<bool> {
+fn mark_failing(catalog: &Catalog, items: &[RawDiagnostic<'_>], lines: &[&str]) -> Vec<bool> {
     let counts = |found: &RawDiagnostic<'_>| !found.tentative;
     let located = |found: &RawDiagnostic<'_>| found.severity == Severity::Error && found.place.is_some();
     let is_warning = |found: &RawDiagnostic<'_>| found.severity == Severity::Warning;

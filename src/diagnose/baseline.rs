@@ -20,15 +20,15 @@ const VERSION: u32 = 2;
 
 impl Baseline {
     /// The baseline of a passing run's raw output.
-    pub fn of(output: &[u8]) -> Self {
+    pub fn from_output(output: &[u8]) -> Self {
         let text = super::text_of(output);
         let lines = text.lines().filter(|line| !line.trim().is_empty());
-        Baseline { version: VERSION, lines: lines.map(key).take(BASELINE_LINES_MAX).collect() }
+        Baseline { version: VERSION, lines: lines.map(line_key).take(BASELINE_LINES_MAX).collect() }
     }
 
     /// Whether a cleaned line was in the passing output, numbers and times aside.
-    pub fn contains(&self, line: &str) -> bool {
-        self.lines.contains(&key(line))
+    pub fn contains_line(&self, line: &str) -> bool {
+        self.lines.contains(&line_key(line))
     }
 
     /// Whether it can say anything: it is of this version and not empty.
@@ -38,7 +38,7 @@ impl Baseline {
 }
 
 /// 64 bits of the masked line: words with a digit in them are all the same, but for a count of zero.
-pub(super) fn key(line: &str) -> u64 {
+pub(super) fn line_key(line: &str) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for word in prefix(line, LINE_MATCH_BYTES_MAX).split_whitespace() {
         let zero = word.trim_matches(|c: char| !c.is_alphanumeric()) == "0";
@@ -64,23 +64,24 @@ mod tests {
     #[test]
     fn a_log_s_lines_are_known_without_their_times() {
         let log = b"2026-03-05T12:30:22.022Z INFO up\r\n2026-03-06T12:30:32.032Z GET /v1/32\r\n";
-        let baseline = Baseline::of(log);
-        assert!(crate::diagnose::text_of(log).lines().all(|line| baseline.contains(line)));
-        assert!(baseline.contains("INFO up") && !baseline.contains("INFO down"));
+        let baseline = Baseline::from_output(log);
+        assert!(crate::diagnose::text_of(log).lines().all(|line| baseline.contains_line(line)));
+        assert!(baseline.contains_line("INFO up") && !baseline.contains_line("INFO down"));
     }
 
     #[test]
     fn numbers_and_spaces_are_no_news_and_failures_are() {
-        let baseline =
-            Baseline::of(b"\x1b[32mok\x1b[0m  1 - adds (12ms)\n5 passed, 0 failed in 1.25s\nat 0x7f3a src/a1.c:3\n");
+        let baseline = Baseline::from_output(
+            b"\x1b[32mok\x1b[0m  1 - adds (12ms)\n5 passed, 0 failed in 1.25s\nat 0x7f3a src/a1.c:3\n",
+        );
         for known in ["ok 2 - adds (3ms)", "7 passed, 0 failed in 0.31s", "  at 0x99 src/a2.c:7"] {
-            assert!(baseline.contains(known), "{known}");
+            assert!(baseline.contains_line(known), "{known}");
         }
         for news in ["not ok 2 - adds (3ms)", "7 passed, 2 failed in 0.31s"] {
-            assert!(!baseline.contains(news), "{news}");
+            assert!(!baseline.contains_line(news), "{news}");
         }
         assert!(baseline.is_usable());
-        assert!(!Baseline::of(b"\n").is_usable());
+        assert!(!Baseline::from_output(b"\n").is_usable());
         let json = serde_json::to_string(&baseline).expect("serialises");
         assert_eq!(serde_json::from_str::<Baseline>(&json).expect("parses"), baseline);
     }

@@ -30,7 +30,7 @@ pub(super) struct Block {
 
 impl Block {
     /// One line that says something in itself.
-    pub(super) fn alone(line: usize) -> Self {
+    pub(super) fn single_line(line: usize) -> Self {
         Block { head: line, lines: vec![line], strength: Strength::Weak, placed: false, score: 0.0 }
     }
 }
@@ -48,7 +48,7 @@ pub(super) struct BlockView<'a> {
 }
 
 impl BlockView<'_> {
-    fn text(&self, (index, from): (usize, usize)) -> &str {
+    fn text_at(&self, (index, from): (usize, usize)) -> &str {
         self.lines[index].get(from..).unwrap_or("")
     }
 
@@ -57,11 +57,11 @@ impl BlockView<'_> {
     }
 
     fn is_news(&self, index: usize) -> bool {
-        self.baseline.is_none_or(|known| !known.contains(self.lines[index]))
+        self.baseline.is_none_or(|known| !known.contains_line(self.lines[index]))
     }
 
     /// All blocks, `located` ones among them, in the order of their heads.
-    pub(super) fn blocks(&self, located: Vec<Block>) -> Vec<Block> {
+    pub(super) fn find_blocks(&self, located: Vec<Block>) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut located: HashMap<usize, Block> = located.into_iter().map(|block| (block.head, block)).collect();
         for stream in self.streams {
@@ -70,11 +70,11 @@ impl BlockView<'_> {
                 let index = stream[at].0;
                 let known = located.remove(&index);
                 let placed = known.as_ref().is_some_and(|block| block.placed);
-                let strength = known.as_ref().map(|block| block.strength).or_else(|| self.head(stream[at]));
+                let strength = known.as_ref().map(|block| block.strength).or_else(|| self.head_strength(stream[at]));
                 at = match strength {
                     Some(strength) => {
                         let end = known.and_then(|block| block.lines.last().copied()).unwrap_or(index);
-                        let (from, until) = self.grow(stream, at, end);
+                        let (from, until) = self.grow_block(stream, at, end);
                         let lines = stream[from..until].iter().map(|&(index, _)| index).collect();
                         blocks.push(Block { head: index, lines, strength, placed, score: 0.0 });
                         until
@@ -85,31 +85,31 @@ impl BlockView<'_> {
         }
         blocks.extend(located.into_values());
         blocks.sort_by_key(|block| block.head);
-        self.rate(&mut blocks);
+        self.rate_blocks(&mut blocks);
         blocks
     }
 
     /// Whether a block begins with this line, and how sure it is.
-    fn head(&self, line: (usize, usize)) -> Option<Strength> {
+    fn head_strength(&self, line: (usize, usize)) -> Option<Strength> {
         if !self.is_free(line.0) {
             return None;
         }
-        let text = self.text(line);
-        generic::strength(text).filter(|_| self.is_news(line.0) && !generic::is_wrapper(text))
+        let text = self.text_at(line);
+        generic::line_strength(text).filter(|_| self.is_news(line.0) && !generic::is_wrapper(text))
     }
 
     /// The positions in `stream` of the block around the head at `at`, which has all lines up to `known`; the end is
     /// exclusive.
-    fn grow(&self, stream: &[(usize, usize)], at: usize, known: usize) -> (usize, usize) {
-        let head = self.text(stream[at]);
-        let depth = generic::indent(head);
+    fn grow_block(&self, stream: &[(usize, usize)], at: usize, known: usize) -> (usize, usize) {
+        let head = self.text_at(stream[at]);
+        let depth = generic::indent_width(head);
         let first = at + 1 + stream[at + 1..].iter().take_while(|(index, _)| *index <= known).count();
         let titled = generic::is_title(head);
         let mut announced = titled || first == at + 1 && head.trim_end().ends_with(':');
         // The end of what belongs for certain, and of what is looked at.
         let (mut until, mut end, mut blanks, mut unsure) = (first, first, 0, 0);
         while end < stream.len() && end - at < GENERIC_BLOCK_LINES_MAX && self.is_free(stream[end].0) {
-            let text = self.text(stream[end]);
+            let text = self.text_at(stream[end]);
             if text.trim().is_empty() {
                 // One blank line may be inside; what follows has to be deeper.
                 blanks += 1;
@@ -123,7 +123,7 @@ impl BlockView<'_> {
             if titled && generic::is_title(text) {
                 break;
             }
-            let deeper = generic::indent(text) > depth;
+            let deeper = generic::indent_width(text) > depth;
             let touches = blanks == 0;
             // News beside news belongs together whatever its depth.
             let news = self.baseline.is_some() && touches && self.is_news(stream[end].0) && !generic::is_wrapper(text);
@@ -131,7 +131,7 @@ impl BlockView<'_> {
             if deeper || news || announced || detail {
                 until = end + 1;
                 (blanks, unsure) = (0, 0);
-            } else if touches && unsure < UNSURE_LINES_MAX && generic::strength(text).is_none() {
+            } else if touches && unsure < UNSURE_LINES_MAX && generic::line_strength(text).is_none() {
                 // A title between a head and what it says.
                 unsure += 1;
             } else {
@@ -141,27 +141,27 @@ impl BlockView<'_> {
         }
         if passing::failed_above(head) {
             let own = |above: &usize| {
-                let text = self.text(stream[*above]);
+                let text = self.text_at(stream[*above]);
                 self.is_free(stream[*above].0) && !text.trim().is_empty() && !passing::is_verdict(text)
             };
             let from = (0..at).rev().take(TEST_LINES_MAX).take_while(own).last();
             return (from.unwrap_or(at), until);
         }
         let above = at.checked_sub(1).filter(|&above| {
-            let text = self.text(stream[above]);
-            self.is_free(stream[above].0) && !text.trim().is_empty() && generic::indent(text) < depth
+            let text = self.text_at(stream[above]);
+            self.is_free(stream[above].0) && !text.trim().is_empty() && generic::indent_width(text) < depth
         });
         (above.unwrap_or(at), until)
     }
 
-    fn rate(&self, blocks: &mut [Block]) {
+    fn rate_blocks(&self, blocks: &mut [Block]) {
         let mut times: HashMap<u64, usize> = HashMap::new();
         for block in &*blocks {
-            *times.entry(baseline::key(self.lines[block.head])).or_default() += 1;
+            *times.entry(baseline::line_key(self.lines[block.head])).or_default() += 1;
         }
         for block in blocks {
             let line = self.lines[block.head];
-            let often = times[&baseline::key(line)] > OFTEN;
+            let often = times[&baseline::line_key(line)] > OFTEN;
             if often || generic::is_log_record(line) {
                 block.strength = Strength::Weak;
             }
@@ -190,11 +190,11 @@ mod tests {
     use super::*;
 
     fn blocks<'a>(lines: &[&'a str], baseline: Option<&Baseline>) -> Vec<Vec<&'a str>> {
-        let streams = crate::diagnose::streams::split(lines);
+        let streams = crate::diagnose::streams::split_streams(lines);
         let roles = vec![LineRole::Free; lines.len()];
         let view = BlockView { lines, streams: &streams, roles: &roles, baseline };
         let text = |block: &Block| block.lines.iter().map(|&line| lines[line]).collect();
-        view.blocks(Vec::new()).iter().map(text).collect()
+        view.find_blocks(Vec::new()).iter().map(text).collect()
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_was_in_the_last_passing_output_is_no_head() {
-        let baseline = Baseline::of(b"ERROR: the cache is cold, 12 misses\n");
+        let baseline = Baseline::from_output(b"ERROR: the cache is cold, 12 misses\n");
         let lines = ["ERROR: the cache is cold, 31 misses", "ERROR: no such user"];
         assert_eq!(blocks(&lines, Some(&baseline)), [[lines[1]]]);
     }
@@ -239,10 +239,10 @@ mod tests {
         let chatter = "12:31:07.104 [main] ERROR app.Store - cannot find file";
         let mut lines = vec![chatter; 3];
         lines.push("users failed on line 195");
-        let streams = crate::diagnose::streams::split(&lines);
+        let streams = crate::diagnose::streams::split_streams(&lines);
         let roles = vec![LineRole::Free; lines.len()];
         let view = BlockView { lines: &lines, streams: &streams, roles: &roles, baseline: None };
-        let blocks = view.blocks(Vec::new());
+        let blocks = view.find_blocks(Vec::new());
         assert_eq!(blocks.iter().map(|block| block.strength).max(), Some(Strength::Weak));
         let best = blocks.iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("there are blocks");
         assert_eq!(best.head, 3, "the last one wins where all are weak");

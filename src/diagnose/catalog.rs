@@ -53,27 +53,27 @@ enum Text {
 
 impl DefinitionRule {
     /// As written.
-    pub(super) fn text(&self) -> &DefinitionRuleText {
+    pub(super) fn rule_text(&self) -> &DefinitionRuleText {
         match &self.text {
             Text::Read(text) => text,
-            Text::Packed(json, text) => text.get_or_init(|| Box::new(DefinitionRuleText::unpacked(json))),
+            Text::Packed(json, text) => text.get_or_init(|| Box::new(DefinitionRuleText::from_packed(json))),
         }
     }
 
     /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
-    pub(super) fn matcher(&self) -> Option<&RuleMatcher> {
-        self.matcher.get(&self.text().regex)
+    pub(super) fn line_matcher(&self) -> Option<&RuleMatcher> {
+        self.matcher.get(&self.rule_text().regex)
     }
 
     /// How many of its regexes are compiled.
     #[cfg(test)]
-    pub(super) fn compiled(&self) -> usize {
+    pub(super) fn compiled_count(&self) -> usize {
         [&self.matcher, &self.closing].into_iter().filter(|lazy| lazy.0.get().is_some()).count()
     }
 
     /// The compiled regex of a traceback's last line.
-    pub(super) fn closing(&self) -> Option<&RuleMatcher> {
-        self.closing.get(self.text().closing.as_deref()?)
+    pub(super) fn closing_matcher(&self) -> Option<&RuleMatcher> {
+        self.closing.get(self.rule_text().closing.as_deref()?)
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) enum DefinitionGroup {
 }
 
 impl DefinitionGroup {
-    fn named(name: &str) -> Option<Self> {
+    fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "file" => DefinitionGroup::File,
             "package" => DefinitionGroup::Package,
@@ -142,9 +142,9 @@ struct LazyDefinition(OnceLock<Option<Box<RuleMatcher>>>);
 impl LazyDefinition {
     fn get(&self, source: &str) -> Option<&RuleMatcher> {
         let compiled = self.0.get_or_init(|| {
-            let regex = compile(source).ok()?;
+            let regex = compile_regex(source).ok()?;
             let groups = regex.capture_names().enumerate();
-            let groups = groups.filter_map(|(number, name)| Some((number, DefinitionGroup::named(name?)?))).collect();
+            let groups = groups.filter_map(|(number, name)| Some((number, DefinitionGroup::by_name(name?)?))).collect();
             Some(Box::new(RuleMatcher { regex, groups }))
         });
         compiled.as_deref()
@@ -155,7 +155,7 @@ impl LazyDefinition {
 ///
 /// # Errors
 /// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
-pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
+pub(super) fn compile_regex(source: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(source)
         .unicode(false)
         .size_limit(DEFINITION_REGEX_BYTES_MAX)
@@ -164,7 +164,7 @@ pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
 }
 
 /// Compiles a regex of the program's own, of bytes as all here: with Unicode's classes it takes several times as long.
-pub(super) fn constant(source: &str) -> Regex {
+pub(super) fn constant_regex(source: &str) -> Regex {
     RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
 }
 
@@ -195,7 +195,7 @@ pub(super) struct Scanner {
 
 impl Scanner {
     /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
-    pub(super) fn scan(&self, line: &[u8], mut found: impl FnMut(usize)) {
+    pub(super) fn scan_line(&self, line: &[u8], mut found: impl FnMut(usize)) {
         self.automaton.each(line, |literal, _| found(self.numbers[literal]));
     }
 }
@@ -217,11 +217,11 @@ impl Catalog {
             let rules = std::mem::take(&mut tool.rules);
             (tool, rules.into_iter().map(text).collect())
         };
-        Self::of(tools.into_iter().map(parted).collect())
+        Self::from_tools(tools.into_iter().map(parted).collect())
     }
 
     /// Builds the catalogue from tools and their rules, each with what it needs.
-    fn of(mut tools: Vec<(ToolText, Vec<(OneOrMany, Text)>)>) -> Self {
+    fn from_tools(mut tools: Vec<(ToolText, Vec<(OneOrMany, Text)>)>) -> Self {
         tools.sort_by_key(|(tool, _)| tool.last);
         let (literals, meaning) = literals_of(&tools);
         // A list that grows moves what it has.
@@ -243,7 +243,7 @@ impl Catalog {
     }
 
     /// What finds the literals in the lines of a text: exactly these pieces, or parts of them, are scanned then.
-    pub(super) fn scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
+    pub(super) fn build_scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
         let mut text = Vec::new();
         let mut bytes = 0;
         for piece in pieces {
@@ -269,35 +269,37 @@ impl Catalog {
     }
 
     /// What it means that this literal was seen.
-    pub(super) fn meaning(&self, literal: usize) -> &[Meaning] {
+    pub(super) fn meanings_of(&self, literal: usize) -> &[Meaning] {
         &self.meaning[literal]
     }
 }
 
 /// The shipped definitions.
-pub(super) fn shipped() -> &'static Catalog {
+pub(super) fn shipped_catalog() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         let text = |rule: PackedRule<'static>| (rule.needs, Text::Packed(rule.rule, OnceLock::new()));
-        Catalog::of(packed().map(|packed| (packed.tool, packed.rules.into_iter().map(text).collect())).collect())
+        Catalog::from_tools(
+            packed_tools().map(|packed| (packed.tool, packed.rules.into_iter().map(text).collect())).collect(),
+        )
     });
     &CATALOG
 }
 
 /// The shipped definitions without their inline tests; read once, however many layers are put over them.
 pub(super) fn shipped_tools() -> &'static [ToolText] {
-    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| packed().map(read).collect());
+    static TOOLS: LazyLock<Vec<ToolText>> = LazyLock::new(|| packed_tools().map(read_packed).collect());
     &TOOLS
 }
 
-fn packed() -> impl Iterator<Item = PackedTool<'static>> {
+fn packed_tools() -> impl Iterator<Item = PackedTool<'static>> {
     // A broken file would lose its tools: a test holds that none is.
     let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<PackedFile<'static>>(json).ok());
     files.flat_map(|file| file.tools)
 }
 
 /// A tool with all its rules read.
-fn read(packed: PackedTool<'_>) -> ToolText {
-    let rules = packed.rules.iter().map(|packed| DefinitionRuleText::unpacked(packed.rule)).collect();
+fn read_packed(packed: PackedTool<'_>) -> ToolText {
+    let rules = packed.rules.iter().map(|packed| DefinitionRuleText::from_packed(packed.rule)).collect();
     ToolText { rules, ..packed.tool }
 }
 

@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
-use super::catalog::{Catalog, constant};
+use super::catalog::{Catalog, constant_regex};
 use super::engine::RawDiagnostic;
 use super::{Category, Diagnostic, Input, Severity, generic, missing};
 
@@ -32,7 +32,7 @@ pub(super) fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
 
 /// What a command's words say that it is for, where nobody knows the check: the last part of a word that has a name for it.
 fn kind_of_words(command: &str) -> Option<CheckKind> {
-    let words = super::words(&command.to_ascii_lowercase());
+    let words = super::command_words(&command.to_ascii_lowercase());
     // The last part of a name says what it is: a spec-validator is a validator.
     let parts =
         || words.iter().flat_map(|word| word.rsplit(|c: char| !c.is_ascii_alphanumeric())).take(COMMAND_PARTS_MAX);
@@ -112,7 +112,7 @@ pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], f
 /// Decides. `failing` are the items that made the run fail, `named` the tools that the command names, `live` those whose
 /// output was seen, `kept` gives the kept text where it is needed, and `located` is what no definition knows
 /// and was found at a place in a file.
-pub(super) fn decide<'f, 'i>(
+pub(super) fn decide_category<'f, 'i>(
     input: &Input<'_>,
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f RawDiagnostic<'f>> + Clone,
@@ -138,10 +138,10 @@ pub(super) fn decide<'f, 'i>(
             return Category::ConfigError;
         }
     }
-    if let Some(category) = majority(input, catalog, named, failing.clone()) {
+    if let Some(category) = majority_category(input, catalog, named, failing.clone()) {
         return of_known(category, input, named, failing, lines);
     }
-    of_unknown(input, located, &kept(), lines, || empty(catalog, named, live))
+    of_unknown(input, located, &kept(), lines, || empty_run_category(catalog, named, live))
 }
 
 /// What most items say, corrected by what the check is for.
@@ -166,17 +166,17 @@ fn of_known<'f>(
         }
         // A compiler that ends with an exception says so of what it compiles.
         (Category::RuntimeError, Some(CheckKind::Build))
-            if input.tool.is_some() && all(&|found| found.frames().is_empty() && !named[found.tool]) =>
+            if input.tool.is_some() && all(&|found| found.all_frames().is_empty() && !named[found.tool]) =>
         {
             Category::BuildError
         }
         // A linter whose stack has no line of the project's broke by itself: it did not do its job.
         (Category::RuntimeError, Some(kind @ (CheckKind::Lint | CheckKind::Format | CheckKind::Type)))
-            if all(&|found| found.frames().is_empty()) =>
+            if all(&|found| found.all_frames().is_empty()) =>
         {
             // Without a stack it is only a message that begins with `Error:`.
             let is_message = |found: &RawDiagnostic<'_>| {
-                found.span.1 <= found.span.0 + 1 && !content::says(&Category::ConfigError, found.message)
+                found.span.1 <= found.span.0 + 1 && !content::names_category(&Category::ConfigError, found.message)
             };
             if all(&is_message) { of_kind(kind) } else { Category::ConfigError }
         }
@@ -195,13 +195,13 @@ fn of_unknown<'i>(
     if missing::is_said_in(kept.as_bytes()) {
         return Category::MissingDependency;
     }
-    if super::words(input.command).iter().any(|word| OWN_CONFIGURATION.contains(&word.as_str())) {
+    if super::command_words(input.command).iter().any(|word| OWN_CONFIGURATION.contains(&word.as_str())) {
         return Category::ConfigError;
     }
     let kind = kind_of(input);
     let is_located = located.clone().next().is_some();
     let of_form = || of_located(located.clone());
-    let said = match content::of(kept) {
+    let said = match content::of_text(kept) {
         None | Some(Category::BuildError | Category::RuntimeError) if content::counts_failed_tests(lines) => {
             Some(Category::TestFailure)
         }
@@ -210,7 +210,7 @@ fn of_unknown<'i>(
     // What is wrong with a manifest is its configuration, whatever the check is for.
     let elsewhere = located.clone().any(|item| !item.file.as_deref().is_some_and(content::is_manifest));
     match (said, kind) {
-        (Some(Category::RuntimeError), _) if content::crashed(kept, kind) => Category::RuntimeError,
+        (Some(Category::RuntimeError), _) if content::has_crashed(kept, kind) => Category::RuntimeError,
         // What is tested has to be built first.
         (Some(Category::BuildError), Some(CheckKind::Test)) if is_located => Category::BuildError,
         (Some(Category::RuntimeError | Category::BuildError), Some(kind)) => of_kind(kind),
@@ -228,13 +228,15 @@ fn of_unknown<'i>(
 
 /// Whether an item says of a place that it can't be compiled.
 fn is_uncompiled(found: &RawDiagnostic<'_>) -> bool {
-    found.place.is_some() && found.frames().is_empty() && content::says(&Category::BuildError, found.message)
+    found.place.is_some()
+        && found.all_frames().is_empty()
+        && content::names_category(&Category::BuildError, found.message)
 }
 
 /// Whether an item says that an assertion failed, whatever the form of its line.
 fn is_assertion(found: &RawDiagnostic<'_>) -> bool {
     static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"\b(?:[A-Z]{0,3}Assert[A-Za-z]*|XCT[A-Za-z]+|EXPECT_[A-Z]+|ASSERT_[A-Z]+|REQUIRE|CHECK|[Aa]ssertion)\b.{0,20}(?:fail|:|\()",
         )
     });
@@ -258,14 +260,14 @@ fn of_located<'i>(mut located: impl Iterator<Item = &'i Diagnostic> + Clone) -> 
 }
 
 /// What a tool that is here and found nothing makes of the run.
-fn empty(catalog: &Catalog, named: &[bool], live: &[bool]) -> Option<Category> {
+fn empty_run_category(catalog: &Catalog, named: &[bool], live: &[bool]) -> Option<Category> {
     let tools = catalog.tools.iter().zip(named.iter().zip(live));
     let mut seen = tools.filter(|(tool, (named, live))| **named || (**live && !tool.markers.is_empty()));
     seen.find_map(|(tool, _)| tool.empty.clone())
 }
 
 /// The category that most failing items have.
-fn majority<'f>(
+fn majority_category<'f>(
     input: &Input<'_>,
     catalog: &Catalog,
     named: &[bool],
@@ -306,15 +308,15 @@ fn majority<'f>(
 }
 
 fn by_command<'c>(command: &str, tool: &'c super::definition::ToolText) -> Option<&'c Category> {
-    let words = super::words(command);
-    tool.category_of.iter().find(|(name, _)| super::names(&words, name)).map(|(_, category)| category)
+    let words = super::command_words(command);
+    tool.category_of.iter().find(|(name, _)| super::names_program(&words, name)).map(|(_, category)| category)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, diagnose};
+    use crate::diagnose::{Definitions, diagnose_output};
 
     #[test]
     fn every_text_compiles_and_reads_its_own() {
@@ -333,7 +335,7 @@ mod tests {
 
     /// The category of an output, and the tools of its items.
     fn of(command: &str, tool: &str, kind: CheckKind, output: &str) -> (Category, Vec<String>) {
-        let said = diagnose(&Input {
+        let said = diagnose_output(&Input {
             output: output.as_bytes(),
             command,
             tool: Some(tool),
@@ -343,7 +345,7 @@ mod tests {
             root: "/p",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped(),
+            definitions: &Definitions::shipped_only(),
         });
         (said.category.expect("it failed"), said.items.into_iter().map(|item| item.tool).collect())
     }
@@ -406,7 +408,7 @@ mod tests {
     #[test]
     fn of_an_unknown_check_the_content_decides_and_then_its_name() {
         let of = |command: &str, output: &str| {
-            diagnose(&Input {
+            diagnose_output(&Input {
                 output: output.as_bytes(),
                 command,
                 tool: None,
@@ -416,7 +418,7 @@ mod tests {
                 root: "/p",
                 tree: &NoTree,
                 baseline: None,
-                definitions: &Definitions::shipped(),
+                definitions: &Definitions::shipped_only(),
             })
             .category
         };

@@ -48,7 +48,7 @@ pub(super) struct Kept {
 }
 
 /// Chooses among lines by what they are worth.
-pub(super) fn choose(lines: &[(&str, Worth)]) -> Kept {
+pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
     let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
     let rooms = [
         EVENT_LINES_BYTES_MAX,
@@ -83,7 +83,7 @@ pub(super) fn choose(lines: &[(&str, Worth)]) -> Kept {
         }
         // What goes on and on, numbers aside, is chatter, though it stands in a block; not so a difference.
         let mut goes_on = || {
-            let times = alike.entry(baseline::key(line)).or_default();
+            let times = alike.entry(baseline::line_key(line)).or_default();
             *times += 1;
             *times > ALIKE_LINES_MAX
         };
@@ -94,7 +94,7 @@ pub(super) fn choose(lines: &[(&str, Worth)]) -> Kept {
             chosen[index] = true;
         }
     }
-    let (lines, numbers) = emit(lines, &chosen);
+    let (lines, numbers) = emit_lines(lines, &chosen);
     Kept { lines, numbers, cut }
 }
 
@@ -111,7 +111,7 @@ fn is_side(line: &str) -> bool {
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
 /// those are a list. What is only blank between two chosen ones is as it was printed.
-fn emit(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
+fn emit_lines(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
     for (number, ((line, _), &chosen)) in lines.iter().zip(chosen).enumerate() {
@@ -190,7 +190,7 @@ impl Details {
     }
 
     /// For a block that no definition reads: what stands nearest to its head says most.
-    pub(super) fn generic(rank: usize, message: &str) -> Self {
+    pub(super) fn for_generic(rank: usize, message: &str) -> Self {
         Details { near: NEAR_LINES_MAX, ..Details::new(rank, message, None) }
     }
 
@@ -200,20 +200,20 @@ impl Details {
     }
 
     /// The message was told with an item of a lower rank.
-    pub(super) fn repeat(&mut self) {
+    pub(super) fn count_repeat(&mut self) {
         self.repeated = true;
     }
 
     /// The head says what it says; only what it leaves out is looked for.
     pub(super) fn see_head(&mut self, line: &str) {
-        self.take(line);
+        self.take_detail(line);
         self.test.take_if(|test| line.contains(test.as_str()));
         self.files_differ |= generic::differing_file(line).is_some();
         self.open = line.trim_end().ends_with(':');
     }
 
     /// What this further line is worth; `told` says that a rule of the item's definition reads it.
-    pub(super) fn rate(&mut self, line: &str, told: bool) -> Worth {
+    pub(super) fn rate_line(&mut self, line: &str, told: bool) -> Worth {
         // Also the mark of a failing test's lines with nothing behind it.
         if matches!(line.trim(), "" | "E") {
             return Worth::Context(self.rank);
@@ -221,7 +221,7 @@ impl Details {
         let near = self.near > 0;
         self.near = self.near.saturating_sub(1);
         let title = self.test.take_if(|test| line.contains(test.as_str())).is_some();
-        let (message, place) = self.take(line);
+        let (message, place) = self.take_detail(line);
         if title && !self.brief {
             return Worth::Core(self.rank);
         }
@@ -237,7 +237,7 @@ impl Details {
             || std::mem::take(&mut self.open)
             || leads
             || compares
-            || (generic::strength(line).is_some() && !generic::is_announcement(line));
+            || (generic::line_strength(line).is_some() && !generic::is_announcement(line));
         // One side of a comparison is nothing without the other.
         let room = if compares { COMPARED_MAX } else { DETAILS_MAX };
         let counts = !message && !place && says && self.said < room;
@@ -256,7 +256,7 @@ impl Details {
 
     /// Whether the line says nothing of the failure: the head of a difference, or advice with what is shown for it.
     fn is_aside(&mut self, line: &str) -> bool {
-        let depth = generic::indent(line);
+        let depth = generic::indent_width(line);
         self.files_differ |= generic::differing_file(line).is_some();
         if generic::is_advice(line) {
             self.advice = Some(depth);
@@ -269,7 +269,7 @@ impl Details {
     }
 
     /// Whether the line has the item's message, and its place, for the first time.
-    fn take(&mut self, line: &str) -> (bool, bool) {
+    fn take_detail(&mut self, line: &str) -> (bool, bool) {
         let message = self.message.take_if(|message| line.contains(message.as_str())).is_some();
         let place = self
             .place
@@ -318,7 +318,7 @@ mod tests {
             ("where", Worth::Detail(0)),
             (&long, Worth::Context(0)),
         ];
-        let kept = choose(&lines);
+        let kept = choose_lines(&lines);
         assert_eq!(kept.lines, ["why", "", "and why", "where", &long], "the context of the more important one fits");
         assert_eq!(kept.cut, 1);
     }
@@ -332,7 +332,7 @@ mod tests {
             ("passed", Worth::None),
             ("note", Worth::Context(3)),
         ];
-        assert_eq!(choose(&lines).lines, ["why", "where", "source", "note"]);
+        assert_eq!(choose_lines(&lines).lines, ["why", "where", "source", "note"]);
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
         let sides: Vec<String> = (0..30).map(|n| format!("+ {n}")).collect();
         let all = steps.iter().chain(&sides).map(|line| (line.as_str(), Worth::Context(0)));
         let lines: Vec<(&str, Worth)> = [("Error: it is broken", Worth::Core(0))].into_iter().chain(all).collect();
-        let kept = choose(&lines);
+        let kept = choose_lines(&lines);
         assert_eq!(kept.lines.iter().filter(|line| line.contains("step")).count(), ALIKE_LINES_MAX);
         assert_eq!(kept.lines.iter().filter(|line| line.starts_with('+')).count(), sides.len());
         assert_eq!(kept.cut, steps.len() - ALIKE_LINES_MAX);
@@ -352,7 +352,7 @@ mod tests {
         let lines: Vec<String> = (0..5_000).map(|n| format!("größe {n}: error ✖")).collect();
         let lines: Vec<(&str, Worth)> =
             lines.iter().zip(0..).map(|(line, n)| (line.as_str(), Worth::Core(n))).collect();
-        let kept = choose(&lines);
+        let kept = choose_lines(&lines);
         assert!(kept.lines.iter().map(|line| line.len() + 1).sum::<usize>() <= EVENT_LINES_BYTES_MAX);
         assert_eq!(kept.lines.len() + kept.cut, lines.len());
         assert_eq!(kept.lines[0], lines[0].0);
@@ -375,9 +375,13 @@ mod tests {
             ("   another thing", Worth::Context(7)),
         ];
         for (line, worth) in block {
-            assert_eq!(details.rate(line, false), worth, "{line}");
+            assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
-        assert_eq!(details.rate("E   what a rule reads", true), Worth::Context(7), "there are so many, and no more");
+        assert_eq!(
+            details.rate_line("E   what a rule reads", true),
+            Worth::Context(7),
+            "there are so many, and no more"
+        );
     }
 
     #[test]
@@ -389,7 +393,7 @@ mod tests {
             ("      3 │ const x = a(;", Worth::Context(0)),
             ("        ╵             ^", Worth::Context(0)),
         ] {
-            assert_eq!(details.rate(line, false), worth, "{line}");
+            assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
     }
 
@@ -410,7 +414,7 @@ mod tests {
             ("+    two", Worth::Core(0)),
         ];
         for (line, worth) in block {
-            assert_eq!(details.rate(line, false), worth, "{line}");
+            assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
     }
 
@@ -421,7 +425,7 @@ mod tests {
         for (line, worth) in
             [("@@ -1,2 +1,2 @@", Worth::Context(0)), ("-a", Worth::Detail(0)), ("+b", Worth::Detail(0))]
         {
-            assert_eq!(details.rate(line, false), worth, "{line}");
+            assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
     }
 
@@ -430,9 +434,9 @@ mod tests {
         let worth = |repeated: bool| {
             let mut details = Details::new(TOLD_IN_FULL, "totals differ", None);
             if repeated {
-                details.repeat();
+                details.count_repeat();
             }
-            [details.rate("totals differ", false), details.rate("expected: 3", false)]
+            [details.rate_line("totals differ", false), details.rate_line("expected: 3", false)]
         };
         assert_eq!(worth(false), [Worth::Core(TOLD_IN_FULL), Worth::Detail(TOLD_IN_FULL)]);
         assert_eq!(worth(true), [Worth::Detail(TOLD_IN_FULL); 2]);
@@ -441,6 +445,6 @@ mod tests {
     #[test]
     fn lines_that_stand_alone_are_a_list() {
         let lines = ["a", "", "b", "", "c", "d", "", "e"].map(|line| (line, Worth::Core(0)));
-        assert_eq!(choose(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
+        assert_eq!(choose_lines(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
     }
 }

@@ -17,7 +17,7 @@ use super::generic::{self, Strength};
 use super::padded;
 
 /// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD. What is plain text already is not copied.
-pub fn clean(output: &[u8]) -> Cow<'_, str> {
+pub fn clean_output(output: &[u8]) -> Cow<'_, str> {
     match decode_utf16(output) {
         Some(text) => Cow::Owned(clean_utf8(text.as_bytes()).into_owned()),
         None => clean_utf8(output.strip_prefix(b"\xef\xbb\xbf").unwrap_or(output)),
@@ -40,13 +40,13 @@ fn decode_utf16(output: &[u8]) -> Option<String> {
 }
 
 fn clean_utf8(output: &[u8]) -> Cow<'_, str> {
-    let text = without_remnants(plain(output).unwrap_or_else(|| Cow::Owned(on_screen(output))));
+    let text = without_remnants(plain_output(output).unwrap_or_else(|| Cow::Owned(on_screen(output))));
     // With them goes a byte order mark behind what wasn't text.
     text::visible(text)
 }
 
 /// The text of an output without terminal control.
-fn plain(output: &[u8]) -> Option<Cow<'_, str>> {
+fn plain_output(output: &[u8]) -> Option<Cow<'_, str>> {
     // Without a branch for each byte, so that many are looked at in one step.
     let is_special = |&byte: &u8| is_control(byte) & (byte != b'\n') & (byte != b'\r');
     if output.chunks(1024).any(|chunk| chunk.iter().fold(false, |any, byte| any | is_special(byte))) {
@@ -68,7 +68,7 @@ fn plain(output: &[u8]) -> Option<Cow<'_, str>> {
 
 /// What a terminal shows of an output.
 fn on_screen(output: &[u8]) -> String {
-    let mut screen = Screen { width: padded::width(output), ..Screen::default() };
+    let mut screen = Screen { width: padded::padded_width(output), ..Screen::default() };
     let mut parser: Parser = Parser::new();
     let mut open = None;
     let mut open_bytes = 0;
@@ -252,7 +252,7 @@ impl Screen {
         self.col = 0;
     }
 
-    fn put(&mut self, c: char) {
+    fn put_character(&mut self, c: char) {
         // What is not padded was not painted for the width, and stays one line.
         if Some(self.col) == self.width && self.cells.get(self.col - 1) == Some(&' ') {
             self.line_feed();
@@ -305,13 +305,13 @@ impl Screen {
     }
 
     fn is_worth_saving(&mut self, row: &str) -> bool {
-        generic::strength(row) == Some(Strength::Strong)
+        generic::line_strength(row) == Some(Strength::Strong)
             && self.saved.len() < ERASED_LINES_MAX
             && self.saved.insert(row.to_owned())
     }
 
     /// A jump to a place that is unknown here (absolute positions, clear screen): what follows is a new line.
-    fn jump(&mut self) {
+    fn jump_to_column(&mut self) {
         if !self.cells.is_empty() || self.row < self.rows.len() {
             let last = self.rows.len().max(self.row + 1);
             self.move_to_row(last);
@@ -335,7 +335,7 @@ impl Screen {
 impl Perform for Screen {
     fn print(&mut self, c: char) {
         if !c.is_control() {
-            self.put(c);
+            self.put_character(c);
         }
     }
 
@@ -344,7 +344,7 @@ impl Perform for Screen {
             b'\n' | 0x0b | 0x0c => self.line_feed(),
             b'\r' => self.col = 0,
             0x08 => self.col = self.col.saturating_sub(1),
-            b'\t' => self.put('\t'),
+            b'\t' => self.put_character('\t'),
             _ => {}
         }
     }
@@ -361,9 +361,9 @@ impl Perform for Screen {
             'C' => self.col = (self.col + count).min(SCREEN_COLUMNS_MAX.max(self.col)),
             'D' => self.col = self.col.saturating_sub(count),
             'G' | '`' => self.col = (count - 1).min(SCREEN_COLUMNS_MAX),
-            'H' | 'f' => self.jump(),
+            'H' | 'f' => self.jump_to_column(),
             'J' if first == 0 => self.erase_below(),
-            'J' if first >= 2 => self.jump(),
+            'J' if first >= 2 => self.jump_to_column(),
             'K' => self.erase_in_line(first),
             'P' => {
                 let until = (self.col + count).min(self.cells.len());
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     fn cleaned(output: &str) -> String {
-        clean(output.as_bytes()).into_owned()
+        clean_output(output.as_bytes()).into_owned()
     }
 
     #[test]
@@ -452,11 +452,11 @@ mod tests {
 
     #[test]
     fn encodings() {
-        assert_eq!(clean(b"\xff\xfea\0b\0\r\0\n\0"), "ab\n");
-        assert_eq!(clean(b"\xef\xbb\xbfa\xffb\nno end"), "a\u{fffd}b\nno end\n");
-        assert_eq!(clean(b"\x01\xef\xbb\xbfa\n"), "a\n");
-        assert_eq!(clean("größe ✖\n".as_bytes()), "größe ✖\n");
-        assert_eq!(clean(b""), "");
+        assert_eq!(clean_output(b"\xff\xfea\0b\0\r\0\n\0"), "ab\n");
+        assert_eq!(clean_output(b"\xef\xbb\xbfa\xffb\nno end"), "a\u{fffd}b\nno end\n");
+        assert_eq!(clean_output(b"\x01\xef\xbb\xbfa\n"), "a\n");
+        assert_eq!(clean_output("größe ✖\n".as_bytes()), "größe ✖\n");
+        assert_eq!(clean_output(b""), "");
     }
 
     #[test]

@@ -91,12 +91,12 @@ pub struct Ran {
 }
 
 /// What ran, as a whole `output` says.
-pub fn ran(output: &[u8]) -> Ran {
+pub fn count_ran(output: &[u8]) -> Ran {
     let Some(set) = SET.as_ref() else { return Ran::default() };
     let text = text_of(output);
     let lines: Vec<&str> = text.lines().collect();
     let (mut total, mut unsure, mut stopped_early): (Option<i64>, bool, bool) = (None, false, false);
-    for (index, from) in streams::split(&lines).into_iter().flatten() {
+    for (index, from) in streams::split_streams(&lines).into_iter().flatten() {
         let line = lines[index].get(from..).unwrap_or("").trim_end();
         if line.len() > LINE_BYTES_MAX {
             continue;
@@ -111,14 +111,14 @@ pub fn ran(output: &[u8]) -> Ran {
         };
         let regex = compiled.get_or_init(|| Regex::new(CLOSINGS[shape]).ok());
         if let Some(groups) = regex.as_ref().and_then(|regex| regex.captures(line)) {
-            total = Some(total.unwrap_or(0).saturating_add(count(&groups)));
+            total = Some(total.unwrap_or(0).saturating_add(count_of(&groups)));
         }
     }
     let tests = total.filter(|_| !unsure).and_then(|total| u64::try_from(total).ok());
     Ran { tests, stopped_early }
 }
 
-fn count(groups: &Captures<'_>) -> i64 {
+fn count_of(groups: &Captures<'_>) -> i64 {
     let number = |name| groups.name(name).and_then(|digits| digits.as_str().parse::<i64>().ok()).unwrap_or(0);
     let list = groups.name("list").map_or("", |list| list.as_str());
     let words: Vec<&str> = list.split([' ', ',', '|']).filter(|word| !word.is_empty()).collect();
@@ -178,7 +178,7 @@ mod tests {
             ("", None),
         ];
         for (output, wanted) in cases {
-            assert_eq!(ran(output.as_bytes()).tests, wanted, "{output}");
+            assert_eq!(count_ran(output.as_bytes()).tests, wanted, "{output}");
         }
     }
 
@@ -195,9 +195,9 @@ mod tests {
             "  process didn't exit successfully: `/t/shop-1` (signal: 11, SIGSEGV: invalid memory reference)",
         ];
         for output in stopped {
-            assert!(ran(output.as_bytes()).stopped_early, "{output}");
+            assert!(count_ran(output.as_bytes()).stopped_early, "{output}");
         }
-        assert_eq!(ran(stopped[0].as_bytes()).tests, Some(6), "what it was to run counts");
+        assert_eq!(count_ran(stopped[0].as_bytes()).tests, Some(6), "what it was to run counts");
         let whole = [
             "     Summary [   1.234s] 29 tests run: 28 passed, 1 failed, 2 skipped",
             "===== 1 failed, 2 passed in 0.12s =====",
@@ -206,14 +206,14 @@ mod tests {
             "thread 'main' panicked at src/a.rs:1:1:",
         ];
         for output in whole {
-            assert!(!ran(output.as_bytes()).stopped_early, "{output}");
+            assert!(!count_ran(output.as_bytes()).stopped_early, "{output}");
         }
         let recorded = [("pytest-20-fail-fast", true), ("pytest-07-collection-errors", true), ("jest-01-basic", false)];
         let cases = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/cases");
         for (case, stopped) in recorded {
             for variant in ["output.txt", "output.tty"] {
                 let output = std::fs::read(cases.join(case).join(variant)).expect("is recorded");
-                assert_eq!(ran(&output).stopped_early, stopped, "{case}/{variant}");
+                assert_eq!(count_ran(&output).stopped_early, stopped, "{case}/{variant}");
             }
         }
     }
@@ -243,7 +243,7 @@ mod tests {
         for (case, tests) in recorded {
             for variant in ["output.txt", "output.tty"] {
                 let output = std::fs::read(cases.join(case).join(variant)).expect("is recorded");
-                assert_eq!(ran(&output).tests, tests, "{case}/{variant}");
+                assert_eq!(count_ran(&output).tests, tests, "{case}/{variant}");
             }
         }
     }

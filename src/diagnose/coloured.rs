@@ -16,7 +16,8 @@ pub fn with_colours(kept: String, output: &[u8]) -> String {
     if memchr(ESCAPE, output).is_none() {
         return kept;
     }
-    let printed: Vec<Option<ColouredLine>> = output.split(|&byte| byte == b'\n').map(ColouredLine::of).collect();
+    let printed: Vec<Option<ColouredLine>> =
+        output.split(|&byte| byte == b'\n').map(ColouredLine::from_bytes).collect();
     let mut next = 0;
     let mut coloured = String::with_capacity(kept.len() + kept.len() / 4);
     for line in kept.split_inclusive('\n') {
@@ -39,7 +40,8 @@ pub fn with_colours(kept: String, output: &[u8]) -> String {
 pub fn without_colours(text: &str) -> String {
     text.split('\n')
         .map(|line| {
-            ColouredLine::of(line.as_bytes()).map_or_else(|| crate::base::text::printable(line), |line| line.text)
+            ColouredLine::from_bytes(line.as_bytes())
+                .map_or_else(|| crate::base::text::printable(line), |line| line.text)
         })
         .collect::<Vec<_>>()
         .join("\n")
@@ -53,7 +55,7 @@ struct ColouredLine {
 
 impl ColouredLine {
     /// `None` where the cursor was moved, or anything else was sent to the terminal.
-    fn of(bytes: &[u8]) -> Option<ColouredLine> {
+    fn from_bytes(bytes: &[u8]) -> Option<ColouredLine> {
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let (mut text, mut coloured) = (Vec::new(), Vec::new());
         let mut rest = bytes;

@@ -260,7 +260,7 @@ pub(super) struct ToolText {
 
 impl ToolText {
     /// All categories that it names.
-    pub(super) fn categories(&self) -> impl Iterator<Item = &Category> {
+    pub(super) fn all_categories(&self) -> impl Iterator<Item = &Category> {
         let own = self.category.iter().chain(&self.empty).chain(self.category_of.values());
         let rules = self.rules.iter().filter_map(|rule| rule.category.as_ref());
         own.chain(rules).chain(self.tests.iter().filter_map(|test| test.category.as_ref()))
@@ -365,7 +365,7 @@ pub(super) struct PackedRule<'a> {
 
 impl DefinitionRuleText {
     /// A shipped rule, from [`PackedRule::rule`].
-    pub(super) fn unpacked(json: &RawValue) -> Self {
+    pub(super) fn from_packed(json: &RawValue) -> Self {
         serde_json::from_str(json.get()).expect("a shipped rule, read in a test")
     }
 }

@@ -30,7 +30,7 @@ use block::OpenBlock;
 use candidates::{Candidates, RuleCandidate};
 pub(super) use drive::is_in as may_have_drives;
 use found::Groups;
-pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome, severity};
+pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome, severity_of_word};
 pub(super) use tally::{ReportedCounts, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
@@ -44,7 +44,7 @@ pub(super) fn run<'a>(
     texts: &'a Texts,
     drives: bool,
 ) -> TestOutcome<'a> {
-    let (live, candidates) = Candidates::look(catalog, lines, named, drives);
+    let (live, candidates) = Candidates::look_over(catalog, lines, named, drives);
     let mut engine = Engine {
         catalog,
         lines,
@@ -71,22 +71,22 @@ pub(super) fn run<'a>(
         blanks: 0,
     };
     for stream in streams {
-        engine.stream(stream);
+        engine.read_stream(stream);
     }
     engine.outcome.vital.sort_unstable();
     engine.outcome
 }
 
-fn head(line: &str) -> &str {
+fn line_head(line: &str) -> &str {
     prefix(line, LINE_MATCH_BYTES_MAX)
 }
 
-fn indent(text: &str) -> usize {
+fn indent_width(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// How bad a message is whose rule doesn't say it: none that begins with a log's word for less.
-fn logged(message: &str) -> Severity {
+fn logged_severity(message: &str) -> Severity {
     let word = message.trim_start_matches('[').split(|c: char| !c.is_ascii_uppercase()).next().unwrap_or_default();
     match word {
         "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Severity::Info,
@@ -140,16 +140,16 @@ struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    fn stream(&mut self, stream: &[(usize, usize)]) {
+    fn read_stream(&mut self, stream: &[(usize, usize)]) {
         self.states.clear();
         self.states.resize_with(self.catalog.tools.len(), EngineState::default);
         self.dirs.clear();
         self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
-        let mut claims = self.claims(stream);
+        let mut claims = self.find_claims(stream);
         for at in 0..stream.len() {
             let (index, from) = stream[at];
-            let text = head(self.lines[index].get(from..).unwrap_or(""));
-            if claims.is_taken(at) || self.claim(stream, at, &mut claims, true) {
+            let text = line_head(self.lines[index].get(from..).unwrap_or(""));
+            if claims.is_taken(at) || self.claim_lines(stream, at, &mut claims, true) {
                 self.blanks = 0;
                 continue;
             }
@@ -157,12 +157,12 @@ impl<'a> Engine<'a> {
             self.find_hits(index);
             let blanks = self.blanks_after(text);
             if self.open.is_none() || !self.in_block(stream, at, text) {
-                self.free(index, text);
-                self.claim(stream, at, &mut claims, false);
+                self.read_free_line(index, text);
+                self.claim_lines(stream, at, &mut claims, false);
             }
             self.blanks = blanks;
         }
-        self.close();
+        self.close_block();
         self.close_tallies();
     }
 
@@ -180,35 +180,35 @@ impl<'a> Engine<'a> {
     fn find_hits(&mut self, line: usize) {
         let mut hits = std::mem::take(&mut self.hits);
         hits.clear();
-        let candidates = self.candidates.of(line, self.lines[line], &self.outcome.live);
+        let candidates = self.candidates.candidates_of_line(line, self.lines[line], &self.outcome.live);
         hits.extend_from_slice(candidates);
-        hits.retain(|hit| !hit.conditional || self.holds(&self.catalog.rules[usize::from(hit.rule)]));
+        hits.retain(|hit| !hit.conditional || self.is_in_force(&self.catalog.rules[usize::from(hit.rule)]));
         self.hits = hits;
     }
 
-    fn holds(&self, rule: &DefinitionRule) -> bool {
-        rule.text().blank_before <= self.blanks
-            && match &rule.text().when {
+    fn is_in_force(&self, rule: &DefinitionRule) -> bool {
+        rule.rule_text().blank_before <= self.blanks
+            && match &rule.rule_text().when {
                 None => true,
                 Some(when) => self.states[rule.tool].section == Some(when.as_str()),
             }
     }
 
     /// What a rule reads from a text.
-    fn matching(&self, rule: usize, text: &'a str) -> Option<Groups<'a>> {
-        let matcher = self.catalog.rules[rule].matcher()?;
+    fn match_rule(&self, rule: usize, text: &'a str) -> Option<Groups<'a>> {
+        let matcher = self.catalog.rules[rule].line_matcher()?;
         let mut slots = self.slots.borrow_mut();
         let slots = slots[rule].get_or_insert_with(|| matcher.regex.capture_locations());
-        Groups::take(matcher, slots, text, &self.seen(text), self.texts)
+        Groups::take_groups(matcher, slots, text, &self.visible_bytes(text), self.texts)
     }
 
     /// A text as regexes are matched on it.
-    fn seen<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
+    fn visible_bytes<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
         if self.drives { drive::as_posix(text) } else { Cow::Borrowed(text.as_bytes()) }
     }
 
     /// Looks at a line that belongs to no open block.
-    fn free(&mut self, index: usize, text: &'a str) {
+    fn read_free_line(&mut self, index: usize, text: &'a str) {
         for position in 0..self.hits.len() {
             let RuleCandidate { rule, kind, .. } = self.hits[position];
             let rule = usize::from(rule);
@@ -217,15 +217,22 @@ impl<'a> Engine<'a> {
             }
             // A file header holds until something else is known of the tool; it must not shadow a better rule.
             let read = self.read.take_if(|(of, _)| *of == rule).map(|(_, groups)| groups);
-            let Some(groups) = read.or_else(|| self.matching(rule, text)) else { continue };
-            if self.apply(index, text, rule, kind, groups) {
+            let Some(groups) = read.or_else(|| self.match_rule(rule, text)) else { continue };
+            if self.apply_rule(index, text, rule, kind, groups) {
                 return;
             }
         }
     }
 
     /// Applies a rule to a free line; whether it claims the line.
-    fn apply(&mut self, index: usize, text: &'a str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) -> bool {
+    fn apply_rule(
+        &mut self,
+        index: usize,
+        text: &'a str,
+        rule: usize,
+        kind: DefinitionKind,
+        groups: Groups<'a>,
+    ) -> bool {
         let tool = self.catalog.rules[rule].tool;
         let state = &mut self.states[tool];
         match kind {
@@ -233,7 +240,7 @@ impl<'a> Engine<'a> {
                 // A line number alone says nothing without the file that a header named.
                 let homeless = groups.line.is_some() && groups.file.is_none() && state.file.is_none();
                 if !homeless {
-                    self.item(index, text, rule, kind, groups);
+                    self.add_diagnostic(index, text, rule, kind, groups);
                 }
                 return !homeless;
             }
@@ -243,7 +250,7 @@ impl<'a> Engine<'a> {
             }
             DefinitionKind::Summary => {
                 self.outcome.roles[index] = LineRole::Summary;
-                self.tally(tool, index, groups.said);
+                self.take_counts(tool, index, groups.said);
                 return true;
             }
             DefinitionKind::Note => {
@@ -256,17 +263,17 @@ impl<'a> Engine<'a> {
             DefinitionKind::File => state.file = groups.file.map(|file| BlockHeader { file, line: groups.line, index }),
             DefinitionKind::TestName => state.test = groups.test,
             DefinitionKind::SectionStart => {
-                state.section = self.catalog.rules[rule].text().section.as_deref();
+                state.section = self.catalog.rules[rule].rule_text().section.as_deref();
                 state.test = None;
                 self.outcome.roles[index] = LineRole::Noise;
-                self.tally(tool, index, groups.said);
+                self.take_counts(tool, index, groups.said);
                 return true;
             }
             DefinitionKind::SectionEnd => {
                 state.section = None;
                 state.test = None;
                 self.outcome.roles[index] = LineRole::Noise;
-                self.tally(tool, index, groups.said);
+                self.take_counts(tool, index, groups.said);
                 return true;
             }
             DefinitionKind::DirBase => state.base = groups.dir,
@@ -281,7 +288,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A verdict on a test is one on the blocks that were printed before it.
-    fn settle(&mut self, item: usize) {
+    fn settle_diagnostic(&mut self, item: usize) {
         let found = &self.outcome.items[item];
         let Some(test) = found.test else { return };
         let key = (found.tool, test);
@@ -300,26 +307,26 @@ impl<'a> Engine<'a> {
         let shared = self.catalog.tools[tool].shared;
         let Some(dir) = dir else { return };
         for found in self.outcome.items[from..].iter_mut().filter(|found| shared || found.tool == tool) {
-            found.rest().dirs.insert(0, dir);
+            found.rest_mut().dirs.insert(0, dir);
         }
     }
 
     /// The code that a rule's match says.
-    fn code(&self, rule: usize, groups: &Groups<'a>) -> Option<&'a str> {
-        let said = self.catalog.rules[rule].text();
+    fn rule_code(&self, rule: usize, groups: &Groups<'a>) -> Option<&'a str> {
+        let said = self.catalog.rules[rule].rule_text();
         match (groups.code, &said.code_prefix) {
-            (Some(code), Some(before)) => Some(self.texts.keep(format!("{before}{code}"))),
+            (Some(code), Some(before)) => Some(self.texts.keep_text(format!("{before}{code}"))),
             (Some(code), None) => Some(code),
             (None, _) => said.code.as_deref(),
         }
     }
 
-    fn item(&mut self, index: usize, text: &str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) {
+    fn add_diagnostic(&mut self, index: usize, text: &str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) {
         let catalog = self.catalog;
-        let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].text());
+        let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].rule_text());
         let state = &mut self.states[tool];
         let item = self.outcome.items.len();
-        let mut place = groups.place();
+        let mut place = groups.group_location();
         if place.is_none()
             && let Some(BlockHeader { file, line, index: header }) = state.file
         {
@@ -333,10 +340,10 @@ impl<'a> Engine<'a> {
             }
         }
         let dirs: Vec<&str> = state.base.iter().chain(self.dirs.last()).copied().collect();
-        let said_so = groups.severity.and_then(severity).or(said.severity);
-        let severity = said_so.unwrap_or_else(|| logged(groups.message.unwrap_or_default()));
+        let said_so = groups.severity.and_then(severity_of_word).or(said.severity);
+        let severity = said_so.unwrap_or_else(|| logged_severity(groups.message.unwrap_or_default()));
         let test = groups.test.or(state.test);
-        let code = self.code(rule, &groups);
+        let code = self.rule_code(rule, &groups);
         self.outcome.items.push(RawDiagnostic {
             tool,
             severity,
@@ -353,9 +360,9 @@ impl<'a> Engine<'a> {
             rest: (!dirs.is_empty()).then(|| Box::new(Rest { dirs, ..Default::default() })),
         });
         self.outcome.roles[index] = LineRole::Head(item);
-        self.settle(item);
+        self.settle_diagnostic(item);
         if kind == DefinitionKind::Start || said.body != DefinitionBody::None {
-            let indent = indent(text);
+            let indent = indent_width(text);
             let (blank, stack) = (false, false);
             self.open =
                 Some(OpenBlock { item, tool, rule, indent, lines: 1, frame: None, end: index + 1, blank, stack });

@@ -11,7 +11,7 @@ use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::constant;
+use super::catalog::constant_regex;
 use super::engine::{self, Frame};
 
 /// How sure a line is about a failure.
@@ -28,7 +28,7 @@ pub(super) enum Strength {
 const BEFORE: &str = r"^[ \t]*(?:(?:[*#]|\xe2[\x94\x95][\x80\x81\x90]){1,4}[ \t]+)?(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
 
 static STRONG: LazyLock<Regex> = LazyLock::new(|| {
-    constant(&format!(
+    constant_regex(&format!(
         "{BEFORE}(?:{})",
         [
             r"(?i:error|fatal|fatal error|critical|panic|err!)(?:\[[^\]]+\])?(?::|!|[ \t]+[^ \t:=|0-9]|$)",
@@ -47,26 +47,26 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
+    constant_regex(
         r"command not found|: not found$|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
     )
 });
 
 static WEAK: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
+    constant_regex(
         r"(?:^|[^A-Za-z0-9_./-])(?i:errors?|failed|failures?|fails|failing|exceptions?|fatal|invalid|missing|unexpected|cannot|can't|unable|denied|expected|undefined|mismatch|violations?|exceed(?:s|ed)|timed out|timeout|refused|aborted|could not|couldn't|not found|not defined|never defined|unresolved|unbound|violation|forgot|should (?:be|have|not)|must (?:be|have|not))(?:$|[^A-Za-z0-9_./-]|[.,:;](?:$|[ \t]))",
     )
 });
 
 /// Counts of nothing, and words about errors that did not happen.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
+    constant_regex(
         r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?|issues?|violations?|offenses?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?|issues?|warnings?|violations?|offenses?)|[ \t]+error [0-9]+ \(ignored\)$|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
     )
 });
 
 /// Whether the line says that something failed, and how sure it is.
-pub(super) fn strength(line: &str) -> Option<Strength> {
+pub(super) fn line_strength(line: &str) -> Option<Strength> {
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
     if !may_matter(bytes) {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
 pub(super) fn warnings_fail(lines: &[&str]) -> bool {
     static WORDS: LazyLock<[Finder; 2]> = LazyLock::new(|| ["arning", "-Werror"].map(Finder::new));
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"(?i)\bwarnings? (?:found )?and -Werror|\bunder -W?(?:error|fatal)|warnings?[- ]as[- ]errors?|warnings? (?:are |is |were |being )?treated as errors?|treat(?:ed|ing)? (?:all )?warnings? as|(?:due to|because of|aborted with|failed with|too many|exceeds? maximum|maximum) (?:[0-9]+ )?warnings?|(?:fatal|--max)[- ]warnings|warnings? in strict mode|-Werror\b.*(?:specified|enabled|set)",
         )
     });
@@ -105,7 +105,7 @@ pub(super) fn is_harmless(line: &str) -> bool {
 /// Whether a line is a count in which nothing failed (`Tests run: 3, Failures: 0, Errors: 0`).
 pub(super) fn counts_nothing(line: &str) -> bool {
     static SOME: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"(?i)(?:^|[^0-9.])[1-9][0-9]*[ \t]+(?:[a-z]+ )?(?:errors?|fail|exceptions?|warnings?|problems?|violations?)|(?:errors?|failed|failures?|fail|exceptions?)[ \t]*[:=][ \t]*[1-9]",
         )
     });
@@ -114,14 +114,14 @@ pub(super) fn counts_nothing(line: &str) -> bool {
 }
 
 /// How deep a line is, bytes.
-pub(super) fn indent(text: &str) -> usize {
+pub(super) fn indent_width(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// Whether a line only says that a command failed which has said why itself.
 pub(super) fn is_wrapper(line: &str) -> bool {
     static WRAPPER: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?:npm ERR!|npm error)|^[ \t]*(?:[a-z]*make(?:\[[0-9]+\])?: )?\*\*\* .*Error [0-9]+|: recipe for target '|^error Command failed|ELIFECYCLE|exit(?:ed with)?(?: exit)? (?:status|code):? [0-9]+[.)]?$|The command .* (?:exited with|failed)|returned (?:a )?non-zero exit|^(?:##\[error\])?Process completed with exit code|^travis_",
         )
     });
@@ -131,7 +131,7 @@ pub(super) fn is_wrapper(line: &str) -> bool {
 /// Whether a line that is no deeper than the one before still belongs to it: a frame, or a side of a comparison.
 pub(super) fn is_detail(line: &str) -> bool {
     static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused by|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
         )
     });
@@ -141,7 +141,7 @@ pub(super) fn is_detail(line: &str) -> bool {
 /// Whether a line is one of a stack, as Java, JavaScript, Python, Ruby, C# and debuggers print it.
 pub(super) fn is_frame(line: &str) -> bool {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r#"^[ \t]*(?:#[ ])?(?:at [^ ]|File "[^"]+", line [0-9]|\.\.\. [0-9]+ (?:more|common)|Caused by: |from [^ ]+:[0-9]+:in |[^ ]+:[0-9]+:in [`']|#[0-9]+:? |[0-9]+: \(?[A-Za-z<(]|--- End of |\([a-z_]+[^)]*\) [^ ]+:[0-9]+: )"#,
         )
     });
@@ -156,7 +156,7 @@ pub(super) fn is_announcement(line: &str) -> bool {
 /// Whether a line is a side of a comparison, or of a difference between two texts.
 pub(super) fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])|^E[ \t].* != ",
         )
     });
@@ -168,7 +168,7 @@ pub(super) fn is_comparison(line: &str) -> bool {
 pub(super) fn is_difference_head(line: &str) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         let side = "(?i:expected|actual|received|snapshot)";
-        constant(&format!(
+        constant_regex(&format!(
             r"^[ \t]*(?:E[ \t]+)?(?:@@ |(?:---|\+\+\+) [^ ]|[-+] {side}(?:[ \t]+[-+] (?:{side}|[0-9]+))?[ \t]*$)|^E[ \t]+Full diff:$"
         ))
     });
@@ -185,7 +185,9 @@ pub(super) fn differing_file(line: &str) -> Option<&str> {
 /// Whether a line is one of source with its number before a bar, as compilers show it under what they say.
 pub(super) fn is_source(line: &str) -> bool {
     static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)")
+        constant_regex(
+            r"^[ \t]*(?:>|\xe2\x9d\xb1)?[ \t]*[0-9]+(?:[ \t]+[0-9]+)?[ \t]*(?:\||\xe2\x94[\x82\x83])(?:[ \t]|$)",
+        )
     });
     let begins = |c: char| c.is_ascii_digit() || matches!(c, '>' | '❱');
     line.trim_start().starts_with(begins) && SOURCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
@@ -217,7 +219,7 @@ pub(super) fn is_drawn(line: &str) -> bool {
 }
 
 /// How bad the mark before a message says that it is.
-pub(super) fn marked(line: &str) -> Option<Severity> {
+pub(super) fn marked_severity(line: &str) -> Option<Severity> {
     line.trim_start().starts_with(['⚠', '!']).then_some(Severity::Warning)
 }
 
@@ -230,7 +232,7 @@ pub(super) fn is_advice(line: &str) -> bool {
 /// Whether a line is a record of a program's log, with its time and its level.
 pub(super) fn is_log_record(line: &str) -> bool {
     static RECORD: LazyLock<Regex> = LazyLock::new(|| {
-        constant(concat!(
+        constant_regex(concat!(
             // a time, then how bad
             r"^[ \t]*\[?(?:\[[^\]]{1,40}\][ \t]*)?(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T,:])?[0-9]{2}:[0-9]{2}:[0-9]{2}[.,0-9]*(?:Z|[ ]?[+-][0-9]{2}:?[0-9]{2})?\]?[ \t]+[^:]{0,40}?(?i:error|warn|fatal|severe|critical)",
             // how bad, then a time
@@ -311,15 +313,15 @@ fn may_matter(line: &[u8]) -> bool {
 }
 
 /// The places that a line names, in order. URLs, times, `host:port` and numbers are none.
-pub(super) fn places(line: &str) -> Vec<Frame<'_>> {
+pub(super) fn find_locations(line: &str) -> Vec<Frame<'_>> {
     static PLACES: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         // A drive is one letter: the last of `file:///` is none.
         let path = r#"(?P<file>(?:\b[A-Za-z]:[\\/])?[^ \t:()\[\]"'`<>|=,;*?]+)"#;
         [
-            constant(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
-            constant(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
-            constant(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
-            constant(&format!(r"{path}::[A-Za-z_]")),
+            constant_regex(&format!(r"{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?(?:[^0-9A-Za-z/]|$)")),
+            constant_regex(&format!(r"{path}\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?\)")),
+            constant_regex(&format!(r#"{path}["']?,?[ ](?:on[ ]|at[ ])?line[ :](?P<line>[0-9]{{1,7}})"#)),
+            constant_regex(&format!(r"{path}::[A-Za-z_]")),
         ]
     });
     let line = prefix(line, LINE_MATCH_BYTES_MAX);
@@ -329,7 +331,7 @@ pub(super) fn places(line: &str) -> Vec<Frame<'_>> {
     let mut found = Vec::new();
     for regex in PLACES.iter() {
         for captures in regex.captures_iter(line.as_bytes()) {
-            found.extend(place(line, &captures));
+            found.extend(capture_location(line, &captures));
         }
         if !found.is_empty() {
             break;
@@ -338,7 +340,7 @@ pub(super) fn places(line: &str) -> Vec<Frame<'_>> {
     found
 }
 
-fn place<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<'a>> {
+fn capture_location<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<'a>> {
     let group = captures.name("file")?;
     let file = std::str::from_utf8(group.as_bytes()).ok()?;
     let number = |name: &str| std::str::from_utf8(captures.name(name)?.as_bytes()).ok()?.parse().ok();
@@ -370,10 +372,10 @@ pub(super) fn leading_place(line: &str) -> Option<Frame<'_>> {
     static LEADING: LazyLock<[Regex; 2]> = LazyLock::new(|| {
         let path = r"^[ \t]*(?:[A-Za-z]+: )?(?P<file>(?:[A-Za-z]:[\\/])?[^:*?<>|\t]*[^:*?<>|\t ])";
         [
-            constant(&format!(
+            constant_regex(&format!(
                 r"{path}:(?P<line>[0-9]{{1,7}})(?:[:.](?P<col>[0-9]{{1,5}}))?(?:-[0-9:]+)?(?::|[ \t])[ \t]*[^ \t0-9]"
             )),
-            constant(&format!(
+            constant_regex(&format!(
                 r"{path}[ ]?\((?P<line>[0-9]{{1,7}})(?:[,:][ ]?(?P<col>[0-9]{{1,5}}))?(?:[,-][0-9,]+)?\)[ ]?:?[ \t]"
             )),
         ]
@@ -382,19 +384,19 @@ pub(super) fn leading_place(line: &str) -> Option<Frame<'_>> {
     if !line.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    LEADING.iter().find_map(|regex| place(line, &regex.captures(line.as_bytes())?))
+    LEADING.iter().find_map(|regex| capture_location(line, &regex.captures(line.as_bytes())?))
 }
 
 /// How bad a line is that begins with a place: by the first word after it.
 pub(super) fn severity_of(line: &str) -> Severity {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"(?i)(?:[:0-9)\]>-]|^)[ \t]*[\[(]?(?P<word>fatal error|error|warning|warn|note|info|hint|style|convention|refactor)[\])]?(?::|[ \t]|\[|,|$)",
         )
     });
     let captures = WORD.captures(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes());
     let word = captures.as_ref().and_then(|captures| std::str::from_utf8(captures.name("word")?.as_bytes()).ok());
-    word.and_then(engine::severity).unwrap_or(Severity::Error)
+    word.and_then(engine::severity_of_word).unwrap_or(Severity::Error)
 }
 
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.
@@ -475,10 +477,10 @@ mod tests {
             "FAILED tests/a.py::b",
             "Error [ERR_X]: y",
         ] {
-            assert_eq!(strength(strong), Some(Strength::Strong), "{strong}");
+            assert_eq!(line_strength(strong), Some(Strength::Strong), "{strong}");
         }
         for weak in ["3 tests failed today", "the build failed"] {
-            assert_eq!(strength(weak), Some(Strength::Weak), "{weak}");
+            assert_eq!(line_strength(weak), Some(Strength::Weak), "{weak}");
         }
         for none in [
             "  ok - error_handling (0 errors, 0 failed)",
@@ -491,7 +493,7 @@ mod tests {
             "test_error_path_0 PASSED",
             "errors: 0, warnings: 0",
         ] {
-            assert_eq!(strength(none), None, "{none}");
+            assert_eq!(line_strength(none), None, "{none}");
         }
     }
 
@@ -538,7 +540,10 @@ mod tests {
     #[test]
     fn places_are_told_from_urls_times_and_addresses() {
         let one = |line: &str| {
-            places(line).into_iter().map(|place| (place.file.to_owned(), place.line, place.col)).collect::<Vec<_>>()
+            find_locations(line)
+                .into_iter()
+                .map(|place| (place.file.to_owned(), place.line, place.col))
+                .collect::<Vec<_>>()
         };
         assert_eq!(one("at src/a.ts:14:3 - x"), [("src/a.ts".to_owned(), Some(14), Some(3))]);
         assert_eq!(one(r"C:\src\a.c(12,3): error"), [(r"C:\src\a.c".to_owned(), Some(12), Some(3))]);

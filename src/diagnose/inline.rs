@@ -4,7 +4,7 @@ use crate::base::tree::NoTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
-use super::{Category, Definitions, Diagnosis, Diagnostic, Input, Severity, examine};
+use super::{Category, Definitions, Diagnosis, Diagnostic, Input, Severity, examine_output};
 
 /// Where the project of an inline test is.
 pub(super) const ROOT: &str = "/home/dev/project";
@@ -13,7 +13,7 @@ pub(super) const ROOT: &str = "/home/dev/project";
 ///
 /// # Errors
 /// What was expected and what was found, in words.
-pub(super) fn check(definitions: &Definitions, test: &TestText) -> Result<(), String> {
+pub(super) fn check_example(definitions: &Definitions, test: &TestText) -> Result<(), String> {
     let mut kept = String::new();
     let input = Input {
         output: test.input.as_bytes(),
@@ -27,12 +27,14 @@ pub(super) fn check(definitions: &Definitions, test: &TestText) -> Result<(), St
         baseline: None,
         definitions,
     };
-    let diagnosis = examine(&input, Some(&mut kept));
+    let diagnosis = examine_output(&input, Some(&mut kept));
     let Diagnosis { items, category, files, .. } = &diagnosis;
-    if items.len() != test.expect.len() || items.iter().zip(&test.expect).any(|(item, expect)| !fits(item, expect)) {
-        let expected: Vec<String> = test.expect.iter().map(expected).collect();
-        let got: Vec<String> = items.iter().map(got).collect();
-        return Err(format!("expected {}, got {}", list(&expected), list(&got)));
+    if items.len() != test.expect.len()
+        || items.iter().zip(&test.expect).any(|(item, expect)| !fits_expectation(item, expect))
+    {
+        let expected: Vec<String> = test.expect.iter().map(expected_text).collect();
+        let got: Vec<String> = items.iter().map(diagnostic_text).collect();
+        return Err(format!("expected {}, got {}", join_texts(&expected), join_texts(&got)));
     }
     if let Some(want) = test.category.as_ref().filter(|want| category.as_ref() != Some(*want)) {
         let got = category.as_ref().map_or("none", Category::as_str);
@@ -55,7 +57,7 @@ pub(super) fn check(definitions: &Definitions, test: &TestText) -> Result<(), St
     Ok(())
 }
 
-fn fits(item: &Diagnostic, expect: &ExpectText) -> bool {
+fn fits_expectation(item: &Diagnostic, expect: &ExpectText) -> bool {
     let same = |want: &Option<String>, have: &Option<String>| want.is_none() || want == have;
     same(&expect.file, &item.file)
         && same(&expect.code, &item.code)
@@ -66,43 +68,43 @@ fn fits(item: &Diagnostic, expect: &ExpectText) -> bool {
         && expect.message.as_ref().is_none_or(|message| item.message.starts_with(message.as_str()))
 }
 
-fn list(items: &[String]) -> String {
+fn join_texts(items: &[String]) -> String {
     if items.is_empty() { "nothing".to_owned() } else { items.join(", ") }
 }
 
-fn expected(expect: &ExpectText) -> String {
-    words([
-        text("file", expect.file.as_deref()),
-        number("line", expect.line),
-        number("col", expect.col),
-        text("severity", expect.severity.map(Severity::as_str)),
-        text("code", expect.code.as_deref()),
-        text("message", expect.message.as_deref()),
-        text("test", expect.test.as_deref()),
+fn expected_text(expect: &ExpectText) -> String {
+    join_fields([
+        text_field("file", expect.file.as_deref()),
+        number_field("line", expect.line),
+        number_field("col", expect.col),
+        text_field("severity", expect.severity.map(Severity::as_str)),
+        text_field("code", expect.code.as_deref()),
+        text_field("message", expect.message.as_deref()),
+        text_field("test", expect.test.as_deref()),
     ])
 }
 
-fn got(item: &Diagnostic) -> String {
-    words([
-        text("tool", Some(&item.tool)),
-        text("file", item.file.as_deref()),
-        number("line", item.line),
-        number("col", item.col),
-        text("severity", Some(item.severity.as_str())),
-        text("code", item.code.as_deref()),
-        text("message", Some(&item.message)),
-        text("test", item.test.as_deref()),
+fn diagnostic_text(item: &Diagnostic) -> String {
+    join_fields([
+        text_field("tool", Some(&item.tool)),
+        text_field("file", item.file.as_deref()),
+        number_field("line", item.line),
+        number_field("col", item.col),
+        text_field("severity", Some(item.severity.as_str())),
+        text_field("code", item.code.as_deref()),
+        text_field("message", Some(&item.message)),
+        text_field("test", item.test.as_deref()),
     ])
 }
 
-fn text(name: &str, value: Option<&str>) -> Option<String> {
+fn text_field(name: &str, value: Option<&str>) -> Option<String> {
     Some(format!("{name} = {:?}", value?))
 }
 
-fn number(name: &str, value: Option<u32>) -> Option<String> {
+fn number_field(name: &str, value: Option<u32>) -> Option<String> {
     Some(format!("{name} = {}", value?))
 }
 
-fn words<const N: usize>(fields: [Option<String>; N]) -> String {
+fn join_fields<const N: usize>(fields: [Option<String>; N]) -> String {
     format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }

@@ -7,14 +7,14 @@ use memchr::memmem;
 use serde_json::Value;
 
 /// `text` with wrapped lines replaced by their text; unchanged where there are none.
-pub(super) fn unwrap(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn unwrap_json_lines(text: Cow<'_, str>) -> Cow<'_, str> {
     let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
     if !has("\"Action\":") && !has("\"reason\":") {
         return text;
     }
     let mut unwrapped = String::with_capacity(text.len());
     for line in text.lines() {
-        match carried(line) {
+        match carried_text(line) {
             Some(carried) => unwrapped.push_str(&carried),
             None => {
                 unwrapped.push_str(line);
@@ -26,7 +26,7 @@ pub(super) fn unwrap(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// The text that a line carries, with its line ends; empty for an event without text.
-fn carried(line: &str) -> Option<String> {
+fn carried_text(line: &str) -> Option<String> {
     if !line.starts_with('{') || !line.ends_with('}') {
         return None;
     }
@@ -38,7 +38,7 @@ fn carried(line: &str) -> Option<String> {
     let reason = value.get("reason")?.as_str()?;
     let rendered = value.pointer("/message/rendered").and_then(Value::as_str);
     match (reason, rendered) {
-        ("compiler-message", Some(rendered)) => Some(super::clean::clean(rendered.as_bytes()).into_owned()),
+        ("compiler-message", Some(rendered)) => Some(super::clean::clean_output(rendered.as_bytes()).into_owned()),
         ("compiler-artifact" | "build-script-executed" | "build-finished", _) => Some(String::new()),
         _ => None,
     }
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn carried_text_takes_the_place_of_json() {
         let go = "{\"Time\":\"x\",\"Action\":\"output\",\"Package\":\"p\",\"Output\":\"    a_test.go:3: bad\\n\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\nplain\n";
-        assert_eq!(unwrap(go.into()), "    a_test.go:3: bad\nplain\n");
+        assert_eq!(unwrap_json_lines(go.into()), "    a_test.go:3: bad\nplain\n");
         let cargo =
             "{\"reason\":\"compiler-message\",\"message\":{\"rendered\":\"error: x\\n --> src/a.rs:1:2\\n\\n\"}}\n";
-        assert_eq!(unwrap(cargo.into()), "error: x\n --> src/a.rs:1:2\n\n");
-        assert_eq!(unwrap("{\"Action\": 1}\n".into()), "{\"Action\": 1}\n");
+        assert_eq!(unwrap_json_lines(cargo.into()), "error: x\n --> src/a.rs:1:2\n\n");
+        assert_eq!(unwrap_json_lines("{\"Action\": 1}\n".into()), "{\"Action\": 1}\n");
     }
 }

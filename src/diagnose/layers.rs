@@ -32,7 +32,7 @@ pub struct DefinitionFile {
 }
 
 /// The files that a definition file's `matcher` keys name.
-pub fn attachments(text: &str) -> Vec<String> {
+pub fn attachment_names(text: &str) -> Vec<String> {
     let tools = definition::parse(text).map(|file| file.tools).unwrap_or_default();
     let names = tools.into_iter().filter_map(|tool| tool.matcher);
     let mut names: Vec<String> = names.flat_map(|names| names.as_slice().to_vec()).collect();
@@ -62,22 +62,22 @@ const THAT_PART: Option<&str> = Some("that part");
 
 impl Definitions {
     /// The shipped ones alone.
-    pub fn shipped() -> Self {
+    pub fn shipped_only() -> Self {
         Definitions(None)
     }
 
     /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
     /// can't be used is a [`Fault`], and everything else holds. Whether regexes compile is only seen by
     /// [`Definitions::check`].
-    pub fn layered(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
+    pub fn from_layers(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
         if files.is_empty() {
-            return (Self::shipped(), Vec::new());
+            return (Self::shipped_only(), Vec::new());
         }
         let mut faults = Vec::new();
         let parsed: Vec<_> =
-            files.iter().filter_map(|file| Some((file, read(file, categories, &mut faults)?))).collect();
+            files.iter().filter_map(|file| Some((file, read_file(file, categories, &mut faults)?))).collect();
         if parsed.iter().all(|(_, text)| text.tools.is_empty() && text.remove.is_empty()) {
-            return (Self::shipped(), faults);
+            return (Self::shipped_only(), faults);
         }
         let mut tools: Vec<ToolText> = Vec::new();
         let mut hidden: HashSet<String> = HashSet::new();
@@ -97,8 +97,8 @@ impl Definitions {
                         }
                         continue;
                     };
-                    let line = Spans::of(&file.text).name(&file.text, &tool.name);
-                    faults.push(fault(file, line, reason, THE_DEFINITION));
+                    let line = Spans::from_text(&file.text).name_line(&file.text, &tool.name);
+                    faults.push(new_fault(file, line, reason, THE_DEFINITION));
                 }
             }
             hidden.extend(names);
@@ -111,22 +111,23 @@ impl Definitions {
     }
 
     /// Regexes that don't compile and inline tests that don't hold, for `whitelist check`.
-    pub fn check(&self, files: &[DefinitionFile]) -> Vec<DefinitionFault> {
+    pub fn check_files(&self, files: &[DefinitionFile]) -> Vec<DefinitionFault> {
         let mut faults = Vec::new();
         for file in files {
             let Ok(text) = definition::parse(&file.text) else { continue };
-            let spans = Spans::of(&file.text);
+            let spans = Spans::from_text(&file.text);
             for (index, tool) in text.tools.iter().enumerate() {
                 for (at, rule) in tool.rules.iter().enumerate() {
-                    if let Err(reason) = compiles(rule) {
+                    if let Err(reason) = check_compiles(rule) {
                         let reason = format!("{}: {reason}", rule_name(tool, at));
-                        faults.push(fault(file, spans.rule(&file.text, index, at), reason, THE_RULE));
+                        faults.push(new_fault(file, spans.rule_line(&file.text, index, at), reason, THE_RULE));
                     }
                 }
                 for (at, test) in tool.tests.iter().enumerate() {
-                    if let Err(reason) = inline::check(self, test) {
-                        let reason = format!("`{}`, test {}: {reason}; {}", tool.name, at + 1, hits(tool, &test.input));
-                        faults.push(fault(file, spans.test(&file.text, index, at), reason, None));
+                    if let Err(reason) = inline::check_example(self, test) {
+                        let reason =
+                            format!("`{}`, test {}: {reason}; {}", tool.name, at + 1, list_hits(tool, &test.input));
+                        faults.push(new_fault(file, spans.test_line(&file.text, index, at), reason, None));
                     }
                 }
             }
@@ -135,21 +136,26 @@ impl Definitions {
     }
 
     /// Names of the definitions in force, the first one winning where several match.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn definition_names(&self) -> impl Iterator<Item = &str> {
         self.catalog().tools.iter().map(|tool| tool.name.as_str())
     }
 
     pub(super) fn catalog(&self) -> &Catalog {
-        self.0.as_ref().unwrap_or_else(|| catalog::shipped())
+        self.0.as_ref().unwrap_or_else(|| catalog::shipped_catalog())
     }
 }
 
-fn fault(file: &DefinitionFile, line: Option<usize>, reason: String, without: Option<&'static str>) -> DefinitionFault {
+fn new_fault(
+    file: &DefinitionFile,
+    line: Option<usize>,
+    reason: String,
+    without: Option<&'static str>,
+) -> DefinitionFault {
     DefinitionFault { file: file.file.clone(), line, reason, without }
 }
 
 /// A file's definitions, without rules that could never hold and without those of categories that nobody declared.
-fn read(
+fn read_file(
     file: &DefinitionFile,
     categories: &Categories,
     faults: &mut Vec<DefinitionFault>,
@@ -158,13 +164,13 @@ fn read(
         Ok(text) => text,
         Err(error) => {
             let line = error.span().map(|span| line_of(&file.text, span.start));
-            faults.push(fault(file, line, error.message().replace('\n', ", "), THE_FILE));
+            faults.push(new_fault(file, line, error.message().replace('\n', ", "), THE_FILE));
             return None;
         }
     };
     if let Some(schema) = text.verify_run_schema.filter(|schema| *schema != SCHEMA) {
         let reason = format!("this version knows `verify_run_schema = {SCHEMA}`, not {schema}");
-        faults.push(fault(file, None, reason, THE_FILE));
+        faults.push(new_fault(file, None, reason, THE_FILE));
         return None;
     }
     for (index, tool) in text.tools.iter_mut().enumerate() {
@@ -174,9 +180,9 @@ fn read(
         };
         for (at, rule) in tool.rules.iter().enumerate() {
             if !literals(rule) {
-                let line = Spans::of(&file.text).rule(&file.text, index, at);
+                let line = Spans::from_text(&file.text).rule_line(&file.text, index, at);
                 let reason = format!("{}: `needs` wants a text that is in every matching line", rule_name(tool, at));
-                faults.push(fault(file, line, reason, THE_RULE));
+                faults.push(new_fault(file, line, reason, THE_RULE));
             }
         }
         tool.rules.retain(literals);
@@ -184,19 +190,19 @@ fn read(
             Some((_, text)) => text.clone(),
             None => Err("was not read".to_owned()),
         };
-        let (found, wrong) = imported::of(tool, attached);
+        let (found, wrong) = imported::import_formats(tool, attached);
         tool.imported = found;
         for reason in wrong {
-            let line = Spans::of(&file.text).name(&file.text, &tool.name);
-            faults.push(fault(file, line, format!("`{}`: {reason}", tool.name), THAT_PART));
+            let line = Spans::from_text(&file.text).name_line(&file.text, &tool.name);
+            faults.push(new_fault(file, line, format!("`{}`: {reason}", tool.name), THAT_PART));
         }
     }
     let mut index = 0;
     text.tools.retain(|tool| {
-        let refused = tool.categories().find_map(|category| Some((category, categories.refusal(category)?)));
+        let refused = tool.all_categories().find_map(|category| Some((category, categories.refusal(category)?)));
         if let Some((category, reason)) = &refused {
-            let line = Spans::of(&file.text).category(&file.text, index, category);
-            faults.push(fault(file, line, format!("`{}`: {reason}", tool.name), THE_DEFINITION));
+            let line = Spans::from_text(&file.text).category_line(&file.text, index, category);
+            faults.push(new_fault(file, line, format!("`{}`: {reason}", tool.name), THE_DEFINITION));
         }
         index += 1;
         refused.is_none()
@@ -212,15 +218,15 @@ fn idle_removals(parsed: &[(&DefinitionFile, DefinitionFileText)], shipped: &[To
         let lower: HashSet<&str> = lower.chain(shipped).map(|tool| tool.name.as_str()).collect();
         for name in text.remove.iter().filter(|name| !lower.contains(name.as_str())) {
             let reason = format!("`remove` names `{name}`, which no definition below this file is called");
-            faults.push(fault(file, None, reason, None));
+            faults.push(new_fault(file, None, reason, None));
         }
     }
     faults
 }
 
-fn compiles(rule: &DefinitionRuleText) -> Result<(), String> {
+fn check_compiles(rule: &DefinitionRuleText) -> Result<(), String> {
     for source in [Some(&rule.regex), rule.closing.as_ref()].into_iter().flatten() {
-        catalog::compile(source).map_err(|error| {
+        catalog::compile_regex(source).map_err(|error| {
             let error = error.to_string();
             let said = error.lines().last().unwrap_or_default();
             format!("the regex does not compile: {}", said.trim_start_matches("error: "))
@@ -234,9 +240,9 @@ fn rule_name(tool: &ToolText, at: usize) -> String {
 }
 
 /// Which rules of the tool match some line of `input`.
-fn hits(tool: &ToolText, input: &str) -> String {
+fn list_hits(tool: &ToolText, input: &str) -> String {
     let matching = |rule: &DefinitionRuleText| {
-        let regex = catalog::compile(&rule.regex).ok()?;
+        let regex = catalog::compile_regex(&rule.regex).ok()?;
         input.lines().position(|line| {
             rule.needs.as_slice().iter().any(|need| line.contains(need.as_str())) && regex.is_match(line.as_bytes())
         })
@@ -291,36 +297,36 @@ struct TestSpans {
 }
 
 impl Spans {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         toml::from_str(text).unwrap_or_default()
     }
 
     /// The line of the last definition of this name.
-    fn name(&self, text: &str, name: &str) -> Option<usize> {
+    fn name_line(&self, text: &str, name: &str) -> Option<usize> {
         let tool = self.tool.iter().rfind(|tool| tool.name.get_ref() == name)?;
-        Some(start(text, tool.name.span()))
+        Some(start_line(text, tool.name.span()))
     }
 
     /// The line where the definition first names a category.
-    fn category(&self, text: &str, tool: usize, category: &Category) -> Option<usize> {
+    fn category_line(&self, text: &str, tool: usize, category: &Category) -> Option<usize> {
         let tool = self.tool.get(tool)?;
         let named = tool.category.iter().chain(&tool.empty).chain(tool.category_of.values());
         let named = named.chain(tool.rule.iter().filter_map(|rule| rule.category.as_ref()));
         let mut named = named.chain(tool.test.iter().filter_map(|test| test.category.as_ref()));
         let found = named.find(|named| named.get_ref() == category.as_str())?;
-        Some(start(text, found.span()))
+        Some(start_line(text, found.span()))
     }
 
-    fn rule(&self, text: &str, tool: usize, rule: usize) -> Option<usize> {
-        Some(start(text, self.tool.get(tool)?.rule.get(rule)?.regex.span()))
+    fn rule_line(&self, text: &str, tool: usize, rule: usize) -> Option<usize> {
+        Some(start_line(text, self.tool.get(tool)?.rule.get(rule)?.regex.span()))
     }
 
-    fn test(&self, text: &str, tool: usize, test: usize) -> Option<usize> {
-        Some(start(text, self.tool.get(tool)?.test.get(test)?.input.span()))
+    fn test_line(&self, text: &str, tool: usize, test: usize) -> Option<usize> {
+        Some(start_line(text, self.tool.get(tool)?.test.get(test)?.input.span()))
     }
 }
 
-fn start(text: &str, span: Range<usize>) -> usize {
+fn start_line(text: &str, span: Range<usize>) -> usize {
     line_of(text, span.start)
 }
 

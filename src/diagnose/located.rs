@@ -13,13 +13,13 @@ use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::constant;
-use super::engine::{Frame, severity};
+use super::catalog::constant_regex;
+use super::engine::{Frame, severity_of_word};
 use super::generic::{self, looks_like_a_file};
 
 mod languages;
 
-use languages::{LINE, translated};
+use languages::{LINE, translated_severity};
 
 /// A diagnostic as one line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,13 +44,13 @@ pub(super) struct Located {
 const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |type |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
 
 /// What a line says, if it says where.
-pub(super) fn read(line: &str) -> Option<Located> {
+pub(super) fn read_located(line: &str) -> Option<Located> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     if !may_locate(line.as_bytes()) || line.contains("://") && !line.contains(": ") {
         return None;
     }
-    let before = Before::of(line);
-    let leading = leading(&before);
+    let before = Before::before_location(line);
+    let leading = read_leading(&before);
     // What has a blank in it is more often a sentence with a place at its end.
     let (named, spaced) = match leading {
         Some(said) if said.is_plain && said.file.as_deref().is_some_and(|file| file.contains(' ')) => {
@@ -58,14 +58,16 @@ pub(super) fn read(line: &str) -> Option<Located> {
         }
         said => (said, None),
     };
-    named.or_else(|| bulleted(&before)).or_else(|| trailing(line, &before)).or(spaced)
+    named.or_else(|| read_bulleted(&before)).or_else(|| read_trailing(line, &before)).or(spaced)
 }
 
 /// A message, its place and its rule between bullets (`error • no such name • lib/a.dart:3:5 • undefined_name`, older: `… at
 /// lib/a.dart:3:5 • …`).
-fn bulleted(before: &Before<'_>) -> Option<Located> {
+fn read_bulleted(before: &Before<'_>) -> Option<Located> {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(r"^(?:(?P<message>.+) at )?(?P<file>[^ \t:*?<>|]+):(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?$")
+        constant_regex(
+            r"^(?:(?P<message>.+) at )?(?P<file>[^ \t:*?<>|]+):(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?$",
+        )
     });
     let severity = before.severity?;
     let mut fields = before.rest.split(" • ").map(str::trim);
@@ -75,14 +77,14 @@ fn bulleted(before: &Before<'_>) -> Option<Located> {
         place = PLACE.captures(fields.next()?.as_bytes());
     }
     let place = place?;
-    message = text(&place, "message").unwrap_or(message);
-    let file = text(&place, "file").filter(|file| looks_like_a_file(file))?;
+    message = captured_text(&place, "message").unwrap_or(message);
+    let file = captured_text(&place, "file").filter(|file| looks_like_a_file(file))?;
     let rule = before.rest.rsplit(" • ").next().map(str::trim).filter(|rule| is_name(rule));
     Some(Located {
         file: Some(file.to_owned()),
         is_plain: false,
-        line: number(&place, "line").filter(|&line| line > 0)?,
-        col: number(&place, "col"),
+        line: captured_number(&place, "line").filter(|&line| line > 0)?,
+        col: captured_number(&place, "col"),
         severity: Some(severity),
         code: rule.map(str::to_owned).or_else(|| before.code.clone()),
         message: message.to_owned(),
@@ -156,15 +158,15 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
         let place =
             format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
         [
-            constant(&format!(
+            constant_regex(&format!(
                 r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
             )),
             // OCaml: a name in quotes, the colon behind the columns
-            constant(&format!(
+            constant_regex(&format!(
                 r#"^File "(?P<file>[^"]+)", lines? {line}(?:-[0-9]+)?(?:, characters? {col}(?:-[0-9]+)?)?(?P<colon>:)$"#
             )),
             // sass: a blank before the line, and what the place is behind it
-            constant(&format!(r"^{word}[ ]{line}:{col}(?P<colon>:?)(?:[ ]{{2,}}[a-z@].*)?$")),
+            constant_regex(&format!(r"^{word}[ ]{line}:{col}(?P<colon>:?)(?:[ ]{{2,}}[a-z@].*)?$")),
         ]
     });
     let printed = prefix(line, LINE_MATCH_BYTES_MAX);
@@ -176,18 +178,18 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
         return None;
     }
     let captures = BARE.iter().skip(if ends { 0 } else { 2 }).find_map(|bare| bare.captures(line.as_bytes()))?;
-    let file = text(&captures, "word").or_else(|| text(&captures, "file"))?.trim_end();
-    let number = |names: [&str; 2]| names.iter().find_map(|name| number(&captures, name));
+    let file = captured_text(&captures, "word").or_else(|| captured_text(&captures, "file"))?.trim_end();
+    let number = |names: [&str; 2]| names.iter().find_map(|name| captured_number(&captures, name));
     let place = Frame { file, line: number(["line", "line2"]).filter(|&line| line > 0), col: number(["col", "col2"]) };
-    let colon = text(&captures, "colon").is_some();
-    let framed = text(&captures, "frame").is_some();
+    let colon = captured_text(&captures, "colon").is_some();
+    let framed = captured_text(&captures, "frame").is_some();
     (looks_like_a_file(file) && place.line.is_some()).then_some(BarePlace { place, colon, framed })
 }
 
 /// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
-pub(super) fn row(line: &str) -> Option<LocatedRow> {
+pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
     static ROW: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^[ \t|]*(?P<word>[Ll]ine[ :]+|L|#|\[)?(?P<line>[0-9]{1,7})(?:[:,](?P<col>[0-9]{1,5}))?(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?[\]:]*(?P<rest>[ \t|:,].*[A-Za-z].*)$",
         )
     });
@@ -196,12 +198,12 @@ pub(super) fn row(line: &str) -> Option<LocatedRow> {
         return None;
     }
     let captures = ROW.captures(line.as_bytes())?;
-    let said = Behind::of(text(&captures, "rest")?);
-    let col = number(&captures, "col");
-    let worded = text(&captures, "word").is_some_and(|word| word.trim_start().starts_with(['l', 'L']));
+    let said = Behind::behind_location(captured_text(&captures, "rest")?);
+    let col = captured_number(&captures, "col");
+    let worded = captured_text(&captures, "word").is_some_and(|word| word.trim_start().starts_with(['l', 'L']));
     // A number alone before text is a line of source.
     let sure = said.severity.is_some() || col.is_some() || worded;
-    let line = number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
+    let line = captured_number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
     Some(LocatedRow(Located {
         file: None,
         is_plain: false,
@@ -226,28 +228,30 @@ impl LocatedRow {
 /// How bad a line says that something is before it says anything else (`[WARNING] …`, `error[E1]: …`).
 pub(super) fn said_first(line: &str) -> Option<Severity> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
-        constant(&format!(r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"))
+        constant_regex(&format!(
+            r"^[ \t]*(?:[^ \t:]+: )?\[?(?i:(?P<severity>{SEVERITY}))(?:\]|\[[^\]]+\])?(?::|[ \t]|$)"
+        ))
     });
     let captures = WORD.captures(prefix(line, 200).as_bytes())?;
-    worded(text(&captures, "severity")?)
+    severity_of_words(captured_text(&captures, "severity")?)
 }
 
-fn text<'a>(captures: &Captures<'a>, name: &str) -> Option<&'a str> {
+fn captured_text<'a>(captures: &Captures<'a>, name: &str) -> Option<&'a str> {
     std::str::from_utf8(captures.name(name)?.as_bytes()).ok().filter(|text| !text.is_empty())
 }
 
-fn number(captures: &Captures<'_>, name: &str) -> Option<u32> {
-    text(captures, name)?.parse().ok()
+fn captured_number(captures: &Captures<'_>, name: &str) -> Option<u32> {
+    captured_text(captures, name)?.parse().ok()
 }
 
 /// The severity of the last word that has one: `internal compiler error`, `Extension(NAG)`.
-fn worded(words: &str) -> Option<Severity> {
+fn severity_of_words(words: &str) -> Option<Severity> {
     let words = words.to_ascii_lowercase();
     let known = |word: &str| match word {
         "failure" | "errors" => Some(Severity::Error),
         "questionable" | "caution" => Some(Severity::Warning),
         "remark" | "notice" | "extension" | "obsolescent" => Some(Severity::Info),
-        _ => severity(word),
+        _ => severity_of_word(word),
     };
     words.split(|c: char| !c.is_ascii_alphabetic()).rev().find_map(known)
 }
@@ -260,30 +264,30 @@ struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    fn of(line: &'a str) -> Self {
+    fn before_location(line: &'a str) -> Self {
         static STEPS: LazyLock<[Regex; 8]> = LazyLock::new(|| {
             [
                 // Questa: a code in parentheses
-                constant(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
+                constant_regex(r"^\((?P<coded>[a-z]+-[0-9]{1,6})\)[ \t]+"),
                 // Verilator: how bad and a code after a per cent sign
-                constant(r"^%(?P<label>Error|Warning)(?:-(?P<cadence>[A-Z0-9]+))?:[ \t]+"),
+                constant_regex(r"^%(?P<label>Error|Warning)(?:-(?P<cadence>[A-Z0-9]+))?:[ \t]+"),
                 // Cadence: how bad and a code after a star
-                constant(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
+                constant_regex(r"^\*(?P<letter>[EWNF]),(?P<cadence>[A-Z0-9]+)[ :]+"),
                 // a time, a share of the work, a build node, a number in a list or of a line, a bullet
-                constant(
+                constant_regex(
                     r"^(?:[0-9]{2,4}[-/:.][0-9][0-9:.,TZ/+-]*|\[[0-9 ][0-9 :.,TZ/+%-]*\]|[0-9]{1,3}%|[0-9]{1,6}[.)]|[-*|>#=]{1,3}|\xe2[\x80-\xbf][\x80-\xbf]|\xc3\x97)(?:[ \t]+|$)|^[0-9]{1,4}(?::[0-9]{1,4})?>[ \t]*|^##\[(?:error|warning)\][ \t]*|^[0-9]{1,6}\t[ \t]*",
                 ),
                 // a label in brackets
-                constant(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
+                constant_regex(r"^\[[ ]?(?P<label>[A-Za-z][^\]\[/\\]{0,40})\][ \t:]+"),
                 // how bad, and the word before the file
-                constant(&format!(
+                constant_regex(&format!(
                     r"^(?i:(?:(?P<severity>{SEVERITY})(?:\[(?P<code>[^\]]+)\]|\([A-Za-z0-9]+\))?(?:[ \t]*:[ \t]*|[ \t]+(?:in|at|on|-|[(]))?[ \t]*)(?:(?:in|at|file)[ \t]+)?)"
                 )),
                 // a program or an annotation before a colon
-                constant(
+                constant_regex(
                     r"^(?P<label>C/C\+\+|[A-Za-z][A-Za-z0-9_+-]*(?:[ ][A-Za-z0-9#_+-]+){0,2}(?:\([A-Za-z0-9]+\))?):(?:\((?P<letter>[A-Z])\))?[ \t]+",
                 ),
-                constant(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
+                constant_regex(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
             ]
         });
         let mut this = Before { rest: line, severity: None, code: None };
@@ -293,23 +297,25 @@ impl<'a> Before<'a> {
             let length = captures.get(0).map_or(0, |all| all.as_bytes().len());
             let Some(rest) = this.rest.get(length..).filter(|_| length > 0) else { break };
             // `error.c:3: …` begins with a file, not with a severity.
-            if text(&captures, "severity").is_some()
+            if captured_text(&captures, "severity").is_some()
                 && rest.starts_with(['.', '/', '-', '_', '\\'])
                 && captures.get(0).is_some_and(|all| all.as_bytes().last().is_some_and(u8::is_ascii_alphabetic))
             {
                 break;
             }
             // `[a.c:3:1] …` is a place.
-            if text(&captures, "label").is_some_and(|label| may_locate(label.as_bytes())) {
+            if captured_text(&captures, "label").is_some_and(|label| may_locate(label.as_bytes())) {
                 break;
             }
-            let label = text(&captures, "label").and_then(worded);
-            let letter = text(&captures, "letter").and_then(severity);
-            let label_letter = text(&captures, "label").filter(|label| label.len() == 1).and_then(severity);
-            let said = text(&captures, "severity").and_then(worded).or(letter).or(label).or(label_letter);
+            let label = captured_text(&captures, "label").and_then(severity_of_words);
+            let letter = captured_text(&captures, "letter").and_then(severity_of_word);
+            let label_letter =
+                captured_text(&captures, "label").filter(|label| label.len() == 1).and_then(severity_of_word);
+            let said =
+                captured_text(&captures, "severity").and_then(severity_of_words).or(letter).or(label).or(label_letter);
             this.severity = said.or(this.severity);
-            let code = ["code", "cadence", "coded"].iter().find_map(|name| text(&captures, name));
-            let code = code.or_else(|| text(&captures, "label").filter(|label| is_code(label)));
+            let code = ["code", "cadence", "coded"].iter().find_map(|name| captured_text(&captures, name));
+            let code = code.or_else(|| captured_text(&captures, "label").filter(|label| is_code(label)));
             this.code = code.map(str::to_owned).or(this.code);
             this.rest = rest;
         }
@@ -318,7 +324,7 @@ impl<'a> Before<'a> {
 }
 
 /// A place at the start, and what the line says behind it.
-fn leading(before: &Before<'_>) -> Option<Located> {
+fn read_leading(before: &Before<'_>) -> Option<Located> {
     static PLACES: LazyLock<[Regex; 9]> = LazyLock::new(|| {
         // A path may have a space in it where it begins like one; where it does not, only if it is one of the project's.
         let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|(?P<spaced>[^ \t:*?\x22'`<>|()\[\],;=]+(?:[ ][^ \t:*?\x22'`<>|()\[\],;=]+){1,4}\.[A-Za-z][A-Za-z0-9]{0,7})|<std(?:in|out)>|\{standard input\}|<string>)";
@@ -326,36 +332,38 @@ fn leading(before: &Before<'_>) -> Option<Located> {
         let line = r"(?P<line>[0-9]{1,7})";
         let col = r"(?P<col>[0-9]{1,5})";
         [
-            constant(&format!(
+            constant_regex(&format!(
                 r"^\[?[\x22'](?P<file>[^\x22']+?)[ ]*[\x22'](?:,[ ]*(?:WARNING|ERROR|REMARK)![ ]*(?:at[ ])?line[ ]|[,:]?[ ]*(?:(?:at|on)[ ])?[Ll]ines?[ :]+|,[ ]*|:|[ ]+|[ ]*\(){line}(?:(?:[.:/|,][ ]?|,?[ ]\(?col(?:umn)?[.:]*[ ]?){col})?(?:-[0-9]+)?[)\]]*{end}"
             )),
-            constant(&format!(
+            constant_regex(&format!(
                 r"^{path}(?::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)?:{line}(?:[:.,]{col})?(?:-[0-9]+(?:[:.][0-9]+)?)?{end}"
             )),
-            constant(&format!(
+            constant_regex(&format!(
                 r"^@?{path}[ ]?:?[ ]?\((?:at[ ])?(?:line[ ])?{line}(?:[,:.|][ ]?{col})?(?:[,-][ ]?[0-9]+)*\){end}"
             )),
-            constant(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
-            constant(&format!(
+            constant_regex(&format!(r"^{path}:?\[{line}(?:,[ ]?{col})?\]{end}")),
+            constant_regex(&format!(
                 r"^{path}[,:]?[ ](?:(?:(?:at|on)[ ])?[Ll]ine[ :]+|(?:{translated})[ ]?){line}(?:(?:[.:]|,?[ ]?(?:col(?:umn)?|char)[.:]*[ ]?){col})?{end}",
                 translated = LINE.join("|")
             )),
-            constant(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
-            constant(&format!(r"^\[(?:[A-Z]+:)?{path}:{line}(?::{col})?\]{end}")),
-            constant(&format!(r"^{path}:?[ ]{line}:{col}(?:-[0-9]+(?::[0-9]+)?)?{end}")),
-            constant(&format!(r"^{path}@{line}:{col}{end}")),
+            constant_regex(&format!(r"^\({path},{line}(?:\|{col})?\){end}")),
+            constant_regex(&format!(r"^\[(?:[A-Z]+:)?{path}:{line}(?::{col})?\]{end}")),
+            constant_regex(&format!(r"^{path}:?[ ]{line}:{col}(?:-[0-9]+(?::[0-9]+)?)?{end}")),
+            constant_regex(&format!(r"^{path}@{line}:{col}{end}")),
         ]
     });
     let rest = before.rest;
     for (index, place) in PLACES.iter().enumerate() {
         let Some(captures) = place.captures(rest.as_bytes()) else { continue };
-        let (Some(file), Some(line)) = (text(&captures, "file"), number(&captures, "line")) else { continue };
-        let is_spaced = text(&captures, "spaced").is_some();
+        let (Some(file), Some(line)) = (captured_text(&captures, "file"), captured_number(&captures, "line")) else {
+            continue;
+        };
+        let is_spaced = captured_text(&captures, "spaced").is_some();
         let is_plain = !is_file(file, index == 0) || is_spaced;
-        if line == 0 || is_plain && !is_spaced && !(is_name(file) && number(&captures, "col").is_some()) {
+        if line == 0 || is_plain && !is_spaced && !(is_name(file) && captured_number(&captures, "col").is_some()) {
             continue;
         }
-        let behind = text(&captures, "rest").unwrap_or("");
+        let behind = captured_text(&captures, "rest").unwrap_or("");
         let number_end = captures.name("line").and_then(|number| rest.get(number.end()..));
         if number_end.is_some_and(generic::is_version) || index == 0 && is_size(behind) {
             continue;
@@ -364,7 +372,7 @@ fn leading(before: &Before<'_>) -> Option<Located> {
         if index == SPACED && before.severity.is_none() && !behind.starts_with(':') {
             continue;
         }
-        let said = Behind::of(behind);
+        let said = Behind::behind_location(behind);
         if said.message.is_empty() && !behind.starts_with(':') && before.severity.is_none() {
             continue;
         }
@@ -375,7 +383,7 @@ fn leading(before: &Before<'_>) -> Option<Located> {
             file: (!is_stdin(file)).then(|| file.to_owned()),
             is_plain,
             line,
-            col: number(&captures, "col"),
+            col: captured_number(&captures, "col"),
             severity: said.severity.or(before.severity),
             code: said.code.or_else(|| before.code.clone()),
             message: said.message.to_owned(),
@@ -431,34 +439,34 @@ struct Behind<'a> {
 }
 
 impl<'a> Behind<'a> {
-    fn of(text_behind: &'a str) -> Self {
+    fn behind_location(text_behind: &'a str) -> Self {
         static WORD: LazyLock<Regex> = LazyLock::new(|| {
-            constant(&format!(
+            constant_regex(&format!(
                 r"^:?(?:\{{[^}}]*\}})*[ \t:|,-]*(?:col(?:umn)?[ :.]*[0-9]+[ :.)]*)?[\[(]?(?:(?i:severity-)?(?i:(?P<severity>{SEVERITY}|low|medium|high|[ewcrfin]\b)))[\])]?(?:[ \t:!|,\[(-]|$)"
             ))
         });
         static CODE: LazyLock<Regex> = LazyLock::new(|| {
-            constant(
+            constant_regex(
                 r"^[ \t:|,-]*(?:\[(?P<bracket>[A-Za-z][A-Za-z0-9_./:-]{1,60})[^\]]*\]|\((?P<letter>[A-Z])\)|(?P<code>#[0-9]+(?:-[A-Z])?|[A-Z]{1,10}-?[0-9]{2,7}|[0-9]{3,5}-[0-9]{2,4})(?:[ ]\((?P<level>[A-Z])\))?(?:[: \t]))[ \t:]*",
             )
         });
         static LAST: LazyLock<Regex> = LazyLock::new(|| {
-            constant(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
+            constant_regex(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
         });
         let mut this = Behind { severity: None, code: None, message: text_behind };
         if let Some(captures) = WORD.captures(text_behind.as_bytes()) {
             let word = captures.name("severity");
-            this.severity = word.and_then(|word| std::str::from_utf8(word.as_bytes()).ok()).and_then(worded);
+            this.severity = word.and_then(|word| std::str::from_utf8(word.as_bytes()).ok()).and_then(severity_of_words);
             this.message = word.and_then(|word| text_behind.get(word.end()..)).unwrap_or(text_behind);
             this.message = this.message.trim_start_matches([']', ')', ' ']);
-        } else if let Some((severity, message)) = translated(text_behind) {
+        } else if let Some((severity, message)) = translated_severity(text_behind) {
             (this.severity, this.message) = (Some(severity), message);
         }
         if let Some(captures) = CODE.captures(this.message.as_bytes()) {
-            let code = text(&captures, "bracket").or_else(|| text(&captures, "code"));
-            let letter = text(&captures, "letter").or_else(|| text(&captures, "level"));
+            let code = captured_text(&captures, "bracket").or_else(|| captured_text(&captures, "code"));
+            let letter = captured_text(&captures, "letter").or_else(|| captured_text(&captures, "level"));
             this.severity =
-                this.severity.or_else(|| letter.and_then(severity)).or_else(|| code.and_then(worded_exactly));
+                this.severity.or_else(|| letter.and_then(severity_of_word)).or_else(|| code.and_then(worded_exactly));
             this.code =
                 code.filter(|code| worded_exactly(code).is_none()).map(|code| code.trim_start_matches('#').to_owned());
             let length = captures.get(0).map_or(0, |all| all.end());
@@ -468,45 +476,45 @@ impl<'a> Behind<'a> {
         if this.code.is_none()
             && let Some(captures) = LAST.captures(this.message.as_bytes())
         {
-            this.code = text(&captures, "code").map(str::to_owned);
+            this.code = captured_text(&captures, "code").map(str::to_owned);
         }
         this
     }
 }
 
 fn worded_exactly(code: &str) -> Option<Severity> {
-    (code.len() > 1).then(|| severity(code)).flatten()
+    (code.len() > 1).then(|| severity_of_word(code)).flatten()
 }
 
 /// A place at the end of a sentence that says how bad it is, or that only errors are written with.
-fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
+fn read_trailing(line: &str, before: &Before<'_>) -> Option<Located> {
     static SENTENCES: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         let path = r"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:*?\x22'`<>|()\[\],;]+)";
         [
             // PHP and Perl
-            constant(&format!(
+            constant_regex(&format!(
                 r"^(?P<message>.+) (?:in {path} on line|at {path2} line) (?P<line>[0-9]{{1,7}})(?:[.,; ]|$)",
                 path2 = path.replace("<file>", "<file2>")
             )),
-            constant(&format!(
+            constant_regex(&format!(
                 r"^(?P<message>.+?)[ ]?[\[(][Ff]ile:? ?{path}, ?[Ll]ine:? ?(?P<line>[0-9]{{1,7}})(?:, ?[Cc]ol(?:umn)?:? ?(?P<col>[0-9]{{1,5}}))?[\])]"
             )),
             // scalastyle
-            constant(&format!(
+            constant_regex(&format!(
                 r"^[a-z]+ file={path}(?: message=(?P<message>.*?))? line=(?P<line>[0-9]{{1,7}})(?: column=(?P<col>[0-9]{{1,5}}))?$"
             )),
             // the file first, the line last
-            constant(&format!(
+            constant_regex(&format!(
                 r"^{path}(?::| -)[ ](?P<message>.+?)[ ]?,?[ ][\[(]?(?:(?:at|on|near) )?line:? (?P<line>[0-9]{{1,7}})(?:,? col(?:umn)?:? (?P<col>[0-9]{{1,5}}))?[\])]?\.?$"
             )),
             // at the end of the line
-            constant(&format!(
+            constant_regex(&format!(
                 r"^(?P<message>.+?)(?::| at| in)? [\[(]?{path}:(?P<line>[0-9]{{1,7}})(?::(?P<col>[0-9]{{1,5}}))?[\])]?\.?$"
             )),
         ]
     });
     static NO_FILE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?P<message>.*?[A-Za-z].*?)[ ,;:-]*(?:\(|\b(?:at|on|near) )?line (?P<line>[0-9]{1,7})[,:]? ?(?:and )?col(?:umn)? (?P<col>[0-9]{1,5})",
         )
     });
@@ -521,29 +529,35 @@ fn trailing(line: &str, before: &Before<'_>) -> Option<Located> {
             continue;
         }
         let Some(captures) = sentence.captures(line.as_bytes()) else { continue };
-        let file = text(&captures, "file")
-            .or_else(|| text(&captures, "file2"))
+        let file = captured_text(&captures, "file")
+            .or_else(|| captured_text(&captures, "file2"))
             .filter(|file| looks_like_a_file(file) || *file == "-");
-        let (Some(file), Some(line)) = (file, number(&captures, "line").filter(|&line| line > 0)) else { continue };
+        let (Some(file), Some(line)) = (file, captured_number(&captures, "line").filter(|&line| line > 0)) else {
+            continue;
+        };
         return Some(Located {
             file: (file != "-").then(|| file.to_owned()),
             is_plain: false,
             line,
-            col: number(&captures, "col"),
+            col: captured_number(&captures, "col"),
             severity,
             code: before.code.clone(),
-            message: text(&captures, "message").unwrap_or("").trim().to_owned(),
+            message: captured_text(&captures, "message").unwrap_or("").trim().to_owned(),
         });
     }
     let captures = NO_FILE.captures(line.as_bytes())?;
     Some(Located {
         file: None,
         is_plain: false,
-        line: number(&captures, "line").filter(|&line| line > 0)?,
-        col: number(&captures, "col"),
+        line: captured_number(&captures, "line").filter(|&line| line > 0)?,
+        col: captured_number(&captures, "col"),
         severity,
         code: None,
-        message: text(&captures, "message").unwrap_or("").trim_end_matches(" at").trim_end_matches(" on").to_owned(),
+        message: captured_text(&captures, "message")
+            .unwrap_or("")
+            .trim_end_matches(" at")
+            .trim_end_matches(" on")
+            .to_owned(),
     })
 }
 

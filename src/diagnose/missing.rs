@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::catalog::constant;
+use super::catalog::constant_regex;
 
 /// The forms, by who prints them.
 const FORMS: &[(&str, &str)] = &[
@@ -55,7 +55,7 @@ const FORMS: &[(&str, &str)] = &[
 pub(super) fn is_said_in(text: &[u8]) -> bool {
     static SAID: LazyLock<Regex> = LazyLock::new(|| {
         let forms: Vec<&str> = FORMS.iter().map(|(_, form)| *form).collect();
-        constant(&forms.join("|"))
+        constant_regex(&forms.join("|"))
     });
     SAID.is_match(text)
 }
@@ -90,7 +90,7 @@ mod tests {
         ];
         assert_eq!(said.len(), FORMS.len());
         for (text, (who, form)) in said.iter().zip(FORMS) {
-            assert!(constant(form).is_match(text.as_bytes()), "{who}: {text}");
+            assert!(constant_regex(form).is_match(text.as_bytes()), "{who}: {text}");
             assert!(is_said_in(text.as_bytes()), "{who}: {text}");
         }
     }

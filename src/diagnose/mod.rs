@@ -44,11 +44,11 @@ mod volume;
 
 pub use crate::config::Category;
 pub use baseline::Baseline;
-pub use clean::clean;
-pub use collected::{Ran, ran};
-pub use layers::{DefinitionFault, DefinitionFile, Definitions, attachments};
+pub use clean::clean_output;
+pub use collected::{Ran, count_ran};
+pub use layers::{DefinitionFault, DefinitionFile, Definitions, attachment_names};
 pub use shortfall::Shortfall;
-pub use skeleton::{Skeleton, skeleton};
+pub use skeleton::{Skeleton, draft_skeleton};
 
 /// How bad an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -152,7 +152,7 @@ pub struct Input<'a> {
 
 /// The output as it may be kept: terminal control resolved, secrets replaced.
 pub fn plain_text(output: &[u8]) -> String {
-    redact::redact(&clean::clean(output)).0.into_owned()
+    redact::redact_text(&clean::clean_output(output)).0.into_owned()
 }
 
 /// [`plain_text`] with the colours of every line that is as it was printed.
@@ -174,30 +174,30 @@ fn timed_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>) {
 
 /// [`timed_text_of`], with how many lines are left out.
 fn bounded_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>, usize) {
-    let (text, unread) = volume::bounded(jsonlines::unwrap(clean::clean(output)));
+    let (text, unread) = volume::bound_text(jsonlines::unwrap_json_lines(clean::clean_output(output)));
     let (text, times) = streams::without_times(text);
     (text, times, unread)
 }
 
 /// Begins to read the shipped definitions, on a thread of its own; whoever needs them before they are there waits. That
 /// work is for nothing where there are definitions of the user's or the project's, and nobody waits for it there.
-pub fn prepare() {
+pub fn prepare_catalog() {
     // Without a thread they are read when they are needed.
-    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| catalog::shipped().literal_count()));
+    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| catalog::shipped_catalog().literal_count()));
 }
 
 /// Turns a run's output into items, affected files, kept lines and a category.
-pub fn diagnose(input: &Input<'_>) -> Diagnosis {
-    examine(input, None)
+pub fn diagnose_output(input: &Input<'_>) -> Diagnosis {
+    examine_output(input, None)
 }
 
 /// The diagnosis. `relevant` gets all lines that have to do with the failure, before the budget chose among them.
-fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
+fn examine_output(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
     let (text, mut times, lines_unread) = bounded_text_of(input.output);
-    let (text, redactions) = redact::redact(&text);
+    let (text, redactions) = redact::redact_text(&text);
     let lines: Vec<&str> = text.lines().collect();
     // A secret of several lines was replaced: which time belongs to which line isn't known any more.
     if times.len() != lines.len() {
@@ -206,26 +206,27 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
     let catalog = input.definitions.catalog();
     let kept_texts = texts::Texts::new();
     let named = named_tools(input, catalog, &lines);
-    let streams = streams::split(&lines);
+    let streams = streams::split_streams(&lines);
     let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts, engine::may_have_drives(&text));
-    let documents = structured::documents(&text);
+    let documents = structured::find_documents(&text);
     let assembled = assemble::Assembled::new(input, catalog, &named, &lines, streams, outcome, documents);
-    let kept = assembled.kept(&times);
+    let kept = assembled.kept_lines(&times);
     if let Some(relevant) = relevant {
-        *relevant = assembled.relevant();
+        *relevant = assembled.relevant_text();
     }
-    let relevant = || assembled.relevant();
-    let category = category::decide(
+    let relevant = || assembled.relevant_text();
+    let category = category::decide_category(
         input,
         catalog,
-        assembled.failing(),
+        assembled.failing_diagnostics(),
         &named,
-        assembled.live(),
-        (assembled.located(), relevant),
+        assembled.live_tools(),
+        (assembled.located_diagnostics(), relevant),
         &lines,
     );
-    let (mut items, items_cut) = assembled.items();
-    let (mut files, mut others, shortfalls) = (assembled.files(), assembled.others(), assembled.shortfalls());
+    let (mut items, items_cut) = assembled.listed_diagnostics();
+    let (mut files, mut others, shortfalls) =
+        (assembled.affected_files(), assembled.other_diagnostics(), assembled.find_shortfalls());
     let named = items.iter_mut().chain(&mut others).filter_map(|item| item.file.as_mut());
     redact_paths(files.iter_mut().chain(named));
     Diagnosis {
@@ -246,7 +247,7 @@ fn examine(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
 fn redact_paths<'a>(paths: impl Iterator<Item = &'a mut String>) {
     let mut known: HashMap<String, Option<String>> = HashMap::new();
     for path in paths {
-        let clean = known.entry(path.clone()).or_insert_with_key(|path| match redact::redact(path) {
+        let clean = known.entry(path.clone()).or_insert_with_key(|path| match redact::redact_text(path) {
             (_, 0) => None,
             (clean, _) => Some(clean.into_owned()),
         });
@@ -259,11 +260,11 @@ fn redact_paths<'a>(paths: impl Iterator<Item = &'a mut String>) {
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a
 /// script runner shows (`> eslint .`).
 fn named_tools(input: &Input<'_>, catalog: &catalog::Catalog, lines: &[&str]) -> Vec<bool> {
-    let mut commands = vec![words(input.command)];
+    let mut commands = vec![command_words(input.command)];
     let shown = lines.iter().filter(|line| line.len() < SHOWN_COMMAND_BYTES_MAX);
     let shown = shown.filter_map(|line| line.trim_start().strip_prefix("> ").or_else(|| line.strip_prefix("$ ")));
-    commands.extend(shown.take(SHOWN_COMMANDS_MAX).map(words));
-    let is_named = |name: &String| input.tool == Some(name) || commands.iter().any(|words| names(words, name));
+    commands.extend(shown.take(SHOWN_COMMANDS_MAX).map(command_words));
+    let is_named = |name: &String| input.tool == Some(name) || commands.iter().any(|words| names_program(words, name));
     catalog.tools.iter().map(|tool| tool.tools.iter().any(is_named)).collect()
 }
 
@@ -272,14 +273,14 @@ const SHOWN_COMMANDS_MAX: usize = 50;
 const SHOWN_COMMAND_BYTES_MAX: usize = 400;
 
 /// The words of a command line, programs without their folders.
-fn words(command: &str) -> Vec<String> {
+fn command_words(command: &str) -> Vec<String> {
     let split = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '\'' | '"');
     let words = command.split(split).filter(|word| !word.is_empty());
     words.map(|word| word.rsplit('/').next().unwrap_or(word).to_owned()).collect()
 }
 
 /// Whether the words hold the whitelist's name: as one word (`vue-tsc`) or as several (`cargo-test`: `cargo test`).
-fn names(words: &[String], name: &str) -> bool {
+fn names_program(words: &[String], name: &str) -> bool {
     if words.iter().any(|word| word == name) {
         return true;
     }

@@ -10,28 +10,28 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant;
+use super::catalog::constant_regex;
 use super::generic::{self, Strength, looks_like_a_file};
 
 /// Whether a line says that something is wrong with what it names.
-pub(super) fn blames(line: &str) -> bool {
+pub(super) fn blames_files(line: &str) -> bool {
     static BLAME: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"(?i)\b(?:not [a-z -]{0,20}(?:formatted|sorted|up[ -]to[ -]date|in sync|valid|covered|allowed|licensed|found)|un(?:formatted|sorted|used|resolved|tidy|covered|licensed|tracked)|(?:would|should|must|needs?(?: to)?|could) (?:be )?(?:re-?)?(?:format|sort|writ|fix|chang|updat|generat|lint)[a-z]*|(?:requir(?:es?|ed)|needs?) (?:re)?formatting|(?:re)?formatting required|reformat|issues?|problems?|violations?|offen[sc]es?|differs?|differences?|mismatch(?:es)?|out[ -]of[ -](?:date|sync)|outdated|stale|malformed|broken|incorrect(?:ly)?|illegal|duplicates?|circular|imported (?:by|from)|required by|require stack|chang(?:ed|es)|modified|rewritten|rewriting|reformatt(?:ed|ing)|fix(?:ed|ing)|sorting|misspell[a-z]*|vulnerab[a-z]+|conflicts?|failing|lacks)\b",
         )
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
-    match generic::strength(line) {
+    match generic::line_strength(line) {
         Some(Strength::Strong) => true,
-        Some(Strength::Weak) => !clears(line),
-        None => BLAME.is_match(bytes) && !clears(line),
+        Some(Strength::Weak) => !clears_files(line),
+        None => BLAME.is_match(bytes) && !clears_files(line),
     }
 }
 
 /// Whether a line says that nothing is wrong, or only what is being done.
-pub(super) fn clears(line: &str) -> bool {
+pub(super) fn clears_files(line: &str) -> bool {
     static CLEAR: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"(?i)^[ \t]*(?:✓|✔|√|\[?(?:ok|pass)\]?\b)|\b(?:no (?:[a-z]+ )?(?:issues?|problems?|errors?|changes?|warnings?|violations?|offen[sc]es?|differences?)|unchanged|unmodified|skipp(?:ed|ing)|ignoring|pass(?:ed|es|ing)|succe(?:ss|eded|ssful|ssfully)|already|left alone|(?:load|us|read|check|runn|compil|process|build|lint|scann|analy[sz]|writ|creat|generat|test|collect|download|install|upload)ing|wrote|created|generated|loaded|saved)\b|[ :.](?:ok|clean|valid|done)[.!]?$",
         )
     });
@@ -39,9 +39,10 @@ pub(super) fn clears(line: &str) -> bool {
 }
 
 /// Whether a line only says where more is told.
-pub(super) fn refers(line: &str) -> bool {
-    static REFERENCE: LazyLock<Regex> =
-        LazyLock::new(|| constant(r"(?i)\b(?:see|refer to|details|reports?|logs?|documentation|transcript|saved)\b"));
+pub(super) fn refers_to_files(line: &str) -> bool {
+    static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+        constant_regex(r"(?i)\b(?:see|refer to|details|reports?|logs?|documentation|transcript|saved)\b")
+    });
     REFERENCE.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
@@ -62,10 +63,10 @@ pub(super) fn may_name(line: &str) -> bool {
 }
 
 /// What of a line may be the name of a file, the longest first: what is quoted, what stands before or behind a sentence, words.
-pub(super) fn candidates(line: &str) -> Vec<&str> {
+pub(super) fn candidate_names(line: &str) -> Vec<&str> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
-    let mut found: Vec<&str> = quoted(line).collect();
-    let text = unlabelled(line);
+    let mut found: Vec<&str> = quoted_names(line).collect();
+    let text = without_label(line);
     for mark in ["::", ": ", " - ", " > ", "\t", " (", " # "] {
         found.extend(text.split_once(mark).map(|(head, _)| head));
         found.extend(text.rsplit_once(mark).map(|(_, tail)| tail));
@@ -79,7 +80,7 @@ pub(super) fn candidates(line: &str) -> Vec<&str> {
         found.extend(text.rsplit_once(mark).map(|(_, tail)| tail));
     }
     found.extend(text.split_whitespace());
-    let trimmed = found.into_iter().map(bare).filter(|name| is_name(name));
+    let trimmed = found.into_iter().map(bare_name).filter(|name| is_name(name));
     let mut names: Vec<&str> = Vec::new();
     for name in trimmed {
         if !names.contains(&name) {
@@ -92,19 +93,19 @@ pub(super) fn candidates(line: &str) -> Vec<&str> {
 
 /// The files of a line that is nothing but their names: one, or several in a chain (`a.js > b.js`), maybe behind a mark and before
 /// the time that it took.
-pub(super) fn list(line: &str) -> Option<Vec<&str>> {
+pub(super) fn listed_names(line: &str) -> Option<Vec<&str>> {
     static TIME: LazyLock<Regex> =
-        LazyLock::new(|| constant(r"[ \t]+\(?(?:[0-9.,]+[ ]?(?:ms|s|µs|m)|[0-9]+[a-z ]*)\)?$"));
+        LazyLock::new(|| constant_regex(r"[ \t]+\(?(?:[0-9.,]+[ ]?(?:ms|s|µs|m)|[0-9]+[a-z ]*)\)?$"));
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     if line.len() > LIST_LINE_BYTES_MAX {
         return None;
     }
-    let text = unlabelled(line);
+    let text = without_label(line);
     let end = TIME.find(text.as_bytes()).map_or(text.len(), |time| time.start());
     let text = text.get(..end)?.trim_end_matches([':', ',']);
     let arrow = [" > ", " → ", " -> ", " => "].into_iter().find(|arrow| text.contains(arrow));
     let names: Vec<&str> = arrow.map_or_else(|| vec![text], |arrow| text.split(arrow).collect());
-    let names: Vec<&str> = names.into_iter().map(bare).collect();
+    let names: Vec<&str> = names.into_iter().map(bare_name).collect();
     names.iter().all(|name| is_name(name)).then_some(names)
 }
 
@@ -115,7 +116,7 @@ pub(super) fn is_headed(line: &str) -> bool {
 }
 
 /// The file that the head of a difference names, without what tools put before and behind it (`--- a/x.py`, `--- x.py<TAB>(original)`).
-pub(super) fn differing<'a>(line: &'a str, next: Option<&str>) -> Option<Vec<&'a str>> {
+pub(super) fn differing_files<'a>(line: &'a str, next: Option<&str>) -> Option<Vec<&'a str>> {
     let next = next.unwrap_or_default();
     let side = match line.strip_prefix("--- ").filter(|_| next.starts_with("+++ ")) {
         Some(side) => side,
@@ -131,9 +132,9 @@ pub(super) fn differing<'a>(line: &'a str, next: Option<&str>) -> Option<Vec<&'a
 const LIST_LINE_BYTES_MAX: usize = 500;
 
 /// A line without what a list puts before its entries: a mark, a number, a label.
-fn unlabelled(line: &str) -> &str {
+fn without_label(line: &str) -> &str {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?:(?:[-*+>!~;#]|·|•|✖|✗|✘|×|//|→|[0-9]{1,6}[.)]|\[[A-Za-z-]{1,12}\]|(?i:error|warning|warn|fail|failed|file|path|M|A|U|E|W|F):?)[ \t]+(?i:(?:file|path|in|source)[:=]?[ \t]+)?)",
         )
     });
@@ -142,7 +143,7 @@ fn unlabelled(line: &str) -> &str {
 }
 
 /// A name without the marks around it.
-fn bare(name: &str) -> &str {
+fn bare_name(name: &str) -> &str {
     let name = name.trim().trim_start_matches(['(', '[', '<', '{', '"', '\'', '`', '‘', '“']);
     name.trim_end_matches([')', ']', '>', '}', '"', '\'', '`', '’', '”', ',', ';', ':', '.', '!', '?'])
 }
@@ -155,7 +156,7 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// What stands between quotes.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
+fn quoted_names(line: &str) -> impl Iterator<Item = &str> {
     [('"', '"'), ('\'', '\''), ('`', '`'), ('‘', '’'), ('“', '”')].into_iter().flat_map(move |(open, close)| {
         let pieces = line.match_indices(open).filter_map(move |(at, mark)| {
             let rest = &line[at + mark.len()..];
@@ -183,8 +184,8 @@ mod tests {
             ("Files with failing tests: list.test", "list.test"),
             ("[error] lib/a.c: wrong header", "lib/a.c"),
         ] {
-            assert!(blames(line), "{line}");
-            assert!(candidates(line).contains(&file), "{line}: {:?}", candidates(line));
+            assert!(blames_files(line), "{line}");
+            assert!(candidate_names(line).contains(&file), "{line}: {:?}", candidate_names(line));
         }
     }
 
@@ -198,7 +199,7 @@ mod tests {
             "Wrote 3 problems to out.json",
             "Using config file .rc.json",
         ] {
-            assert!(!blames(line), "{line}");
+            assert!(!blames_files(line), "{line}");
         }
     }
 
@@ -212,19 +213,22 @@ mod tests {
             ("; file: /p/src/calc.lisp", vec!["/p/src/calc.lisp"]),
             ("./package.json", vec!["./package.json"]),
         ] {
-            assert_eq!(list(line), Some(files), "{line}");
+            assert_eq!(listed_names(line), Some(files), "{line}");
         }
         for line in ["Done in 3.2s", "src/a.c and more", "> eslint src", "3 files", "total: 7", "v1.2.3"] {
-            assert_eq!(list(line), None, "{line}");
+            assert_eq!(listed_names(line), None, "{line}");
         }
     }
 
     #[test]
     fn the_head_of_a_difference_names_its_file() {
-        assert_eq!(differing("--- a/src/x.py", Some("+++ b/src/x.py")), Some(vec!["a/src/x.py", "src/x.py"]));
-        assert_eq!(differing("--- sub dir/x.py\t(original)", Some("+++ y")).map(|all| all[0]), Some("sub dir/x.py"));
-        assert_eq!(differing("--- x.py (before)", Some("+++ y")), Some(vec!["x.py"]));
-        assert_eq!(differing("--- Expected", Some("+++ Received")), Some(vec![]));
-        assert_eq!(differing("--- FAIL: TestA", Some("x")), None);
+        assert_eq!(differing_files("--- a/src/x.py", Some("+++ b/src/x.py")), Some(vec!["a/src/x.py", "src/x.py"]));
+        assert_eq!(
+            differing_files("--- sub dir/x.py\t(original)", Some("+++ y")).map(|all| all[0]),
+            Some("sub dir/x.py")
+        );
+        assert_eq!(differing_files("--- x.py (before)", Some("+++ y")), Some(vec!["x.py"]));
+        assert_eq!(differing_files("--- Expected", Some("+++ Received")), Some(vec![]));
+        assert_eq!(differing_files("--- FAIL: TestA", Some("x")), None);
     }
 }

@@ -7,7 +7,7 @@
 use memchr::memchr_iter;
 
 /// The width, where what was painted tells it.
-pub(super) fn width(output: &[u8]) -> Option<usize> {
+pub(super) fn padded_width(output: &[u8]) -> Option<usize> {
     if memchr_iter(0x1b, output).filter(|&at| moves_up(&output[at + 1..])).take(TEXTS_MIN).count() < TEXTS_MIN {
         return None;
     }
@@ -19,14 +19,14 @@ pub(super) fn width(output: &[u8]) -> Option<usize> {
             0x1b if output.get(at) == Some(&b'[') => {
                 let parameters = &output[at + 1..];
                 let length = parameters.iter().position(|byte| (0x40..0x7f).contains(byte))?;
-                found.control(parameters[length], &parameters[..length]);
+                found.apply_control(parameters[length], &parameters[..length]);
                 at += length + 2;
             }
-            b' '.. => found.print(byte),
-            _ => found.end(),
+            b' '.. => found.print_byte(byte),
+            _ => found.end_line(),
         }
     }
-    found.width()
+    found.painted_width()
 }
 
 /// Whether what is behind an escape moves the cursor up.
@@ -46,13 +46,13 @@ struct Painted {
 }
 
 impl Painted {
-    fn print(&mut self, byte: u8) {
+    fn print_byte(&mut self, byte: u8) {
         // A character's further bytes take no cell.
         self.cells += usize::from(byte & 0xc0 != 0x80);
         self.blanks = if byte == b' ' { self.blanks + 1 } else { 0 };
     }
 
-    fn control(&mut self, action: u8, parameters: &[u8]) {
+    fn apply_control(&mut self, action: u8, parameters: &[u8]) {
         if action == b'm' {
             return;
         }
@@ -60,14 +60,14 @@ impl Painted {
         if action == b'A' && self.blanks >= BLANKS_MIN && self.texts.len() < TEXTS_MAX {
             self.texts.push((self.cells, rows));
         }
-        self.end();
+        self.end_line();
     }
 
-    fn end(&mut self) {
+    fn end_line(&mut self) {
         (self.cells, self.blanks) = (0, 0);
     }
 
-    fn width(&self) -> Option<usize> {
+    fn painted_width(&self) -> Option<usize> {
         let width = self.texts.iter().fold(0, |width, (cells, _)| common_divisor(width, *cells));
         let fits = |(cells, rows): &(usize, usize)| cells / width > *rows;
         (self.texts.len() >= TEXTS_MIN && WIDTHS.contains(&width) && self.texts.iter().all(fits)).then_some(width)
@@ -98,13 +98,13 @@ mod tests {
     fn padded_rows_and_moves_tell_the_width() {
         let bars = format!("\x1b[2K{}\x1b[32m{}\x1b[0m\x1b[1A\r", row("██ 1/5"), row("running a"));
         let more = format!("\x1b[2K{}{}{}\x1b[1A\r", row("PASS a"), row("██ 2/5"), row("running b"));
-        assert_eq!(width(format!("{bars}{more}").as_bytes()), Some(40));
+        assert_eq!(padded_width(format!("{bars}{more}").as_bytes()), Some(40));
     }
 
     #[test]
     fn other_outputs_tell_none() {
-        assert_eq!(width(b"one  \ntwo  \x1b[1A\x1b[2Kthree\n\x1b[1A\n"), None);
-        assert_eq!(width(format!("{}\n{}\n", row("a"), row("b")).as_bytes()), None);
-        assert_eq!(width(b"\x1b["), None);
+        assert_eq!(padded_width(b"one  \ntwo  \x1b[1A\x1b[2Kthree\n\x1b[1A\n"), None);
+        assert_eq!(padded_width(format!("{}\n{}\n", row("a"), row("b")).as_bytes()), None);
+        assert_eq!(padded_width(b"\x1b["), None);
     }
 }

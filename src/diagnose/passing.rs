@@ -13,7 +13,7 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant;
+use super::catalog::constant_regex;
 use super::generic;
 
 /// Lines between two verdicts that are taken for one test's.
@@ -38,25 +38,25 @@ enum PassingMark {
     Other,
 }
 
-fn mark(line: &str) -> Option<PassingMark> {
+fn passing_mark(line: &str) -> Option<PassingMark> {
     static MARKS: LazyLock<[(PassingMark, Regex); 6]> = LazyLock::new(|| {
         [
-            (PassingMark::Begins, constant(r"^(?:=== (?:RUN|CONT) +[^ ]|\[ RUN +\] |Test Case '.+' started)")),
-            (PassingMark::PassedAbove, constant(r"^PASS: [^ ]")),
+            (PassingMark::Begins, constant_regex(r"^(?:=== (?:RUN|CONT) +[^ ]|\[ RUN +\] |Test Case '.+' started)")),
+            (PassingMark::PassedAbove, constant_regex(r"^PASS: [^ ]")),
             (
                 PassingMark::Passed,
-                constant(
+                constant_regex(
                     r"^[ \t]*(?:--- PASS: |\[ +OK \] |Test Case '.+' passed|ok [0-9]+(?: |$)|PASS(?:ED)? [^ ]|(?:\xe2\x9c\x93|\xe2\x9c\x94|\xe2\x88\x9a|\(pass\)) )|^[^ \t].* (?:\.\.\. ?(?:ok|OK|PASS(?:ED)?)|\[ok\]|\[OK\]|PASSED)(?: +\[[^\]]*\])?$",
                 ),
             ),
-            (PassingMark::Ok, constant(r"^(?:ok|OK)$")),
+            (PassingMark::Ok, constant_regex(r"^(?:ok|OK)$")),
             (
                 PassingMark::Other,
-                constant(
+                constant_regex(
                     r"^[ \t]*(?:--- (?:FAIL|SKIP): |\[ +(?:FAILED|SKIPPED) +\]|Test Case '.+' failed|not ok |(?:FAIL|FAILED|XFAIL|XPASS|SKIP):? [^ ]|(?:ERROR|ABORT): [^ ]|(?:\xe2\x9c\x97|\xe2\x9c\x98|\xe2\x9c\x96|\xc3\x97|\xe2\x9c\x95|\(fail\)|\(skip\)) |[=-]{20})|^[^ \t].* (?:\.\.\. ?(?:FAIL|FAILED|ERROR|skip.*|SKIP.*)|\[(?:FAIL|ERROR|SKIPPED)\]|FAILED|SKIPPED)(?: +\[[^\]]*\])?$",
                 ),
             ),
-            (PassingMark::Open, constant(r"^[^ \t].{0,200}[^ .] \.\.\. [^ ]")),
+            (PassingMark::Open, constant_regex(r"^[^ \t].{0,200}[^ .] \.\.\. [^ ]")),
         ]
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
@@ -96,16 +96,16 @@ pub(super) fn failed_above(line: &str) -> bool {
 
 /// Whether a line is a verdict on a test, or begins one.
 pub(super) fn is_verdict(line: &str) -> bool {
-    mark(line).is_some()
+    passing_mark(line).is_some()
 }
 
 /// Whether a line is a verdict on a test that passed.
 pub(super) fn is_passed(line: &str) -> bool {
-    matches!(mark(line), Some(PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok))
+    matches!(passing_mark(line), Some(PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok))
 }
 
 /// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may stand anywhere.
-pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
+pub(super) fn mark_passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
     let mut passed = vec![false; lines.len()];
     for stream in streams {
         let text = |at: usize| {
@@ -116,11 +116,12 @@ pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<boo
         let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
         let mut fails = false;
         for at in 0..stream.len() {
-            let Some(mark) = mark(text(at)) else { continue };
+            let Some(mark) = passing_mark(text(at)) else { continue };
             fails |= mark == PassingMark::Other;
             // What is indented below a failed test may be why.
-            let free =
-                |from: usize| (from + 1..at).find(|&at| !text(at).trim().is_empty() && generic::indent(text(at)) == 0);
+            let free = |from: usize| {
+                (from + 1..at).find(|&at| !text(at).trim().is_empty() && generic::indent_width(text(at)) == 0)
+            };
             let part = match (last, mark) {
                 (Some((from, PassingMark::Other | PassingMark::Open)), PassingMark::PassedAbove) => {
                     free(from).map(|first| first..at)
@@ -147,7 +148,7 @@ pub(super) fn passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<boo
 }
 
 /// Of each line whether a shell traced a command with it (`+ make check`), and it is no side of a difference.
-pub(super) fn traced(lines: &[&str]) -> Vec<bool> {
+pub(super) fn mark_traced(lines: &[&str]) -> Vec<bool> {
     let is_trace = |line: &str| {
         let command = line.trim_start_matches('+');
         line.len() > command.len()
@@ -183,7 +184,7 @@ mod tests {
 
     fn passing(lines: &[&str]) -> Vec<usize> {
         let streams = vec![(0..lines.len()).map(|index| (index, 0)).collect()];
-        let passed = passed(lines, &streams);
+        let passed = mark_passed(lines, &streams);
         (0..lines.len()).filter(|&index| passed[index]).collect()
     }
 
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn traced_commands_are_told_from_sides_of_a_difference() {
         let all = |lines: &[&str]| {
-            let traced = traced(lines);
+            let traced = mark_traced(lines);
             (0..lines.len()).filter(|&index| traced[index]).collect::<Vec<_>>()
         };
         assert_eq!(all(&["+ set -e", "++ pwd", "done", "+ '[' -n x ']'", "x"]), [0, 1, 3]);

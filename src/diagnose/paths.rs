@@ -129,19 +129,19 @@ pub(super) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
     pub(super) fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
-        Resolver { tree, root: tidy(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
+        Resolver { tree, root: tidy_path(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
     }
 
     /// The path in the repository, or `None` for what is none of the project's files.
     ///
     /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
     /// directory, or the name of a module of which a tail is a folder.
-    pub(super) fn resolve(&self, printed: &str, dirs: &[&str], trust: PathTrust) -> Option<String> {
-        let path = tidy(printed);
+    pub(super) fn resolve_path(&self, printed: &str, dirs: &[&str], trust: PathTrust) -> Option<String> {
+        let path = tidy_path(printed);
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
         }
-        let found = if is_absolute(&path) { self.absolute(&path) } else { self.relative(&path, dirs) };
+        let found = if is_absolute(&path) { self.resolve_absolute(&path) } else { self.resolve_relative(&path, dirs) };
         let found = found.or_else(|| (trust == PathTrust::Format).then(|| self.behind_label(&path, dirs))?);
         match found {
             Some(found) => Some(found),
@@ -157,15 +157,17 @@ impl<'a> Resolver<'a> {
     }
 
     /// Whether the printed path is known to be one of the project's files.
-    pub(super) fn exists(&self, printed: Option<&str>) -> bool {
-        let exists = |printed: &str| self.resolve(printed, &[], PathTrust::Looks).is_some();
+    pub(super) fn exists_as_printed(&self, printed: Option<&str>) -> bool {
+        let exists = |printed: &str| self.resolve_path(printed, &[], PathTrust::Looks).is_some();
         self.knows_files() && printed.is_some_and(exists)
     }
 
     /// `file`, which `line` names, with the words before it where only with them it is one of the project's files: a name may
     /// have blanks in it.
-    pub(super) fn widest<'l>(&self, line: &'l str, file: &'l str) -> &'l str {
-        let Some(at) = line.find(file).filter(|_| self.knows_files() && !self.exists(Some(file))) else { return file };
+    pub(super) fn widest_path<'l>(&self, line: &'l str, file: &'l str) -> &'l str {
+        let Some(at) = line.find(file).filter(|_| self.knows_files() && !self.exists_as_printed(Some(file))) else {
+            return file;
+        };
         let starts = line[..at].char_indices().rev().filter(|(_, c)| *c == ' ').map(|(blank, _)| blank);
         // The first blank is the one before `file`; a word begins behind each further one, or with the line.
         let starts = starts.skip(1).map(|blank| blank + 1).chain([0]).take(NAME_WORDS_MAX);
@@ -173,23 +175,23 @@ impl<'a> Resolver<'a> {
             let quoted = name.rfind(['"', '\'', '`', '(', '[']).filter(|quote| quote + 1 < name.len() - file.len());
             quoted.map_or(name, |quote| &name[quote + 1..])
         });
-        wider.find(|name| self.exists(Some(name))).unwrap_or(file)
+        wider.find(|name| self.exists_as_printed(Some(name))).unwrap_or(file)
     }
 
     /// The path by which people know the file: in the repository where it is one of its files, else as printed.
-    pub(super) fn shown(&self, printed: &str, dirs: &[&str]) -> String {
-        self.resolve(printed, dirs, PathTrust::Format).unwrap_or_else(|| {
-            let path = tidy(printed);
+    pub(super) fn shown_path(&self, printed: &str, dirs: &[&str]) -> String {
+        self.resolve_path(printed, dirs, PathTrust::Format).unwrap_or_else(|| {
+            let path = tidy_path(printed);
             let absolute = dirs.iter().find(|dir| dir.starts_with('/') && path.starts_with("../"));
-            let joined = absolute.and_then(|dir| Some(format!("/{}", join(dir.trim_start_matches('/'), &path)?)));
+            let joined = absolute.and_then(|dir| Some(format!("/{}", join_path(dir.trim_start_matches('/'), &path)?)));
             // The root itself has no other name than the printed one.
             joined.or(Some(path).filter(|path| !path.is_empty())).unwrap_or_else(|| printed.trim().to_owned())
         })
     }
 
     /// The path of a file that is not in the tree, if it is one of a source: relative, in a folder, with an extension.
-    pub(super) fn missing(&self, printed: &str) -> Option<String> {
-        let path = tidy(printed);
+    pub(super) fn missing_path(&self, printed: &str) -> Option<String> {
+        let path = tidy_path(printed);
         let name = path.rsplit('/').next()?;
         let plausible = path.contains('/') && !path.starts_with('/') && name.contains('.') && !is_foreign(&path);
         (plausible && !path.contains("://")).then(|| self.as_printed(&path))?.filter(|path| !is_generated(path))
@@ -198,10 +200,10 @@ impl<'a> Resolver<'a> {
     /// The file behind what a runner put in front of a line: `[lint] src/a.c`, `17:4>src/a.c`, `11% src/a.c`.
     fn behind_label(&self, path: &str, dirs: &[&str]) -> Option<String> {
         let rest = path.get(path.rfind([' ', '>', ']'])? + 1..)?;
-        rest.contains(['.', '/']).then(|| self.relative(rest, dirs))?
+        rest.contains(['.', '/']).then(|| self.resolve_relative(rest, dirs))?
     }
 
-    fn absolute(&self, path: &str) -> Option<String> {
+    fn resolve_absolute(&self, path: &str) -> Option<String> {
         if let Some(inside) = self.below_root(path) {
             return Some(inside);
         }
@@ -213,7 +215,7 @@ impl<'a> Resolver<'a> {
             }
             rest = tail;
         }
-        self.tail(
+        self.resolve_tail(
             path.rsplitn(3, '/').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("/").as_str(),
         )
     }
@@ -225,33 +227,33 @@ impl<'a> Resolver<'a> {
         path.strip_prefix(&self.root)?.strip_prefix('/').map(str::to_owned).filter(|path| self.tree.contains(path))
     }
 
-    fn relative(&self, path: &str, dirs: &[&str]) -> Option<String> {
+    fn resolve_relative(&self, path: &str, dirs: &[&str]) -> Option<String> {
         for dir in dirs {
             if let Some(found) = self.below_dir(dir, path) {
                 return Some(found);
             }
         }
-        let candidates = [join(self.dir, path), join("", path)];
+        let candidates = [join_path(self.dir, path), join_path("", path)];
         candidates
             .into_iter()
             .flatten()
             .find(|candidate| self.tree.contains(candidate))
-            .or_else(|| self.tail(path.trim_start_matches("../")))
+            .or_else(|| self.resolve_tail(path.trim_start_matches("../")))
             // Printed below the name of a module, a chart, or where a container has the project.
-            .or_else(|| self.tail(path.split_once('/').filter(|(_, below)| below.contains('/'))?.1))
+            .or_else(|| self.resolve_tail(path.split_once('/').filter(|(_, below)| below.contains('/'))?.1))
     }
 
     /// `path` below `dir`, where `dir` may be absolute or begin with parts that are no folders.
     fn below_dir(&self, dir: &str, path: &str) -> Option<String> {
         let dir = self.below_root(dir).unwrap_or_else(|| dir.to_owned());
         if let Some(found) =
-            join(self.dir, &dir).and_then(|dir| join(&dir, path)).filter(|found| self.tree.contains(found))
+            join_path(self.dir, &dir).and_then(|dir| join_path(&dir, path)).filter(|found| self.tree.contains(found))
         {
             return Some(found);
         }
         let mut rest = dir.as_str();
         loop {
-            if let Some(found) = join(rest, path).filter(|found| self.tree.contains(found)) {
+            if let Some(found) = join_path(rest, path).filter(|found| self.tree.contains(found)) {
                 return Some(found);
             }
             match rest.split_once('/') {
@@ -261,7 +263,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn tail(&self, tail: &str) -> Option<String> {
+    fn resolve_tail(&self, tail: &str) -> Option<String> {
         if tail.is_empty() {
             return None;
         }
@@ -271,7 +273,7 @@ impl<'a> Resolver<'a> {
     /// A file that is not there (deleted, misspelt, or nothing is known of the tree).
     fn as_printed(&self, path: &str) -> Option<String> {
         match is_absolute(path) {
-            false => join(self.dir, path),
+            false => join_path(self.dir, path),
             true if self.root.is_empty() => Some(path.to_owned()).filter(|_| !self.tree.is_known()),
             true => path.strip_prefix(&self.root)?.strip_prefix('/').map(str::to_owned),
         }
@@ -292,7 +294,7 @@ fn is_absolute(path: &str) -> bool {
 }
 
 /// Without quotes, `file://`, `./` and Windows separators.
-fn tidy(printed: &str) -> String {
+fn tidy_path(printed: &str) -> String {
     let path = printed.trim().trim_matches(['"', '\'', '`']).trim();
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut path = if path.contains('\\') && !path.contains('/') { path.replace('\\', "/") } else { path.to_owned() };
@@ -303,7 +305,7 @@ fn tidy(printed: &str) -> String {
 }
 
 /// `path` below `dir` with `.` and `..` resolved; `None` when it leaves the root.
-fn join(dir: &str, path: &str) -> Option<String> {
+fn join_path(dir: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in dir.split('/').chain(path.split('/')) {
         match part {
@@ -338,15 +340,18 @@ mod tests {
     fn absolute_paths_of_other_machines_become_relative() {
         let tree = Files(&["src/a.ts", "pkg/calc/calc_test.go"]);
         let resolver = Resolver::new(&tree, "/srv/here", "");
-        assert_eq!(resolver.resolve("/home/dev/project/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve("file:///app/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve("/home/dev/node_modules/src/a.ts", &[], PathTrust::Format), None);
-        assert_eq!(resolver.resolve("/elsewhere/x.ts", &[], PathTrust::Format), None);
-        assert_eq!(resolver.resolve("/srv/here/gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(
+            resolver.resolve_path("/home/dev/project/src/a.ts", &[], PathTrust::Looks).as_deref(),
+            Some("src/a.ts")
+        );
+        assert_eq!(resolver.resolve_path("file:///app/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve_path("/home/dev/node_modules/src/a.ts", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve_path("/elsewhere/x.ts", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve_path("/srv/here/gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
         let resolver = Resolver::new(&tree, r"C:\srv\here", "");
-        assert_eq!(resolver.resolve(r"C:\srv\here\gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
-        assert_eq!(resolver.resolve(r"D:\other\src\a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
-        assert_eq!(resolver.resolve(r"D:\elsewhere\x.ts", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve_path(r"C:\srv\here\gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
+        assert_eq!(resolver.resolve_path(r"D:\other\src\a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve_path(r"D:\elsewhere\x.ts", &[], PathTrust::Format), None);
     }
 
     #[test]
@@ -354,19 +359,19 @@ mod tests {
         let tree =
             Files(&["backend/tests/a.py", "tests/a.py", "pkg/m1/m_test.go", "pkg/m2/m_test.go", "lib/deep/only.c"]);
         let resolver = Resolver::new(&tree, "", "backend");
-        assert_eq!(resolver.resolve("tests/a.py", &[], PathTrust::Looks).as_deref(), Some("backend/tests/a.py"));
-        assert_eq!(resolver.resolve("../tests/a.py", &[], PathTrust::Looks).as_deref(), Some("tests/a.py"));
+        assert_eq!(resolver.resolve_path("tests/a.py", &[], PathTrust::Looks).as_deref(), Some("backend/tests/a.py"));
+        assert_eq!(resolver.resolve_path("../tests/a.py", &[], PathTrust::Looks).as_deref(), Some("tests/a.py"));
         let module = ["example.com/shop/pkg/m2"];
-        assert_eq!(resolver.resolve("m_test.go", &module, PathTrust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
-        assert_eq!(resolver.resolve("m_test.go", &[], PathTrust::Looks), None);
-        assert_eq!(resolver.resolve("only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
-        assert_eq!(resolver.resolve("new.py", &[], PathTrust::Format).as_deref(), Some("backend/new.py"));
-        assert_eq!(resolver.resolve("new.py", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve_path("m_test.go", &module, PathTrust::Looks).as_deref(), Some("pkg/m2/m_test.go"));
+        assert_eq!(resolver.resolve_path("m_test.go", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve_path("only.c", &[], PathTrust::Looks).as_deref(), Some("lib/deep/only.c"));
+        assert_eq!(resolver.resolve_path("new.py", &[], PathTrust::Format).as_deref(), Some("backend/new.py"));
+        assert_eq!(resolver.resolve_path("new.py", &[], PathTrust::Looks), None);
         assert_eq!(
-            resolver.resolve("chart/lib/deep/only.c", &[], PathTrust::Looks).as_deref(),
+            resolver.resolve_path("chart/lib/deep/only.c", &[], PathTrust::Looks).as_deref(),
             Some("lib/deep/only.c")
         );
-        assert_eq!(resolver.resolve("chart/only.c", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve_path("chart/only.c", &[], PathTrust::Looks), None);
     }
 
     #[test]
@@ -374,19 +379,19 @@ mod tests {
         let tree = Files(&["src/a.c", "a b/c.c"]);
         let resolver = Resolver::new(&tree, "", "");
         for printed in ["11% src/a.c", "17:4>src/a.c", "[step 1] src/a.c", "src/a.c"] {
-            assert_eq!(resolver.resolve(printed, &[], PathTrust::Format).as_deref(), Some("src/a.c"), "{printed}");
+            assert_eq!(resolver.resolve_path(printed, &[], PathTrust::Format).as_deref(), Some("src/a.c"), "{printed}");
         }
-        assert_eq!(resolver.resolve("a b/c.c", &[], PathTrust::Format).as_deref(), Some("a b/c.c"));
-        assert_eq!(resolver.resolve("could not read src/a.c", &[], PathTrust::Looks), None);
+        assert_eq!(resolver.resolve_path("a b/c.c", &[], PathTrust::Format).as_deref(), Some("a b/c.c"));
+        assert_eq!(resolver.resolve_path("could not read src/a.c", &[], PathTrust::Looks), None);
     }
 
     #[test]
     fn without_a_tree_paths_are_taken_as_printed() {
         let resolver = Resolver::new(&crate::base::tree::NoTree, "", "");
-        assert_eq!(resolver.resolve("./src/a.c", &[], PathTrust::Looks).as_deref(), Some("src/a.c"));
-        assert_eq!(resolver.resolve("/x/a.c", &[], PathTrust::Looks).as_deref(), Some("/x/a.c"));
-        assert_eq!(resolver.resolve("https://x/a.c", &[], PathTrust::Format), None);
-        assert_eq!(resolver.resolve("././", &[], PathTrust::Format), None, "the root is no file");
-        assert_eq!(resolver.shown("./", &[]), "./");
+        assert_eq!(resolver.resolve_path("./src/a.c", &[], PathTrust::Looks).as_deref(), Some("src/a.c"));
+        assert_eq!(resolver.resolve_path("/x/a.c", &[], PathTrust::Looks).as_deref(), Some("/x/a.c"));
+        assert_eq!(resolver.resolve_path("https://x/a.c", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve_path("././", &[], PathTrust::Format), None, "the root is no file");
+        assert_eq!(resolver.shown_path("./", &[]), "./");
     }
 }

@@ -8,23 +8,23 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant;
+use super::catalog::constant_regex;
 use super::generic;
 
 /// Whether a line only reports progress. A line with a word for failure never does, and neither does one with a place.
 pub(super) fn is_progress(line: &str) -> bool {
     static DOES: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?:(?:[>*-]|\xe2\x80\xa2) ?)?(?:Analy[sz]ing|Building|Bundling|Checking|Collecting|Compiling|Configuring|Documenting|Downloaded|Downloading|Executing|Fetching|Formatting|Generating|Installing|Linking|Linting|Loading|Preparing|Processing|Reading|Resolving|Running|running|Scanning|Starting|Testing|Transforming|Updating|Validating|Verifying|Doc-tests) [^:=]*(?:\.\.\.|\xe2\x80\xa6|[^:.?!])$",
         )
     });
     static TOOK: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?:(?i:total |test |elapsed |build |run )?(?:Time|time|Duration|duration|Elapsed|elapsed)(?: taken| elapsed)?:? +[~(]?[0-9][0-9.,:]* ?(?:ms|s|sec|secs|seconds|m|min|minutes|h)?\b|(?:Finished|finished|Done|Completed|Built|built|Ran|Took|took)\b.*\b(?:in|took|after) [0-9.,:]+ ?(?:ms|s|sec|secs|seconds|m|min)\b|(?:#|\xe2\x80\xa2) ?(?:[A-Za-z]+ )*(?:run|skip|todo|duration_ms|cancelled|suites|pass):? [0-9.]+$)",
         )
     });
     static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
+        constant_regex(
             r"^(?:[^ ]*/)?(?:cc|c\+\+|[a-z0-9_-]*g?(?:cc|\+\+)|clang(?:\+\+)?|ar|ranlib|ld|javac|rustc|libtool:.*)(?:-[0-9.]+)? (?:.* )?-(?:[cIlLoW]|std=|crate-)",
         )
     });
@@ -32,7 +32,7 @@ pub(super) fn is_progress(line: &str) -> bool {
     let bytes = prefix(text, LINE_MATCH_BYTES_MAX).as_bytes();
     let is = |regex: &Regex| regex.is_match(bytes);
     let works = is(&DOES) || is(&TOOK) || is(&COMMAND);
-    works && generic::strength(text).is_none() && generic::places(text).is_empty()
+    works && generic::line_strength(text).is_none() && generic::find_locations(text).is_empty()
 }
 
 #[cfg(test)]

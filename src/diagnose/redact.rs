@@ -58,24 +58,24 @@ enum Sign {
 /// The literals, with what each announces.
 static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     let mut table: Vec<(&str, Sign)> = vec![
-        (".ey", Sign::Form(token::jwt)),
+        (".ey", Sign::Form(token::find_jwt)),
         ("eyJ", Sign::Form(token::jwt_start)),
         ("ZXlK", Sign::Form(token::encoded_jwt)),
-        ("bearer", Sign::Form(carriers::bearer)),
-        ("basic ", Sign::Form(token::basic)),
-        ("authorization", Sign::Form(carriers::authorization)),
-        ("-H ", Sign::Form(carriers::header)),
-        ("--header", Sign::Form(carriers::header)),
-        ("cookie", Sign::Form(carriers::cookie)),
-        ("sig=", Sign::Form(carriers::signature)),
-        ("signature=", Sign::Form(carriers::signature)),
-        ("machine ", Sign::Form(carriers::netrc)),
+        ("bearer", Sign::Form(carriers::find_bearer)),
+        ("basic ", Sign::Form(token::find_basic)),
+        ("authorization", Sign::Form(carriers::find_authorization)),
+        ("-H ", Sign::Form(carriers::find_header)),
+        ("--header", Sign::Form(carriers::find_header)),
+        ("cookie", Sign::Form(carriers::find_cookie)),
+        ("sig=", Sign::Form(carriers::find_signature)),
+        ("signature=", Sign::Form(carriers::find_signature)),
+        ("machine ", Sign::Form(carriers::find_netrc)),
         ("private-lines:", Sign::Form(carriers::private_lines)),
         ("://", Sign::Form(carriers::url_credentials)),
         ("-----BEGIN ", Sign::Form(pem::from_header)),
         ("-----END ", Sign::PemEnd),
     ];
-    table.extend(commands::programs().map(|program| (program, Sign::Form(commands::on_line))));
+    table.extend(commands::program_names().map(|program| (program, Sign::Form(commands::on_line))));
     table.extend(formats::PREFIXED.iter().map(|format| (format.prefix, Sign::Prefix(format))));
     table.extend(formats::INSIDE.iter().map(|format| (format.literal, Sign::Inside(format))));
     table.extend(providers::PROVIDERS.iter().map(|provider| (provider.name, Sign::Provider(provider))));
@@ -84,7 +84,7 @@ static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
 });
 
 /// What finds the literals in a text of so many bytes.
-fn finder(bytes: usize) -> &'static Literals {
+fn sign_finder(bytes: usize) -> &'static Literals {
     let build = |bytes| Literals::new(SIGNS.iter().map(|(literal, _)| literal), true, bytes).expect("a small table");
     static SHORT: OnceLock<Literals> = OnceLock::new();
     static LONG: OnceLock<Literals> = OnceLock::new();
@@ -94,7 +94,7 @@ fn finder(bytes: usize) -> &'static Literals {
 /// Calls `found` with the number of a literal and where it ends, for every occurrence, in the order of the ends.
 fn each_literal(text: &[u8], mut found: impl FnMut(usize, usize)) {
     if text.len() > LINE_BYTES_MAX {
-        return finder(text.len()).each(text, found);
+        return sign_finder(text.len()).each(text, found);
     }
     // A name or a path needs no automaton, which takes longer to build than many of them take to read.
     static STARTS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
@@ -128,9 +128,9 @@ struct Secret {
 ///
 /// Borrowed when there were none. Give it whole output, not single lines: a private key spans many, and a value that is
 /// found beside its name is also replaced where it stands alone.
-pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
+pub fn redact_text(text: &str) -> (Cow<'_, str>, usize) {
     let mut values = cut::Values::default();
-    let (mut redacted, mut count) = once(text, &mut values);
+    let (mut redacted, mut count) = redact_once(text, &mut values);
     // What was taken out may have been what made the next one look like a word of a sentence.
     let mut again = count;
     for _ in 1..ROUNDS_MAX {
@@ -138,7 +138,7 @@ pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
             break;
         }
         let (clean, copies) = values.replace_in(&redacted);
-        let (text, more) = once(&clean, &mut values);
+        let (text, more) = redact_once(&clean, &mut values);
         again = copies + more;
         if again > 0 {
             redacted = Cow::Owned(text.into_owned());
@@ -148,7 +148,7 @@ pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     (redacted, count)
 }
 
-fn once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, usize) {
+fn redact_once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, usize) {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut count) = (0, 0);
@@ -158,13 +158,13 @@ fn once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, usize) {
         if start < copied {
             return;
         }
-        let Some(secret) = judge(bytes, copied, sign, start..end) else { return };
+        let Some(secret) = judge_sign(bytes, copied, sign, start..end) else { return };
         // One that begins before its literal may begin in what is out already.
         if secret.range.start < copied {
             return;
         }
         // The matchers cut at ASCII bytes only, so both ends are character boundaries.
-        values.add(&text[secret.range.clone()], secret.kind);
+        values.add_value(&text[secret.range.clone()], secret.kind);
         out.push_str(&text[copied..secret.range.start]);
         out.push_str("[redacted:");
         out.push_str(secret.kind);
@@ -195,7 +195,7 @@ pub fn redact_args<S: AsRef<str>>(args: &[S]) -> (Vec<String>, usize) {
             Some(kind) => Some(format!("[redacted:{kind}]")),
             None => value_behind(before, arg),
         };
-        let (text, n) = shown.map_or_else(|| argument(arg), |text| (text, 1));
+        let (text, n) = shown.map_or_else(|| redact_argument(arg), |text| (text, 1));
         if named.is_none() {
             value_of = name::flag_kind(arg);
         }
@@ -236,7 +236,7 @@ fn replace_passwords<S: AsRef<str>>(args: &[S], redacted: &mut [String]) -> usiz
 }
 
 /// One argument by itself: `--token=…`, or any text.
-fn argument(arg: &str) -> (String, usize) {
+fn redact_argument(arg: &str) -> (String, usize) {
     let (mut text, mut count) = (arg.to_owned(), 0);
     // A value that was taken out may have had the first `=`, before that of the flag.
     for _ in 0..ROUNDS_MAX {
@@ -246,10 +246,10 @@ fn argument(arg: &str) -> (String, usize) {
             && !name::is_marker(value)
         {
             // What ends like a flag's name may be a whole address.
-            let (flag, n) = redact(flag);
+            let (flag, n) = redact_text(flag);
             return (format!("{flag}=[redacted:{kind}]"), count + 1 + n);
         }
-        let (redacted, n) = redact(&text);
+        let (redacted, n) = redact_text(&text);
         if n == 0 {
             break;
         }
@@ -259,12 +259,12 @@ fn argument(arg: &str) -> (String, usize) {
 }
 
 /// `copied` bytes are out already: no secret starts before.
-fn judge(text: &[u8], copied: usize, sign: Sign, hit: Range<usize>) -> Option<Secret> {
+fn judge_sign(text: &[u8], copied: usize, sign: Sign, hit: Range<usize>) -> Option<Secret> {
     match sign {
         Sign::Prefix(format) => token::with_prefix(text, hit, format),
-        Sign::Inside(format) => token::around(text, hit, format),
+        Sign::Inside(format) => token::token_around(text, hit, format),
         Sign::Provider(provider) => providers::key_beside(text, hit, provider),
-        Sign::Name(weight) => name::assignment(text, hit, weight),
+        Sign::Name(weight) => name::find_assignment(text, hit, weight),
         Sign::Form(find) => find(text, hit),
         Sign::PemEnd => pem::from_footer(text, copied, hit),
     }

@@ -20,7 +20,7 @@ pub struct Shortfall {
 
 /// What `tally` says and what was found of it, where that is less. `first_of` gives the items that repeat an
 /// earlier one, with that one; `generic` is the number of items that no definition but the generic layer found.
-pub(super) fn compare(
+pub(super) fn compare_counts(
     tally: &Tally,
     items: &[RawDiagnostic<'_>],
     first_of: &HashMap<usize, usize>,

@@ -16,7 +16,7 @@ use crate::run::Ended;
 use super::catalog;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
-use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose, plain_text};
+use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose_output, plain_text};
 
 /// What was made of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,30 +71,31 @@ struct Draft {
 ///
 /// # Errors
 /// When no line of the sample says where or what went wrong.
-pub fn skeleton(name: &str, category: Category, sample: &[u8]) -> Result<Skeleton, String> {
+pub fn draft_skeleton(name: &str, category: Category, sample: &[u8]) -> Result<Skeleton, String> {
     let text = plain_text(sample);
     let lines: Vec<&str> = text.lines().map(|line| prefix(line, LINE_MATCH_BYTES_MAX)).take(SAMPLE_LINES_MAX).collect();
     let rules =
-        drafts(&lines).ok_or("no line of the sample names a file with a line, or says that something failed")?;
-    let head = head(name, category, &rules);
-    let found = look(&head, name, &text)?.items.iter().filter(|item| item.tool == name).count();
-    let part = part(&lines, &rules);
-    let items = look(&head, name, &part)?.items;
-    let mut test = format!("\n[[tool.test]]\ntool = {}\ninput = {}\nexpect = [\n", quoted(name), block(&part));
+        draft_rules(&lines).ok_or("no line of the sample names a file with a line, or says that something failed")?;
+    let head = head_text(name, category, &rules);
+    let found = try_definition(&head, name, &text)?.items.iter().filter(|item| item.tool == name).count();
+    let part = test_text(&lines, &rules);
+    let items = try_definition(&head, name, &part)?.items;
+    let mut test =
+        format!("\n[[tool.test]]\ntool = {}\ninput = {}\nexpect = [\n", quoted_text(name), block_text(&part));
     for item in &items {
-        let _ = writeln!(test, "  {},", expectation(item));
+        let _ = writeln!(test, "  {},", expectation_text(item));
     }
     test.push_str("]\n");
     Ok(Skeleton { text: head + &test, found })
 }
 
-fn head(name: &str, category: Category, rules: &[Draft]) -> String {
+fn head_text(name: &str, category: Category, rules: &[Draft]) -> String {
     let mut text = format!(
         "verify_run_schema = {SCHEMA}\n\n[[tool]]\nname = {0}\nfrom = \"\" # the version whose output this was written from\n\
          tools = [{0}] # names in whitelist.toml; a run of one of them prefers these rules\n\
          markers = [{0}] # the rules hold when one of these is in the output, or the command names the tool\n\
          category = \"{1}\"\n",
-        quoted(name),
+        quoted_text(name),
         category.as_str()
     );
     for rule in rules {
@@ -102,21 +103,21 @@ fn head(name: &str, category: Category, rules: &[Draft]) -> String {
             text,
             "\n[[tool.rule]]\nkind = \"{}\"\nneeds = {} # is in every line that the regex matches\nregex = {}\n",
             rule.kind,
-            quoted(&rule.needs),
-            quoted(&rule.regex)
+            quoted_text(&rule.needs),
+            quoted_text(&rule.regex)
         );
     }
     text
 }
 
 /// What is found in `output` with the definition in force.
-fn look(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
+fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
     let file = DefinitionFile { file: name.into(), layer: 0, text: definition.to_owned(), attached: Vec::new() };
-    let (definitions, faults) = Definitions::layered(&[file], &Categories::default());
+    let (definitions, faults) = Definitions::from_layers(&[file], &Categories::default());
     if let Some(fault) = faults.first() {
         return Err(fault.reason.clone());
     }
-    Ok(diagnose(&Input {
+    Ok(diagnose_output(&Input {
         output: output.as_bytes(),
         command: "",
         tool: Some(name),
@@ -131,15 +132,15 @@ fn look(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String>
 }
 
 /// The rules that fit the sample best.
-fn drafts(lines: &[&str]) -> Option<Vec<Draft>> {
+fn draft_rules(lines: &[&str]) -> Option<Vec<Draft>> {
     let mut best: Option<(usize, usize, Draft)> = None;
     for (place, needs) in PLACES {
-        let plain = lines.iter().filter(|line| leads(place, line)).count();
+        let plain = lines.iter().filter(|line| leads_with(place, line)).count();
         if plain > 0 {
             best_of(lines, &format!("^{place}"), needs, &mut best);
         }
     }
-    let header = catalog::compile(HEADER).ok()?;
+    let header = catalog::compile_regex(HEADER).ok()?;
     let is_header =
         |line: &&&str| header.captures(line.as_bytes()).is_some_and(|_| looks_like_a_file(line.trim_end_matches(':')));
     if let Some(file) = lines.iter().find(is_header) {
@@ -151,12 +152,12 @@ fn drafts(lines: &[&str]) -> Option<Vec<Draft>> {
             return Some(vec![Draft { kind: "file", needs: needs.to_owned(), regex: HEADER.to_owned() }, item]);
         }
     }
-    best.map(|(_, _, draft)| vec![draft]).or_else(|| words(lines))
+    best.map(|(_, _, draft)| vec![draft]).or_else(|| draft_from_words(lines))
 }
 
 /// Whether the line begins with such a place and the place's file looks like one.
-fn leads(place: &str, line: &str) -> bool {
-    let captures = catalog::compile(&format!("^{place}")).ok().and_then(|regex| {
+fn leads_with(place: &str, line: &str) -> bool {
+    let captures = catalog::compile_regex(&format!("^{place}")).ok().and_then(|regex| {
         let file = regex.captures(line.as_bytes())?.name("file")?.as_bytes().to_vec();
         String::from_utf8(file).ok()
     });
@@ -169,8 +170,8 @@ fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, u
         for said in SAID {
             for between in BETWEEN {
                 let source = format!("{start}{between}{severity}{said}$");
-                let Ok(regex) = catalog::compile(&source) else { continue };
-                let count = lines.iter().filter(|line| line.contains(needs) && fits(&regex, line)).count();
+                let Ok(regex) = catalog::compile_regex(&source) else { continue };
+                let count = lines.iter().filter(|line| line.contains(needs) && fits_line(&regex, line)).count();
                 let groups = regex.capture_names().flatten().count();
                 let better = best.as_ref().is_none_or(|(other, theirs, _)| (count, groups) > (*other, *theirs));
                 if count > 0 && better {
@@ -181,14 +182,14 @@ fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, u
     }
 }
 
-fn fits(regex: &Regex, line: &str) -> bool {
+fn fits_line(regex: &Regex, line: &str) -> bool {
     let Some(captures) = regex.captures(line.as_bytes()) else { return false };
     captures.name("file").is_none_or(|file| std::str::from_utf8(file.as_bytes()).is_ok_and(looks_like_a_file))
 }
 
 /// No line has a place: lines that say that something failed.
-fn words(lines: &[&str]) -> Option<Vec<Draft>> {
-    let telling = lines.iter().find(|line| generic::strength(line).is_some())?;
+fn draft_from_words(lines: &[&str]) -> Option<Vec<Draft>> {
+    let telling = lines.iter().find(|line| generic::line_strength(line).is_some())?;
     let word = ["error", "Error", "ERROR", "failed", "FAILED", "FAIL", "fail"]
         .into_iter()
         .find(|word| telling.contains(word))?;
@@ -196,18 +197,18 @@ fn words(lines: &[&str]) -> Option<Vec<Draft>> {
 }
 
 /// The part of the sample that the inline test shows: from the first line that a rule matches, with the line before.
-fn part(lines: &[&str], rules: &[Draft]) -> String {
-    let regexes: Vec<Regex> = rules.iter().filter_map(|rule| catalog::compile(&rule.regex).ok()).collect();
-    let first = lines.iter().position(|line| regexes.iter().any(|regex| fits(regex, line))).unwrap_or(0);
+fn test_text(lines: &[&str], rules: &[Draft]) -> String {
+    let regexes: Vec<Regex> = rules.iter().filter_map(|rule| catalog::compile_regex(&rule.regex).ok()).collect();
+    let first = lines.iter().position(|line| regexes.iter().any(|regex| fits_line(regex, line))).unwrap_or(0);
     let from = first.saturating_sub(1);
     lines[from..].iter().take(TEST_LINES_MAX).map(|line| format!("{line}\n")).collect()
 }
 
-fn expectation(item: &Diagnostic) -> String {
+fn expectation_text(item: &Diagnostic) -> String {
     let mut fields = Vec::new();
     let mut text = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
-            fields.push(format!("{name} = {}", quoted(value)));
+            fields.push(format!("{name} = {}", quoted_text(value)));
         }
     };
     text("file", item.file.as_deref());
@@ -221,7 +222,7 @@ fn expectation(item: &Diagnostic) -> String {
 }
 
 /// A TOML string in one line, without escapes where it can be.
-fn quoted(text: &str) -> String {
+fn quoted_text(text: &str) -> String {
     let plain = !text.chars().any(char::is_control);
     if plain && !text.contains(['"', '\\']) {
         format!("\"{text}\"")
@@ -233,7 +234,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A TOML string in several lines.
-fn block(text: &str) -> String {
+fn block_text(text: &str) -> String {
     let plain = !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     if plain && !text.contains("'''") && !text.ends_with('\'') {
         format!("'''\n{text}'''")

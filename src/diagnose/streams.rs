@@ -9,20 +9,20 @@ use memchr::memmem::Finder;
 
 use crate::base::text::prefix;
 
-use super::engine::severity;
+use super::engine::severity_of_word;
 
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
-pub(super) fn split(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
-    let prefixes = Prefixes::find(lines);
+pub(super) fn split_streams(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
+    let prefixes = Prefixes::find_prefixes(lines);
     let mut streams: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut opened = "";
     for (index, line) in lines.iter().enumerate() {
-        let from = prefixes.length(line);
+        let from = prefixes.prefix_length(line);
         let name = line[..from].trim_end();
         // What is drawn below a task's header is that task's.
         let is_drawn = name == DRAWN;
-        if matches!(prefixes, Prefixes::Names(_)) && !is_drawn && announced(line).is_some() {
+        if matches!(prefixes, Prefixes::Names(_)) && !is_drawn && announced_name(line).is_some() {
             opened = line;
         }
         let stream = match prefixes {
@@ -80,9 +80,9 @@ enum Prefixes {
 }
 
 impl Prefixes {
-    fn find(lines: &[&str]) -> Self {
-        let mut names: Vec<String> = lines.iter().filter_map(|line| announced(line)).collect();
-        names.extend(repeated(lines));
+    fn find_prefixes(lines: &[&str]) -> Self {
+        let mut names: Vec<String> = lines.iter().filter_map(|line| announced_name(line)).collect();
+        names.extend(repeated_names(lines));
         if !names.is_empty() {
             names.sort_unstable();
             names.dedup();
@@ -94,18 +94,20 @@ impl Prefixes {
             let without = lines.iter().filter(|line| !line.trim().is_empty() && length(line) == 0);
             filled >= 3 && without.take(filled / 5 + 1).count() <= filled / 5
         };
-        if most(time) {
+        if most(time_length) {
             Prefixes::Time
-        } else if most(bar) {
+        } else if most(bar_length) {
             Prefixes::Bar
-        } else if most(bracket) && (lines.iter().any(|line| line.contains(" exited with code ")) || are_tasks(lines)) {
+        } else if most(bracket_length)
+            && (lines.iter().any(|line| line.contains(" exited with code ")) || are_tasks(lines))
+        {
             Prefixes::Bracket
         } else {
             Prefixes::None
         }
     }
 
-    fn length(&self, line: &str) -> usize {
+    fn prefix_length(&self, line: &str) -> usize {
         match self {
             Prefixes::None => 0,
             Prefixes::Names(names) => {
@@ -114,15 +116,15 @@ impl Prefixes {
                 let length = if length == 0 && line.starts_with(DRAWN) { DRAWN.len() } else { length };
                 length + usize::from(length > 0 && line[length..].starts_with(' '))
             }
-            Prefixes::Bracket => bracket(line),
-            Prefixes::Bar => bar(line),
-            Prefixes::Time => time(line),
+            Prefixes::Bracket => bracket_length(line),
+            Prefixes::Bar => bar_length(line),
+            Prefixes::Time => time_length(line),
         }
     }
 }
 
 /// The prefix that a task runner's header line announces.
-fn announced(line: &str) -> Option<String> {
+fn announced_name(line: &str) -> Option<String> {
     let line = prefix(line, NAMES_BYTES_MAX);
     static CACHE: LazyLock<Finder> = LazyLock::new(|| Finder::new(": cache "));
     static SHELL: LazyLock<Finder> = LazyLock::new(|| Finder::new("$ "));
@@ -139,7 +141,7 @@ fn announced(line: &str) -> Option<String> {
 }
 
 /// The prefixes of folder and task that several lines have, where a terminal's redrawing left no header of theirs.
-fn repeated(lines: &[&str]) -> Vec<String> {
+fn repeated_names(lines: &[&str]) -> Vec<String> {
     let mut times: HashMap<&str, usize> = HashMap::new();
     for line in lines {
         let line = prefix(line, NAMES_BYTES_MAX);
@@ -150,7 +152,7 @@ fn repeated(lines: &[&str]) -> Vec<String> {
         }
         let Some((task, _)) = rest.split_once(": ") else { continue };
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@/_:-".contains(&byte));
-        let is_task = task.starts_with(|c: char| c.is_ascii_lowercase()) && severity(task).is_none();
+        let is_task = task.starts_with(|c: char| c.is_ascii_lowercase()) && severity_of_word(task).is_none();
         if plain(folder) && plain(task) && is_task {
             *times.entry(&line[..=blank + 1 + task.len()]).or_default() += 1;
         }
@@ -163,13 +165,15 @@ fn repeated(lines: &[&str]) -> Vec<String> {
 fn are_tasks(lines: &[&str]) -> bool {
     let mut times: HashMap<&str, usize> = HashMap::new();
     for line in lines {
-        let label = &line[..bracket(line)];
+        let label = &line[..bracket_length(line)];
         if !label.is_empty() {
             *times.entry(label.trim_matches(['[', ']', ' '])).or_default() += 1;
         }
     }
     let is_task = |(label, times): (&&str, &usize)| {
-        *times >= REPEATED_MIN && label.starts_with(|c: char| c.is_ascii_lowercase()) && severity(label).is_none()
+        *times >= REPEATED_MIN
+            && label.starts_with(|c: char| c.is_ascii_lowercase())
+            && severity_of_word(label).is_none()
     };
     times.len() <= TASKS_MAX && times.iter().all(is_task)
 }
@@ -181,7 +185,7 @@ const REPEATED_MIN: usize = 3;
 /// Tasks that run beside each other.
 const TASKS_MAX: usize = 16;
 
-fn bracket(line: &str) -> usize {
+fn bracket_length(line: &str) -> usize {
     let line = prefix(line, NAMES_BYTES_MAX);
     match (line.starts_with('['), line.find("] ")) {
         (true, Some(end)) if !line[..end].trim_end().contains(' ') => end + 2,
@@ -189,7 +193,7 @@ fn bracket(line: &str) -> usize {
     }
 }
 
-fn bar(line: &str) -> usize {
+fn bar_length(line: &str) -> usize {
     let line = prefix(line, NAMES_BYTES_MAX);
     static BAR: LazyLock<Finder> = LazyLock::new(|| Finder::new(" | "));
     match BAR.find(line.as_bytes()) {
@@ -204,7 +208,7 @@ fn bar(line: &str) -> usize {
     }
 }
 
-fn time(line: &str) -> usize {
+fn time_length(line: &str) -> usize {
     // Logs of several jobs name job and step before it, parted by tabs.
     let tabs = line.match_indices('\t').take(2).map(|(tab, _)| tab + 1).take_while(|&at| at < NAMES_BYTES_MAX);
     let mut starts = std::iter::once(0).chain(tabs);
@@ -242,7 +246,7 @@ mod tests {
     fn each_task_is_a_stream_of_its_own() {
         let lines =
             ["• turbo", "api:lint: cache miss, executing 1", "api:lint: a", "web:lint: b", "web:lint: cache hit, 2"];
-        let streams = split(&lines);
+        let streams = split_streams(&lines);
         assert_eq!(streams.len(), 3);
         assert_eq!(streams[1], [(1, 10), (2, 10)]);
         assert_eq!(streams[2], [(3, 10), (4, 10)]);
@@ -269,18 +273,18 @@ mod tests {
     #[test]
     fn tasks_are_told_apart_without_headers_and_below_them() {
         let lines = ["web/app test: a", "web/api test: b", "web/app test: c", "web/app test: d"];
-        assert_eq!(split(&lines), [vec![(1, 0)], vec![(0, 14), (2, 14), (3, 14)]]);
+        assert_eq!(split_streams(&lines), [vec![(1, 0)], vec![(0, 14), (2, 14), (3, 14)]]);
         let lines = ["[lint ] a", "[types] b", "[lint ] c", "[types] d", "[types] e", "[lint ] f"];
-        assert_eq!(split(&lines)[1], [(0, 8), (2, 8), (5, 8)]);
+        assert_eq!(split_streams(&lines)[1], [(0, 8), (2, 8), (5, 8)]);
         let lines = ["web/app test$ run", "│ a", "│ b", "└─ Failed", "web/api test$ run", "│ c"];
-        assert_eq!(split(&lines), [vec![(0, 0), (3, 0), (4, 0)], vec![(1, 4), (2, 4)], vec![(5, 4)]]);
+        assert_eq!(split_streams(&lines), [vec![(0, 0), (3, 0), (4, 0)], vec![(1, 4), (2, 4)], vec![(5, 4)]]);
         let lines = ["[error] a", "[error] b", "[error] c"];
-        assert_eq!(split(&lines).len(), 1, "a severity is no task");
+        assert_eq!(split_streams(&lines).len(), 1, "a severity is no task");
     }
 
     #[test]
     fn ordinary_output_is_one_stream() {
         let lines = ["[error] a", "src/a.c:1: cache miss", "a | b", "x"];
-        assert_eq!(split(&lines), [vec![(0, 0), (1, 0), (2, 0), (3, 0)]]);
+        assert_eq!(split_streams(&lines), [vec![(0, 0), (1, 0), (2, 0), (3, 0)]]);
     }
 }

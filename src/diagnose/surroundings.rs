@@ -6,14 +6,14 @@ use super::{generic, passing, progress};
 
 /// Gives what stands around the lines of worth the worth of context, within each stream of the output. `is_noise` says
 /// of which lines a definition knows that they don't matter.
-pub(super) fn complete(
+pub(super) fn complete_worths(
     lines: &[&str],
     streams: &[Vec<(usize, usize)>],
     is_noise: impl Fn(usize) -> bool,
     worths: &mut [Worth],
 ) {
     for stream in streams {
-        FailureSurroundings { lines, stream, is_noise: &is_noise }.complete(worths);
+        FailureSurroundings { lines, stream, is_noise: &is_noise }.complete_all(worths);
     }
 }
 
@@ -25,16 +25,16 @@ struct FailureSurroundings<'a, N> {
 }
 
 impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
-    fn text(&self, at: usize) -> &str {
+    fn text_at(&self, at: usize) -> &str {
         let (index, from) = self.stream[at];
         self.lines[index].get(from..).unwrap_or("")
     }
 
     fn is_blank(&self, at: usize) -> bool {
-        self.text(at).trim().is_empty()
+        self.text_at(at).trim().is_empty()
     }
 
-    fn complete(&self, worths: &mut [Worth]) {
+    fn complete_all(&self, worths: &mut [Worth]) {
         let kept: Vec<usize> = (0..self.stream.len()).filter(|&at| worths[self.stream[at].0] != Worth::None).collect();
         for (position, &at) in kept.iter().enumerate() {
             let Some(rank) = worths[self.stream[at].0].rank() else { continue };
@@ -42,12 +42,12 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
             let taken = position.checked_sub(1).map_or(0, |before| kept[before] + 1);
             // What a line announces says more than what only follows.
             let next_filled = (at + 1..next.min(at + 3)).find(|&at| !self.is_blank(at));
-            let announced = next_filled.filter(|_| self.text(at).trim_end().ends_with(':'));
+            let announced = next_filled.filter(|_| self.text_at(at).trim_end().ends_with(':'));
             let worth = |at: usize| if Some(at) == announced { Worth::Detail(rank) } else { Worth::Context(rank) };
-            let below = (at + 1..self.below(at, next)).map(|at| (at, worth(at)));
-            for (at, worth) in (self.above(at, taken)..at).map(|at| (at, Worth::Detail(rank))).chain(below) {
+            let below = (at + 1..self.lines_below(at, next)).map(|at| (at, worth(at)));
+            for (at, worth) in (self.lines_above(at, taken)..at).map(|at| (at, Worth::Detail(rank))).chain(below) {
                 let (index, _) = self.stream[at];
-                if worths[index] == Worth::None && self.belongs(at) {
+                if worths[index] == Worth::None && self.belongs_to_failure(at) {
                     worths[index] = worth;
                 }
             }
@@ -55,21 +55,21 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
     }
 
     /// Whether a line may be part of a block. A frame may, though a definition knows that it is in another's code.
-    fn belongs(&self, at: usize) -> bool {
-        let text = self.text(at);
+    fn belongs_to_failure(&self, at: usize) -> bool {
+        let text = self.text_at(at);
         !says_nothing(text) && (generic::is_frame(text) || !(self.is_noise)(self.stream[at].0))
     }
 
     /// The end of what belongs to the line at `at`, at most up to the next kept one.
-    fn below(&self, at: usize, next: usize) -> usize {
+    fn lines_below(&self, at: usize, next: usize) -> usize {
         let near = (at + 1..next).filter(|&at| !self.is_blank(at)).take(GAP_LINES_MAX + 1).count() <= GAP_LINES_MAX;
         if near && next < self.stream.len() {
             return next;
         }
-        let frames = self.run(at + 1..next, FRAME_LINES_MAX, |at| generic::is_frame(self.text(at)));
-        let depth = generic::indent(self.text(at));
-        let announces = self.text(at).trim_end().ends_with(':');
-        let deeper = |at: usize| !self.is_blank(at) && (announces || generic::indent(self.text(at)) > depth);
+        let frames = self.run(at + 1..next, FRAME_LINES_MAX, |at| generic::is_frame(self.text_at(at)));
+        let depth = generic::indent_width(self.text_at(at));
+        let announces = self.text_at(at).trim_end().ends_with(':');
+        let deeper = |at: usize| !self.is_blank(at) && (announces || generic::indent_width(self.text_at(at)) > depth);
         // What is announced may stand behind a blank line.
         let from = if announces && at + 2 < next && self.is_blank(at + 1) { at + 2 } else { at + 1 };
         let paragraph = self.run(from..next, PARAGRAPH_LINES_MAX, deeper);
@@ -83,10 +83,11 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
     }
 
     /// The first line above the one at `at` that announces it.
-    fn above(&self, at: usize, taken: usize) -> usize {
+    fn lines_above(&self, at: usize, taken: usize) -> usize {
         let Some(above) = at.checked_sub(1).filter(|above| *above >= taken) else { return at };
-        let text = self.text(above);
-        let titles = generic::indent(text) < generic::indent(self.text(at)) || text.trim_end().ends_with(':');
+        let text = self.text_at(above);
+        let titles =
+            generic::indent_width(text) < generic::indent_width(self.text_at(at)) || text.trim_end().ends_with(':');
         if titles && !self.is_blank(above) { above } else { at }
     }
 }
@@ -119,7 +120,7 @@ mod tests {
         let mut worths: Vec<Worth> = lines.iter().map(core).collect();
         let streams =
             [(0..lines.len()).map(|index| (index, usize::from(lines[index].starts_with(['*', '~'])))).collect()];
-        complete(lines, &streams, |index| lines[index].starts_with('~'), &mut worths);
+        complete_worths(lines, &streams, |index| lines[index].starts_with('~'), &mut worths);
         worths
     }
 

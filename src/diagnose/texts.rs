@@ -26,7 +26,7 @@ impl Texts {
     }
 
     /// `text` for as long as this lives.
-    pub(super) fn keep(&self, text: String) -> &str {
+    pub(super) fn keep_text(&self, text: String) -> &str {
         let number = self.kept.get() + 1;
         self.kept.set(number);
         let block = number.ilog2() as usize;
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn texts_stay_where_they_are_while_more_are_added() {
         let texts = Texts::new();
-        let kept: Vec<&str> = (0..1_000).map(|number| texts.keep(format!("text {number}"))).collect();
+        let kept: Vec<&str> = (0..1_000).map(|number| texts.keep_text(format!("text {number}"))).collect();
         for (number, text) in kept.iter().enumerate() {
             assert_eq!(*text, format!("text {number}"));
         }

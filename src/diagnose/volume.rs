@@ -6,12 +6,12 @@ use crate::base::limits::{OUTPUT_HEAD_LINES_MAX, OUTPUT_LINES_MAX};
 
 /// The text with at most [`OUTPUT_LINES_MAX`] lines, and how many are left out between the first and the last. Before
 /// that, of empty lines in a row only the first one stays: nothing is lost with the others.
-pub(super) fn bounded(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
-    if count(&text) <= OUTPUT_LINES_MAX {
+pub(super) fn bound_text(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
+    if count_lines(&text) <= OUTPUT_LINES_MAX {
         return (text, 0);
     }
     let squeezed = without_empty_lines(&text);
-    let cut = count(&squeezed).saturating_sub(OUTPUT_LINES_MAX);
+    let cut = count_lines(&squeezed).saturating_sub(OUTPUT_LINES_MAX);
     if cut == 0 {
         return (Cow::Owned(squeezed), 0);
     }
@@ -21,7 +21,7 @@ pub(super) fn bounded(text: Cow<'_, str>) -> (Cow<'_, str>, usize) {
     (Cow::Owned([&squeezed[..head], &squeezed[tail..]].concat()), cut)
 }
 
-fn count(text: &str) -> usize {
+fn count_lines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
@@ -45,11 +45,11 @@ mod tests {
     #[test]
     fn the_first_and_the_last_lines_stay_and_the_others_are_counted() {
         let few = "a\n\n\n\nb\n";
-        assert_eq!(bounded(few.into()), (few.into(), 0));
+        assert_eq!(bound_text(few.into()), (few.into(), 0));
         let empty = format!("first\n{}last\n", "\n".repeat(2 * OUTPUT_LINES_MAX));
-        assert_eq!(bounded(empty.into()), ("first\n\nlast\n".into(), 0));
+        assert_eq!(bound_text(empty.into()), ("first\n\nlast\n".into(), 0));
         let many: String = (0..OUTPUT_LINES_MAX + 7).map(|number| format!("{number}\n")).collect();
-        let (text, cut) = bounded(many.into());
+        let (text, cut) = bound_text(many.into());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines.len(), cut), (OUTPUT_LINES_MAX, 7));
         assert_eq!((lines[0], lines[OUTPUT_HEAD_LINES_MAX - 1]), ("0", &*(OUTPUT_HEAD_LINES_MAX - 1).to_string()));

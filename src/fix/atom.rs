@@ -18,7 +18,7 @@ pub(crate) struct Atoms(pub Vec<Atom>);
 
 impl Atoms {
     /// The list for an event.
-    pub(crate) fn list(&self) -> AtomList {
+    pub(crate) fn to_list(&self) -> AtomList {
         AtomList { count: self.0.len(), first: self.0.iter().take(ATOMS_MAX).cloned().collect() }
     }
 
@@ -45,7 +45,7 @@ pub(crate) fn of_run(run: &Run) -> Atoms {
 /// Tool, code, file, test and masked message make the identity: the pattern key has the tool's class, the code and the
 /// message without what changes from run to run.
 pub(super) fn of_item(item: &DiagnosticRecord) -> Atom {
-    let pattern = pattern(item);
+    let pattern = pattern_of(item);
     let mut hasher = blake3::Hasher::new();
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     for part in [&item.tool, &optional(&item.code), &optional(&item.file), &optional(&item.test), &pattern] {
@@ -65,7 +65,7 @@ pub(super) fn of_item(item: &DiagnosticRecord) -> Atom {
 }
 
 /// The pattern key as this version computes it, so that runs recorded by different versions can be compared.
-fn pattern(item: &DiagnosticRecord) -> String {
+fn pattern_of(item: &DiagnosticRecord) -> String {
     if item.pattern.split(':').next() == Some(FINGERPRINT_VERSION.to_string().as_str()) {
         return item.pattern.clone();
     }

@@ -50,7 +50,7 @@ pub(crate) enum Reach {
 
 impl Reach {
     /// Whether it looked at this atom.
-    pub(crate) fn covers(&self, atom: &Atom) -> bool {
+    pub(crate) fn covers_atom(&self, atom: &Atom) -> bool {
         match self {
             Reach::All => true,
             Reach::Nothing => false,
@@ -75,7 +75,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(scope: &'a Scope) -> Self {
+    fn from_scope(scope: &'a Scope) -> Self {
         let mut parts = Parts::default();
         for selector in &scope.selectors {
             match selector.as_bytes().first() {
@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
 
 /// What a run with the scope `later` looked at of a failure with the scope `earlier`. Where nobody can tell it is
 /// nothing: a failure that stays open too long is mended by the next run of the same check.
-pub(crate) fn reach(later: &Scope, earlier: &Scope) -> Reach {
+pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> Reach {
     if later.class != earlier.class
         || later.sub != earlier.sub
         || earlier.also.iter().any(|tool| !later.also.contains(tool))
@@ -104,19 +104,19 @@ pub(crate) fn reach(later: &Scope, earlier: &Scope) -> Reach {
     if later.subject.starts_with("command:") {
         return Reach::Nothing;
     }
-    let (more, less) = (Parts::of(later), Parts::of(earlier));
+    let (more, less) = (Parts::from_scope(later), Parts::from_scope(earlier));
     if more.places != less.places {
         return Reach::Nothing;
     }
     let dropped = less.options.iter().filter(|option| !more.options.contains(option));
-    if dropped.into_iter().any(|option| !narrows(&later.subject, option)) {
+    if dropped.into_iter().any(|option| !narrows_subject(&later.subject, option)) {
         return Reach::Nothing;
     }
     let mut tests = Vec::new();
     for option in more.options.iter().filter(|option| !less.options.contains(option)) {
-        match option.split_once('=').filter(|(name, value)| among(NAME_FILTERS, name) && is_name(value)) {
+        match option.split_once('=').filter(|(name, value)| list_contains(NAME_FILTERS, name) && is_name(value)) {
             Some((_, value)) => tests.push(value.to_owned()),
-            None if among(WIDENING, option) => {}
+            None if list_contains(WIDENING, option) => {}
             None => return Reach::Nothing,
         }
     }
@@ -130,7 +130,7 @@ pub(crate) fn reach(later: &Scope, earlier: &Scope) -> Reach {
 
 fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Reach {
     let same_dir = later.dir == earlier.dir;
-    let walks = among(WALKERS, &later.subject);
+    let walks = list_contains(WALKERS, &later.subject);
     if same_dir && (more.is_empty() || (!less.is_empty() && less.iter().all(|word| more.contains(word)))) {
         return Reach::All;
     }
@@ -142,9 +142,9 @@ fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Rea
         return if inside { Reach::All } else { Reach::Nothing };
     }
     let dir = later.dir.display();
-    let paths = more.iter().map(|word| below(&dir, word)).collect();
+    let paths = more.iter().map(|word| path_below(&dir, word)).collect();
     let among_words = |tools: &str| -> Vec<String> {
-        let parts = more.iter().filter(|word| among(tools, &later.subject) && !word.contains('*'));
+        let parts = more.iter().filter(|word| list_contains(tools, &later.subject) && !word.contains('*'));
         parts.map(|word| (*word).to_owned()).collect()
     };
     Reach::Named { paths, files: among_words(FILE_FILTERS), tests: among_words(TEST_FILTERS) }
@@ -155,8 +155,8 @@ fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Rea
 pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
     let with = |dir: &Lossless, selectors: Vec<String>| Scope { dir: dir.clone(), selectors, ..scope.clone() };
     let kept: Vec<String> = {
-        let parts = Parts::of(scope);
-        let options = parts.options.iter().filter(|option| !narrows(&scope.subject, option));
+        let parts = Parts::from_scope(scope);
+        let options = parts.options.iter().filter(|option| !narrows_subject(&scope.subject, option));
         options.chain(&parts.places).map(|selector| (*selector).to_owned()).collect()
     };
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
         return found;
     }
     found.push(with(&scope.dir, kept.clone()));
-    let parts = Parts::of(scope);
+    let parts = Parts::from_scope(scope);
     if let [word] = parts.words[..] {
         let file = word.split("::").next().unwrap_or(word);
         for folder in Path::new(file).ancestors().filter(|path| !path.as_os_str().is_empty()).take(FOLDERS_MAX) {
@@ -178,7 +178,7 @@ pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
         here.sort();
         found.push(with(&scope.dir, here));
     }
-    if among(WALKERS, &scope.subject) && !scope.dir.path().is_absolute() {
+    if list_contains(WALKERS, &scope.subject) && !scope.dir.path().is_absolute() {
         for folder in scope.dir.path().ancestors().skip(1).take(FOLDERS_MAX) {
             found.push(with(&Lossless::from(folder), kept.clone()));
         }
@@ -188,21 +188,21 @@ pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
     found
 }
 
-fn among(list: &str, word: &str) -> bool {
+fn list_contains(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|item| item == word)
 }
 
 /// Whether a check is larger without this option.
-fn narrows(subject: &str, option: &str) -> bool {
-    let name = name(option);
-    among(NARROWING, name) && !(name == "-p" && among(OTHER_P, subject))
+fn narrows_subject(subject: &str, option: &str) -> bool {
+    let name = option_name(option);
+    list_contains(NARROWING, name) && !(name == "-p" && list_contains(OTHER_P, subject))
 }
 
 /// An option without its value.
-fn name(option: &str) -> &str {
+fn option_name(option: &str) -> &str {
     let name = option.split('=').next().unwrap_or(option);
     // `-kname`, but not `-run`.
-    if !name.starts_with("--") && !among(NARROWING, name) { name.get(..2).unwrap_or(name) } else { name }
+    if !name.starts_with("--") && !list_contains(NARROWING, name) { name.get(..2).unwrap_or(name) } else { name }
 }
 
 /// No expression: what it selects is what has it in its name.
@@ -211,7 +211,7 @@ fn is_name(value: &str) -> bool {
 }
 
 /// A word as a path relative to the root. `...` is Go's everything below.
-fn below(dir: &str, word: &str) -> String {
+fn path_below(dir: &str, word: &str) -> String {
     let (path, test) = word.split_once("::").map_or((word, None), |(path, test)| (path, Some(test)));
     let path = path.strip_suffix("...").unwrap_or(path);
     let mut clean = PathBuf::new();
@@ -247,23 +247,23 @@ fn is_at(path: &str, file: &str, test: &str) -> bool {
     }
     if path.contains('*') {
         // Each star multiplies the ways to match.
-        return path.matches('*').count() <= STARS_MAX && glob(path.as_bytes(), file.as_bytes());
+        return path.matches('*').count() <= STARS_MAX && matches_glob(path.as_bytes(), file.as_bytes());
     }
     path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// `*` within a folder, `**` across folders; other signs stand for themselves.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
     match pattern {
         [] => text.is_empty(),
         [b'*', b'*', rest @ ..] => {
             let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-            (0..=text.len()).any(|at| glob(rest, &text[at..]))
+            (0..=text.len()).any(|at| matches_glob(rest, &text[at..]))
         }
         [b'*', rest @ ..] => {
             let end = text.iter().position(|byte| *byte == b'/').unwrap_or(text.len());
-            (0..=end).any(|at| glob(rest, &text[at..]))
+            (0..=end).any(|at| matches_glob(rest, &text[at..]))
         }
-        [first, rest @ ..] => text.first() == Some(first) && glob(rest, &text[1..]),
+        [first, rest @ ..] => text.first() == Some(first) && matches_glob(rest, &text[1..]),
     }
 }

@@ -41,21 +41,21 @@ pub(crate) struct References {
 
 impl References {
     /// What the text of the file at `path` names; of a text that is no file's, such as a message, `path` is empty.
-    pub(crate) fn of(path: &str, text: &str) -> Self {
-        let mut found = References { language: language(path), ..References::default() };
+    pub(crate) fn from_text(path: &str, text: &str) -> Self {
+        let mut found = References { language: language_index(path), ..References::default() };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for line in text.lines().take(LINES_MAX) {
             let statement = line.trim_start();
-            found.strings(folder, statement);
+            found.add_strings(folder, statement);
             if found.language.is_some() {
-                found.statement(folder, statement);
+                found.add_statement(folder, statement);
             }
         }
         found
     }
 
     /// Whether the file at `path` is one of what is named.
-    pub(crate) fn names(&self, path: &str) -> bool {
+    pub(crate) fn names_path(&self, path: &str) -> bool {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         let join = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
@@ -63,19 +63,19 @@ impl References {
         if INDEXES.contains(&stem) && !folder.is_empty() {
             forms.push(folder.to_owned());
         }
-        let same_language = self.language.is_some() && self.language == language(path);
+        let same_language = self.language.is_some() && self.language == language_index(path);
         let is_named = |form: &String| {
-            tails(form).any(|tail| self.paths.contains(tail) || (same_language && self.modules.contains(tail)))
+            path_tails(form).any(|tail| self.paths.contains(tail) || (same_language && self.modules.contains(tail)))
         };
         forms.iter().any(is_named)
-            || tails(folder).any(|tail| self.folders.contains(tail) || self.paths.contains(tail))
+            || path_tails(folder).any(|tail| self.folders.contains(tail) || self.paths.contains(tail))
             // A package of Go is a folder, named with its module in front.
             || (name.ends_with(".go")
                 && !folder.is_empty()
                 && self.paths.iter().any(|path| path.ends_with(&format!("/{folder}"))))
     }
 
-    fn strings(&mut self, folder: &str, line: &str) {
+    fn add_strings(&mut self, folder: &str, line: &str) {
         let included = line.strip_prefix("#include").and_then(|rest| rest.trim().strip_prefix('<')?.strip_suffix('>'));
         self.paths.extend(included.map(str::to_owned));
         let mut rest = line;
@@ -83,12 +83,12 @@ impl References {
             let quote = rest.as_bytes()[start];
             let inside = &rest[start + 1..];
             let Some(end) = inside.find(quote as char) else { return };
-            self.string(folder, &inside[..end]);
+            self.add_string(folder, &inside[..end]);
             rest = &inside[end + 1..];
         }
     }
 
-    fn string(&mut self, folder: &str, text: &str) {
+    fn add_string(&mut self, folder: &str, text: &str) {
         if text.is_empty()
             || text.len() > LITERAL_BYTES_MAX
             || text.contains(char::is_whitespace)
@@ -98,7 +98,7 @@ impl References {
         }
         let text = text.split('*').next().unwrap_or_default().trim_end_matches('/');
         let path = if text.starts_with("./") || text.starts_with("../") || text == "." || text == ".." {
-            joined(folder, text)
+            join_path(folder, text)
         } else {
             text.trim_start_matches(['@', '~', '#']).trim_start_matches('/').to_owned()
         };
@@ -117,14 +117,14 @@ impl References {
         }
     }
 
-    fn statement(&mut self, folder: &str, line: &str) {
+    fn add_statement(&mut self, folder: &str, line: &str) {
         if let Some(rest) = line.find(OWN_CRATE).map(|at| &line[at..]) {
-            self.segments(rest);
+            self.add_segments(rest);
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
         let bare = line.strip_prefix("pub(crate) ").or_else(|| line.strip_prefix("pub ")).unwrap_or(line);
         if let Some(rest) = bare.strip_prefix("use ").or_else(|| bare.strip_prefix("mod ")) {
-            return self.segments(rest);
+            return self.add_segments(rest);
         }
         if line.contains(['"', '\'', '`']) {
             return;
@@ -145,14 +145,14 @@ impl References {
     }
 
     /// Each name of a path with `::` or `\`, and the groups in it.
-    fn segments(&mut self, text: &str) {
+    fn add_segments(&mut self, text: &str) {
         let names = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let names = names.filter(|name| name.len() > 1 && !matches!(*name, "crate" | "self" | "super" | "std" | "as"));
         self.modules.extend(names.map(str::to_owned));
     }
 }
 
-fn language(path: &str) -> Option<usize> {
+fn language_index(path: &str) -> Option<usize> {
     let kind = path.rsplit_once('.')?.1;
     LANGUAGES.iter().position(|kinds| kinds.contains(&kind))
 }
@@ -171,7 +171,7 @@ fn module_path(folder: &str, module: &str) -> String {
 }
 
 /// A path that begins with a dot, seen from the root.
-fn joined(folder: &str, path: &str) -> String {
+fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -184,7 +184,7 @@ fn joined(folder: &str, path: &str) -> String {
 }
 
 /// The path and each shorter end of it.
-fn tails(path: &str) -> impl Iterator<Item = &str> {
+fn path_tails(path: &str) -> impl Iterator<Item = &str> {
     let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
     starts.map(|start| &path[start..]).filter(|tail| !tail.is_empty())
 }
@@ -195,12 +195,12 @@ mod tests {
 
     #[track_caller]
     fn names(path: &str, text: &str, wanted: &[&str], others: &[&str]) {
-        let found = References::of(path, text);
+        let found = References::from_text(path, text);
         for wanted in wanted {
-            assert!(found.names(wanted), "{wanted}: {found:?}");
+            assert!(found.names_path(wanted), "{wanted}: {found:?}");
         }
         for other in others {
-            assert!(!found.names(other), "{other}: {found:?}");
+            assert!(!found.names_path(other), "{other}: {found:?}");
         }
     }
 

@@ -79,13 +79,13 @@ pub(crate) struct FilePatch {
 
 impl FilePatch {
     /// All lines of all hunks.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &PatchLine> {
+    pub(crate) fn all_lines(&self) -> impl Iterator<Item = &PatchLine> {
         self.hunks.iter().flat_map(|hunk| &hunk.lines)
     }
 
     /// The lines of one kind.
-    pub(crate) fn of(&self, kind: PatchKind) -> impl Iterator<Item = &PatchLine> {
-        self.lines().filter(move |line| line.kind == kind)
+    pub(crate) fn lines_of_kind(&self, kind: PatchKind) -> impl Iterator<Item = &PatchLine> {
+        self.all_lines().filter(move |line| line.kind == kind)
     }
 }
 
@@ -103,9 +103,9 @@ impl Patch {
     pub(crate) fn parse(diff: &[u8]) -> Self {
         let mut reader = PatchReader::default();
         for raw in diff.split(|&b| b == b'\n') {
-            reader.line(raw);
+            reader.read_line(raw);
         }
-        reader.end()
+        reader.finish_patch()
     }
 
     /// Adds a file that a diff doesn't show, as one that is new: git leaves out what it doesn't track.
@@ -114,14 +114,14 @@ impl Patch {
         let mut hunk = Hunk::default();
         if !binary {
             let text = String::from_utf8_lossy(content);
-            hunk.lines = (1..).zip(text.lines()).map(|(number, line)| added(number, line)).collect();
+            hunk.lines = (1..).zip(text.lines()).map(|(number, line)| added_line(number, line)).collect();
         }
         let hunks = if hunk.lines.is_empty() { Vec::new() } else { vec![hunk] };
         self.files.push(FilePatch { change: PatchChange::Added, old: path.into(), new: path.into(), binary, hunks });
     }
 }
 
-fn added(number: u32, line: &str) -> PatchLine {
+fn added_line(number: u32, line: &str) -> PatchLine {
     PatchLine { kind: PatchKind::Added, old: 1, new: number, text: prefix(line, LINE_BYTES_MAX).to_owned() }
 }
 
@@ -138,7 +138,7 @@ struct PatchReader {
 }
 
 impl PatchReader {
-    fn line(&mut self, raw: &[u8]) {
+    fn read_line(&mut self, raw: &[u8]) {
         if self.left != (0, 0) {
             if self.hunk_line(raw) {
                 return;
@@ -150,15 +150,15 @@ impl PatchReader {
         let line = text.strip_suffix('\r').unwrap_or(&text);
         if let Some(rest) = line.strip_prefix("diff --git ") {
             self.close_file();
-            self.file = name::pair(rest).map(|(old, new)| modified(old, new));
+            self.file = name::split_name_pair(rest).map(|(old, new)| modified_file(old, new));
         } else if let Some(rest) = line.strip_prefix("@@ ") {
             self.open_hunk(rest);
         } else {
-            self.header(line);
+            self.read_header(line);
         }
     }
 
-    fn header(&mut self, line: &str) {
+    fn read_header(&mut self, line: &str) {
         let (word, rest) = [
             "--- ",
             "+++ ",
@@ -177,7 +177,7 @@ impl PatchReader {
             if self.file.as_ref().is_none_or(|file| !file.hunks.is_empty() || self.hunk.is_some()) {
                 self.close_file();
                 let path = name::of_side(rest);
-                self.file = Some(modified(path.clone().unwrap_or_default(), path.clone().unwrap_or_default()));
+                self.file = Some(modified_file(path.clone().unwrap_or_default(), path.clone().unwrap_or_default()));
             }
         }
         let Some(file) = &mut self.file else { return };
@@ -190,8 +190,8 @@ impl PatchReader {
                 Some(path) => file.new = path,
                 None => file.change = PatchChange::Deleted,
             },
-            "rename from " => (file.change, file.old) = (PatchChange::Renamed, name::unquoted(rest)),
-            "rename to " => (file.change, file.new) = (PatchChange::Renamed, name::unquoted(rest)),
+            "rename from " => (file.change, file.old) = (PatchChange::Renamed, name::unquote_name(rest)),
+            "rename to " => (file.change, file.new) = (PatchChange::Renamed, name::unquote_name(rest)),
             "new file mode" => file.change = PatchChange::Added,
             "deleted file mode" => file.change = PatchChange::Deleted,
             "Binary files " | "GIT binary patch" => file.binary = true,
@@ -205,7 +205,7 @@ impl PatchReader {
             return;
         }
         let Some((ranges, heading)) = header.split_once(" @@") else { return };
-        let mut ranges = ranges.split(' ').filter_map(|range| numbers(range.strip_prefix(['-', '+'])?));
+        let mut ranges = ranges.split(' ').filter_map(|range| parse_range(range.strip_prefix(['-', '+'])?));
         let (Some(old), Some(new)) = (ranges.next(), ranges.next()) else { return };
         // Of an empty side git names the line before.
         self.next = (old.0.max(1), new.0.max(1));
@@ -274,18 +274,18 @@ impl PatchReader {
         }
     }
 
-    fn end(mut self) -> Patch {
+    fn finish_patch(mut self) -> Patch {
         self.close_file();
         self.patch
     }
 }
 
-fn modified(old: String, new: String) -> FilePatch {
+fn modified_file(old: String, new: String) -> FilePatch {
     FilePatch { change: PatchChange::Modified, old, new, binary: false, hunks: Vec::new() }
 }
 
 /// `12,3` into the first line and the count; `12` means one line.
-fn numbers(range: &str) -> Option<(u32, u32)> {
+fn parse_range(range: &str) -> Option<(u32, u32)> {
     let (start, count) = range.split_once(',').unwrap_or((range, "1"));
     Some((start.parse().ok()?, count.parse().ok()?))
 }

@@ -29,7 +29,7 @@ const INTERPRETER_BYTES_MAX: u64 = 256;
 ///
 /// `None` when the program isn't found, when one of the files changed after the run began, when PATH is not known, and
 /// when the check ran elsewhere.
-pub(crate) fn program(header: &SpoolHeader) -> Option<String> {
+pub(crate) fn digest_programs(header: &SpoolHeader) -> Option<String> {
     if header.check.as_ref().is_some_and(|check| check.elsewhere) {
         return None;
     }
@@ -41,19 +41,19 @@ pub(crate) fn program(header: &SpoolHeader) -> Option<String> {
     };
     let mut digest = Digest { hasher: blake3::Hasher::new(), started_at: header.started_at };
     let (first, rest) = header.argv.split_first()?;
-    digest.add(&search, &search.on_path(first.path())?)?;
-    for word in header.check.iter().flat_map(|check| tools(check, rest.iter().map(|word| word.path()))) {
+    digest.add_file(&search, &search.on_path(first.path())?)?;
+    for word in header.check.iter().flat_map(|check| tools_of_check(check, rest.iter().map(|word| word.path()))) {
         match search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word)))) {
-            Some(file) => digest.add(&search, &file)?,
+            Some(file) => digest.add_file(&search, &file)?,
             // It may be there the next time.
-            None => digest.part(format!("no {word}").as_bytes()),
+            None => digest.add_part(format!("no {word}").as_bytes()),
         }
     }
     Some(digest.hasher.finalize().to_hex()[..32].to_owned())
 }
 
 /// The words that name what the whitelist saw in a command line: runners, and the tools behind them.
-fn tools<'a>(check: &Check, words: impl Iterator<Item = &'a Path>) -> BTreeSet<String> {
+fn tools_of_check<'a>(check: &Check, words: impl Iterator<Item = &'a Path>) -> BTreeSet<String> {
     let tools: Vec<&str> = std::iter::once(&check.tool).chain(&check.also).map(String::as_str).collect();
     let runners: Vec<&str> = check.via.iter().filter_map(|via| via.split_whitespace().next()).collect();
     let is_named = |word: &str| {
@@ -117,23 +117,23 @@ struct Digest {
 }
 
 impl Digest {
-    fn part(&mut self, bytes: &[u8]) {
+    fn add_part(&mut self, bytes: &[u8]) {
         self.hasher.update(&(bytes.len() as u64).to_le_bytes());
         self.hasher.update(bytes);
     }
 
     /// A file and its interpreter; `None` when one of them isn't what it was when the run began.
-    fn add(&mut self, search: &Search<'_>, file: &Path) -> Option<()> {
-        self.stamp(file)?;
-        if let Some(interpreter) = interpreter(file)
+    fn add_file(&mut self, search: &Search<'_>, file: &Path) -> Option<()> {
+        self.add_stamp(file)?;
+        if let Some(interpreter) = interpreter_of(file)
             && let Some(file) = search.on_path(Path::new(&interpreter))
         {
-            self.stamp(&file)?;
+            self.add_stamp(&file)?;
         }
         Some(())
     }
 
-    fn stamp(&mut self, file: &Path) -> Option<()> {
+    fn add_stamp(&mut self, file: &Path) -> Option<()> {
         let real = fs::canonicalize(file).ok()?;
         let metadata = fs::metadata(&real).ok()?;
         // By the kernel: package managers set the other time to what the archive says.
@@ -141,17 +141,17 @@ impl Digest {
         if changed_at > self.started_at.0 {
             return None;
         }
-        self.part(file.as_os_str().as_bytes());
-        self.part(real.as_os_str().as_bytes());
+        self.add_part(file.as_os_str().as_bytes());
+        self.add_part(real.as_os_str().as_bytes());
         let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
-        times.iter().for_each(|time| self.part(&time.to_le_bytes()));
-        self.part(&metadata.len().to_le_bytes());
+        times.iter().for_each(|time| self.add_part(&time.to_le_bytes()));
+        self.add_part(&metadata.len().to_le_bytes());
         Some(())
     }
 }
 
 /// What a script's first line names: `/bin/sh`, and `node` of `/usr/bin/env node`.
-fn interpreter(file: &Path) -> Option<String> {
+fn interpreter_of(file: &Path) -> Option<String> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(INTERPRETER_BYTES_MAX).read_to_end(&mut head).ok()?;
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
@@ -240,7 +240,7 @@ mod tests {
             let CheckDecision::Check(check) = Whitelist::shipped_only().decide_command(&words) else {
                 panic!("no check: {line}")
             };
-            program(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))
+            digest_programs(&self.run(&argv.iter().map(String::as_str).collect::<Vec<_>>(), Some(check)))
         }
     }
 
@@ -294,15 +294,15 @@ mod tests {
         let with_shims = format!("{}:{}", project.0.path().join("nowhere/verify-run/shims").display(), bin.display());
         let around =
             header.around.clone().map(|around| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..around });
-        assert_eq!(program(&SpoolHeader { around, ..header.clone() }), program(&header));
+        assert_eq!(digest_programs(&SpoolHeader { around, ..header.clone() }), digest_programs(&header));
         assert_eq!(project.program("cargo test"), before);
     }
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
         let project = Project::new();
-        assert_eq!(program(&project.run(&["missing"], None)), None);
-        assert!(program(&project.run(&["cargo", "test"], None)).is_some());
+        assert_eq!(digest_programs(&project.run(&["missing"], None)), None);
+        assert!(digest_programs(&project.run(&["cargo", "test"], None)).is_some());
         let header = project.run(&["cargo", "test"], None);
         // As an update while the run was under way, or before it was recorded. On a busy virtual machine the clock of file
         // times stands still for longer than its tick.
@@ -315,10 +315,10 @@ mod tests {
         while !is_later() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        assert_eq!(program(&header), None);
+        assert_eq!(digest_programs(&header), None);
         let header = project.run(&["cargo", "test"], None);
-        assert_eq!(program(&SpoolHeader { around: None, ..header.clone() }), None);
+        assert_eq!(digest_programs(&SpoolHeader { around: None, ..header.clone() }), None);
         let elsewhere = Check { elsewhere: true, ..Check::new("cargo-test", CheckKind::Test) };
-        assert_eq!(program(&SpoolHeader { check: Some(elsewhere), ..header }), None);
+        assert_eq!(digest_programs(&SpoolHeader { check: Some(elsewhere), ..header }), None);
     }
 }

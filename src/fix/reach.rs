@@ -87,7 +87,7 @@ pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
     }
     let goes_on = later.argv.iter().any(|argument| argument.display() == "--no-fail-fast");
     let is_cargo = later.tool.as_deref() == Some("cargo-test");
-    match tests.iter().filter_map(|item| target(item.file.as_deref())).max() {
+    match tests.iter().filter_map(|item| target_of_file(item.file.as_deref())).max() {
         Some(last) if is_cargo && !goes_on => StopsAt::Target(last),
         _ => StopsAt::End,
     }
@@ -100,15 +100,14 @@ impl StopsAt {
             StopsAt::End => true,
             StopsAt::Unknown => false,
             StopsAt::Tests => atom.test.is_none(),
-            StopsAt::Target(last) => {
-                target(atom.file.as_deref()).is_none_or(|target| target.package == last.package && target <= *last)
-            }
+            StopsAt::Target(last) => target_of_file(atom.file.as_deref())
+                .is_none_or(|target| target.package == last.package && target <= *last),
         }
     }
 }
 
 /// The target that a file of a package belongs to, by cargo's folders.
-fn target(file: Option<&str>) -> Option<Target> {
+fn target_of_file(file: Option<&str>) -> Option<Target> {
     let file = file?;
     let split = |folder: &str| -> Option<(String, String)> {
         if let Some(rest) = file.strip_prefix(&format!("{folder}/")) {

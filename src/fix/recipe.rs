@@ -18,28 +18,28 @@ const LETTERS_MIN: usize = 4;
 
 /// The recipes of a change: each hunk's shape, the files together, each command that is no check and passed, and what
 /// else is known to have changed.
-pub(crate) fn recipes(
+pub(crate) fn recipes_of_attempt(
     files: &[FileChange],
     files_cut: usize,
     diff: &str,
     commands: &[RecordedCommand],
     surroundings: &[String],
 ) -> Vec<Recipe> {
-    let mut found = shapes(diff);
+    let mut found = diff_shapes(diff);
     if !files.is_empty() && files_cut == 0 && files.len() <= FILES_MAX {
         let mut paths: Vec<String> = files.iter().map(|file| file.path.display()).collect();
         paths.sort_unstable();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        found.push(recipe(RecipeKind::Files, &paths, &paths.join(", ")));
+        found.push(new_recipe(RecipeKind::Files, &paths, &paths.join(", ")));
     }
     let changing = commands.iter().rev().filter(|command| command.passed && !command.check);
     for command in changing.take(COMMANDS_MAX) {
-        found.push(recipe(RecipeKind::Command, &[&command.line], &command.line));
+        found.push(new_recipe(RecipeKind::Command, &[&command.line], &command.line));
     }
     if commands.iter().all(|command| command.check || !command.passed) && !surroundings.is_empty() {
         let names: Vec<&str> = surroundings.iter().map(String::as_str).collect();
         let label = format!("{} changed by a command that was not recorded", names.join(", "));
-        found.push(recipe(RecipeKind::Command, &[&["not recorded"], &names[..]].concat(), &label));
+        found.push(new_recipe(RecipeKind::Command, &[&["not recorded"], &names[..]].concat(), &label));
     }
     let mut known = std::collections::HashSet::new();
     found.retain(|recipe| known.insert((recipe.kind, recipe.key.clone())));
@@ -47,7 +47,7 @@ pub(crate) fn recipes(
 }
 
 /// A recipe for each hunk of a unified diff.
-fn shapes(diff: &str) -> Vec<Recipe> {
+fn diff_shapes(diff: &str) -> Vec<Recipe> {
     let mut found = Vec::new();
     let mut kind = String::new();
     let mut hunk: Vec<String> = Vec::new();
@@ -60,7 +60,7 @@ fn shapes(diff: &str) -> Vec<Recipe> {
         if letters >= LETTERS_MIN && found.len() < HUNKS_MAX {
             let mut parts = vec![kind];
             parts.extend(lines.iter().map(String::as_str));
-            found.push(recipe(RecipeKind::Shape, &parts, label.as_deref().unwrap_or_default()));
+            found.push(new_recipe(RecipeKind::Shape, &parts, label.as_deref().unwrap_or_default()));
         }
     };
     let mut in_hunk = false;
@@ -79,7 +79,7 @@ fn shapes(diff: &str) -> Vec<Recipe> {
                 kind = name.rsplit_once('.').map_or("", |(_, kind)| kind).to_owned();
             }
         } else if let Some(changed) = line.strip_prefix('+').or_else(|| line.strip_prefix('-')) {
-            let masked = masked(changed);
+            let masked = mask_line(changed);
             if masked.is_empty() {
                 continue;
             }
@@ -95,7 +95,7 @@ fn shapes(diff: &str) -> Vec<Recipe> {
 }
 
 /// A line with its numbers and the insides of its strings masked, and its blanks made one.
-fn masked(line: &str) -> String {
+fn mask_line(line: &str) -> String {
     let mut out = String::new();
     let mut letters = line.trim().chars().peekable();
     while let Some(letter) = letters.next() {
@@ -129,7 +129,7 @@ fn masked(line: &str) -> String {
     out
 }
 
-fn recipe(kind: RecipeKind, parts: &[&str], label: &str) -> Recipe {
+fn new_recipe(kind: RecipeKind, parts: &[&str], label: &str) -> Recipe {
     let mut hasher = blake3::Hasher::new();
     for part in [kind.as_str()].iter().chain(parts) {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn keys(diff: &str) -> Vec<String> {
-        shapes(diff).into_iter().map(|recipe| recipe.key).collect()
+        diff_shapes(diff).into_iter().map(|recipe| recipe.key).collect()
     }
 
     fn diff(path: &str, hunk: &str) -> String {
@@ -161,7 +161,7 @@ mod tests {
         let one = diff("src/a.py", " import os\n-timeout = 5\n+timeout = 30  \n");
         let other = diff("lib/b.py", "-timeout   = 7\n+timeout = 120\n context\n");
         assert_eq!(keys(&one), keys(&other));
-        assert_eq!(shapes(&one)[0].label, "+timeout = 30");
+        assert_eq!(diff_shapes(&one)[0].label, "+timeout = 30");
         let strings =
             [diff("a.py", "+run('a', 1)\n"), diff("a.py", "+run('other', 1)\n"), diff("a.py", "+ran('a', 1)\n")];
         assert_eq!(keys(&strings[0]), keys(&strings[1]));
@@ -195,11 +195,11 @@ mod tests {
             check,
         };
         let commands = [run("npm install", true, false), run("npm test", false, true), run("make", false, false)];
-        let found = recipes(&[file("b"), file("a")], 0, "", &commands, &["node_modules".into()]);
+        let found = recipes_of_attempt(&[file("b"), file("a")], 0, "", &commands, &["node_modules".into()]);
         let labels: Vec<&str> = found.iter().map(|recipe| recipe.label.as_str()).collect();
         assert_eq!(labels, ["a, b", "npm install"]);
-        let unseen = recipes(&[], 0, "", &[], &["node_modules".into()]);
+        let unseen = recipes_of_attempt(&[], 0, "", &[], &["node_modules".into()]);
         assert_eq!(unseen[0].label, "node_modules changed by a command that was not recorded");
-        assert_eq!(recipes(&[file("a"), file("b")], 0, "", &[], &[])[0].key, found[0].key);
+        assert_eq!(recipes_of_attempt(&[file("a"), file("b")], 0, "", &[], &[])[0].key, found[0].key);
     }
 }

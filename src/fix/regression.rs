@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind, PatchLine};
 use crate::base::text;
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 
 /// So large a share of a hunk's telling lines has to go, or to come back.
 const SHARE_MIN: f64 = 0.5;
@@ -65,22 +65,24 @@ pub(crate) struct TakenBack {
 
 /// The first hunk of each fix in each file that `patch` takes back.
 pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
-    let everywhere = Balance::of(patch.files.iter().flat_map(FilePatch::lines));
+    let everywhere = Balance::from_lines(patch.files.iter().flat_map(FilePatch::all_lines));
     let mut found: Vec<TakenBack> = Vec::new();
     for fix in fixes {
         for changed in &fix.patch.files {
-            let Some((file, here)) = counterpart(patch, changed) else { continue };
+            let Some((file, here)) = find_counterpart(patch, changed) else { continue };
             if found.iter().any(|other| other.id == fix.id && other.path == file.new) {
                 continue;
             }
-            if let Some(line) = changed.hunks.iter().find_map(|hunk| undone(hunk, changed, file, &here, &everywhere)) {
+            if let Some(line) =
+                changed.hunks.iter().find_map(|hunk| find_undone(hunk, changed, file, &here, &everywhere))
+            {
                 let deleted = line.kind == PatchKind::Removed;
                 found.push(TakenBack {
                     id: fix.id.clone(),
                     path: file.new.clone(),
                     line: if deleted { line.old } else { line.new },
                     deleted,
-                    text: text::ellipsis(&text::one_line(&redact(line.text.trim()).0), TEXT_BYTES_MAX),
+                    text: text::ellipsis(&text::one_line(&redact_text(line.text.trim()).0), TEXT_BYTES_MAX),
                 });
             }
         }
@@ -89,18 +91,18 @@ pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
 }
 
 /// The file of `patch` that a fix changed, under whatever path it is now.
-fn counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePatch, Balance)> {
+fn find_counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePatch, Balance)> {
     let named = patch.files.iter().find(|file| file.old == changed.new || file.new == changed.new);
     if let Some(file) = named {
-        return Some((file, Balance::of(file.lines())));
+        return Some((file, Balance::from_lines(file.all_lines())));
     }
     let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
     let lines: HashSet<String> =
-        changed.lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling).collect();
+        changed.all_lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling_text).collect();
     patch.files.iter().filter(|file| name(&file.old) == name(&changed.new)).find_map(|file| {
-        let same = file.lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling);
+        let same = file.all_lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling_text);
         let same = same.filter(|line| lines.contains(line)).count();
-        (same >= FOLLOWED_LINES_MIN).then(|| (file, Balance::of(file.lines())))
+        (same >= FOLLOWED_LINES_MIN).then(|| (file, Balance::from_lines(file.all_lines())))
     })
 }
 
@@ -108,7 +110,7 @@ fn counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePat
 struct Balance(HashMap<String, i64>);
 
 impl Balance {
-    fn of<'l>(lines: impl Iterator<Item = &'l PatchLine>) -> Self {
+    fn from_lines<'l>(lines: impl Iterator<Item = &'l PatchLine>) -> Self {
         let mut counts: HashMap<String, i64> = HashMap::new();
         for line in lines {
             let step = match line.kind {
@@ -116,7 +118,7 @@ impl Balance {
                 PatchKind::Removed => -1,
                 PatchKind::Context => continue,
             };
-            if let Some(text) = telling(line) {
+            if let Some(text) = telling_text(line) {
                 *counts.entry(text).or_default() += step;
             }
         }
@@ -129,7 +131,7 @@ impl Balance {
 }
 
 /// The line of `file` that shows that `hunk` is undone.
-fn undone<'p>(
+fn find_undone<'p>(
     hunk: &Hunk,
     changed: &FilePatch,
     file: &'p FilePatch,
@@ -140,9 +142,9 @@ fn undone<'p>(
     if file.change == PatchChange::Deleted && changed.change != PatchChange::Added {
         return None;
     }
-    let own = Balance::of(hunk.lines.iter());
+    let own = Balance::from_lines(hunk.lines.iter());
     let of = |kind, sign: i64| -> Vec<String> {
-        let lines = hunk.lines.iter().filter(|line| line.kind == kind).filter_map(telling);
+        let lines = hunk.lines.iter().filter(|line| line.kind == kind).filter_map(telling_text);
         lines.filter(|text| own.get(text) * sign > 0).collect()
     };
     let (added, removed) = (of(PatchKind::Added, 1), of(PatchKind::Removed, -1));
@@ -156,10 +158,13 @@ fn undone<'p>(
     let comes_back = most(&back, &removed) && (added.is_empty() || most(&gone, &added));
     let goes = most(&gone, &added) && !is_replaced(file, &gone);
     if comes_back {
-        return file.of(PatchKind::Added).find(|line| telling(line).is_some_and(|text| back.contains(text.as_str())));
+        return file
+            .lines_of_kind(PatchKind::Added)
+            .find(|line| telling_text(line).is_some_and(|text| back.contains(text.as_str())));
     }
     goes.then(|| {
-        file.of(PatchKind::Removed).find(|line| telling(line).is_some_and(|text| gone.contains(text.as_str())))
+        file.lines_of_kind(PatchKind::Removed)
+            .find(|line| telling_text(line).is_some_and(|text| gone.contains(text.as_str())))
     })?
 }
 
@@ -169,15 +174,16 @@ fn is_replaced(file: &FilePatch, gone: &HashSet<&str>) -> bool {
         let blocks = hunk.lines.split(|line| line.kind == PatchKind::Context);
         blocks.into_iter().any(|block| {
             let goes = |line: &PatchLine| {
-                line.kind == PatchKind::Removed && telling(line).is_some_and(|text| gone.contains(text.as_str()))
+                line.kind == PatchKind::Removed && telling_text(line).is_some_and(|text| gone.contains(text.as_str()))
             };
-            block.iter().any(goes) && block.iter().any(|line| line.kind == PatchKind::Added && telling(line).is_some())
+            block.iter().any(goes)
+                && block.iter().any(|line| line.kind == PatchKind::Added && telling_text(line).is_some())
         })
     })
 }
 
 /// A line without blanks, if it says enough to be known again.
-fn telling(line: &PatchLine) -> Option<String> {
+fn telling_text(line: &PatchLine) -> Option<String> {
     let text: String = line.text.chars().filter(|c| !c.is_whitespace()).collect();
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
     (letters >= TELLING_MIN && !COMMON.contains(&text.as_str())).then_some(text)

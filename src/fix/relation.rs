@@ -59,7 +59,7 @@ pub(crate) fn is_setting(path: &str) -> bool {
 
 /// A unified diff with the texts of these files first, in their order; what is said at its end stays there.
 pub(crate) fn related_first(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
-    let (sections, end) = sections(diff);
+    let (sections, end) = split_sections(diff);
     let rank = |section: &&str| {
         let path = path_of(section, files);
         let known = path.and_then(|path| related.iter().position(|other| *other == *path));
@@ -72,13 +72,13 @@ pub(crate) fn related_first(diff: &str, related: &[Lossless], files: &[FileChang
 
 /// The texts of these files alone.
 pub(crate) fn only_related(diff: &str, related: &[Lossless], files: &[FileChange]) -> String {
-    let (sections, _) = sections(diff);
+    let (sections, _) = split_sections(diff);
     let is_related = |section: &&str| path_of(section, files).is_some_and(|path| related.contains(path));
     sections.into_iter().filter(is_related).collect()
 }
 
 /// The text of each file, and the lines at the end that are about files without a text.
-fn sections(diff: &str) -> (Vec<&str>, &str) {
+fn split_sections(diff: &str) -> (Vec<&str>, &str) {
     let mut starts: Vec<usize> = diff.starts_with("diff --git ").then_some(0).into_iter().collect();
     starts.extend(diff.match_indices("\ndiff --git ").map(|(at, _)| at + 1));
     let Some(last) = starts.last() else { return (Vec::new(), diff) };

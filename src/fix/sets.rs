@@ -22,7 +22,7 @@ pub(crate) struct Sets {
 impl Sets {
     /// What became of the failure. What is new doesn't count against it when the later run was another check: then it
     /// is that one's failure.
-    pub(crate) fn outcome(&self, same_check: bool) -> AttemptOutcome {
+    pub(crate) fn attempt_outcome(&self, same_check: bool) -> AttemptOutcome {
         let open = !self.persisted.is_empty() || !self.not_reached.is_empty();
         match (self.fixed.is_empty(), open || (same_check && !self.introduced.is_empty())) {
             (true, true) => AttemptOutcome::Failure,
@@ -33,7 +33,7 @@ impl Sets {
 
     /// Those of two failures together.
     #[must_use]
-    pub(crate) fn with(mut self, other: &Sets) -> Sets {
+    pub(crate) fn merged_with(mut self, other: &Sets) -> Sets {
         let ours = [&mut self.fixed, &mut self.introduced, &mut self.persisted, &mut self.not_reached];
         let others = [&other.fixed, &other.introduced, &other.persisted, &other.not_reached];
         for (ours, others) in ours.into_iter().zip(others) {
@@ -45,7 +45,7 @@ impl Sets {
 
 /// Compares the open atoms `before` with those of a later run. `is_reached` says of an atom that is gone whether the
 /// later run would have shown it.
-pub(crate) fn compare(before: &Atoms, after: &Atoms, is_reached: impl Fn(&Atom) -> bool) -> Sets {
+pub(crate) fn compare_atoms(before: &Atoms, after: &Atoms, is_reached: impl Fn(&Atom) -> bool) -> Sets {
     let hashes = |atoms: &Atoms| -> HashSet<String> { atoms.0.iter().map(|atom| atom.hash.clone()).collect() };
     let (before_hashes, after_hashes) = (hashes(before), hashes(after));
     let test = |atom: &Atom| atom.test.clone().map(|test| (atom.file.clone(), test));

@@ -41,7 +41,7 @@ pub(crate) fn is_same_call(one: &Run, other: &Run) -> bool {
 /// What an item says besides its message: items of two reports are compared when they have the same.
 type Form = (String, bool, bool, bool);
 
-fn form(item: &DiagnosticRecord) -> Form {
+fn diagnostic_form(item: &DiagnosticRecord) -> Form {
     (item.tool.clone(), item.file.is_some(), item.test.is_some(), item.code.is_some())
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Sight {
 
 impl Sight {
     /// How far `by` would have reported the atoms of `run`. A pass reports nothing, which is what a pass says.
-    pub(crate) fn of(run: &Run, by: &Run) -> Self {
+    pub(crate) fn of_run(run: &Run, by: &Run) -> Self {
         if by.failure.is_none() {
             return Sight::All;
         }
@@ -76,13 +76,13 @@ impl Sight {
             run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone())
         };
         Sight::Forms {
-            seen: items(by).iter().map(form).collect(),
-            of: items(run).iter().map(|item| (atom::of_item(item).hash, form(item))).collect(),
+            seen: items(by).iter().map(diagnostic_form).collect(),
+            of: items(run).iter().map(|item| (atom::of_item(item).hash, diagnostic_form(item))).collect(),
         }
     }
 
     /// Whether an atom would have been reported.
-    pub(crate) fn covers(&self, atom: &Atom) -> bool {
+    pub(crate) fn covers_atom(&self, atom: &Atom) -> bool {
         match self {
             Sight::All => true,
             Sight::Nothing => false,
@@ -96,8 +96,8 @@ pub(crate) fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atom
     if !is_seen_whole(before) || is_silent(after) {
         return Atoms::default();
     }
-    let sight = Sight::of(after, before);
-    Atoms(introduced.0.into_iter().filter(|atom| sight.covers(atom)).collect())
+    let sight = Sight::of_run(after, before);
+    Atoms(introduced.0.into_iter().filter(|atom| sight.covers_atom(atom)).collect())
 }
 
 #[cfg(test)]
@@ -145,11 +145,14 @@ mod tests {
         let json = run(&["ruff", "check", "--output-format", "json"], |run| {
             run.failure.as_mut().expect("it failed").items[0].tool = "generic".into();
         });
-        assert!(!Sight::of(&text, &json).covers(&atoms.0[0]));
+        assert!(!Sight::of_run(&text, &json).covers_atom(&atoms.0[0]));
         assert!(known_as_new(atom::of_run(&json), &text, &json).is_empty());
         let quiet = run(&["ruff", "check", "-q"], |_| {});
-        assert!(Sight::of(&text, &quiet).covers(&atoms.0[0]), "the same items in the same form");
-        assert!(!Sight::of(&text, &run(&["ruff", "check"], silence)).covers(&atoms.0[0]));
-        assert!(Sight::of(&text, &run(&["ruff", "check"], |run| run.failure = None)).covers(&atoms.0[0]), "it passed");
+        assert!(Sight::of_run(&text, &quiet).covers_atom(&atoms.0[0]), "the same items in the same form");
+        assert!(!Sight::of_run(&text, &run(&["ruff", "check"], silence)).covers_atom(&atoms.0[0]));
+        assert!(
+            Sight::of_run(&text, &run(&["ruff", "check"], |run| run.failure = None)).covers_atom(&atoms.0[0]),
+            "it passed"
+        );
     }
 }

@@ -44,11 +44,11 @@ pub(crate) struct DependencyChanges {
 
 /// What changed around a check in `dir` below `root`, after `from` and before `to`: from the end of one run to the
 /// start of the next.
-pub(crate) fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> DependencyChanges {
+pub(crate) fn dependency_changes(root: &Path, dir: &Path, from: Timestamp, to: Timestamp) -> DependencyChanges {
     let mut found = DependencyChanges::default();
     let inside = if dir.is_absolute() { Path::new("") } else { dir };
     for folder in inside.ancestors().take(FOLDERS_MAX) {
-        for (name, changed_at) in states(&root.join(folder)) {
+        for (name, changed_at) in package_states(&root.join(folder)) {
             if changed_at > to.0 {
                 found.unsure = true;
             } else if changed_at > from.0 {
@@ -62,7 +62,7 @@ pub(crate) fn surroundings(root: &Path, dir: &Path, from: Timestamp, to: Timesta
 }
 
 /// What there is in one folder, with the time of its last change in microseconds.
-fn states(folder: &Path) -> Vec<(String, i64)> {
+fn package_states(folder: &Path) -> Vec<(String, i64)> {
     let mut found: Vec<(String, i64)> = Vec::new();
     for (name, marker) in MARKERS {
         if found.iter().all(|(known, _)| known != name)
@@ -137,7 +137,7 @@ mod tests {
         fs::create_dir(packages.join("__pycache__")).expect("a folder");
         fs::write(root.join(".env"), "A=1").expect("a file");
         let second = now();
-        let changed = |dir: &str, from, to| surroundings(root, Path::new(dir), from, to);
+        let changed = |dir: &str, from, to| dependency_changes(root, Path::new(dir), from, to);
         let seen = changed("web", first, second);
         assert_eq!((seen.changed, seen.unsure), (vec![".env".to_owned(), "web/node_modules".to_owned()], false));
         assert_eq!(changed("api", first, second).changed, [".env"]);

@@ -25,8 +25,8 @@ fn atom(file: &str, test: &str, message: &str) -> Atom {
 
 /// What a later run's selectors cover of a failure at `file`, in `test`.
 fn covers(tool: &str, later: (&str, &[&str]), earlier: (&str, &[&str]), file: &str, test: &str) -> bool {
-    let reach = reach(&scope(tool, later.0, later.1), &scope(tool, earlier.0, earlier.1));
-    reach.covers(&atom(file, test, "m"))
+    let reach = compare_scopes(&scope(tool, later.0, later.1), &scope(tool, earlier.0, earlier.1));
+    reach.covers_atom(&atom(file, test, "m"))
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn another_folder_counts_only_for_tools_that_walk() {
     assert!(!covers("command:make", ("", &[]), ("", &["all"]), "a.c", ""));
     assert!(covers("command:make", ("", &["all"]), ("", &["all"]), "a.c", ""));
     let line = Scope { also: vec!["tsc".into()], ..scope("eslint", "", &[]) };
-    assert_eq!(reach(&scope("eslint", "", &[]), &line), Reach::Nothing, "tsc failed in that line, perhaps");
-    assert_eq!(reach(&line, &scope("eslint", "", &[])), Reach::All);
+    assert_eq!(compare_scopes(&scope("eslint", "", &[]), &line), Reach::Nothing, "tsc failed in that line, perhaps");
+    assert_eq!(compare_scopes(&line, &scope("eslint", "", &[])), Reach::All);
 }
 
 #[test]
@@ -104,7 +104,11 @@ fn a_pass_that_would_close_it_is_waited_for() {
     assert_eq!(keys, expected);
     for scope in covering_scopes(&scope("pytest", "web", &["t/a.py"])) {
         assert!(
-            reach(&scope, &self::scope("pytest", "web", &["t/a.py"])).covers(&atom("web/t/a.py", "x", "")),
+            compare_scopes(&scope, &self::scope("pytest", "web", &["t/a.py"])).covers_atom(&atom(
+                "web/t/a.py",
+                "x",
+                ""
+            )),
             "{scope:?}"
         );
     }
@@ -116,14 +120,16 @@ fn atoms(names: &[u8]) -> Atoms {
 
 #[test]
 fn outcomes_are_those_of_the_sets() {
-    let outcome = |before: &[u8], after: &[u8], same| compare(&atoms(before), &atoms(after), |_| true).outcome(same);
+    let outcome = |before: &[u8], after: &[u8], same| {
+        compare_atoms(&atoms(before), &atoms(after), |_| true).attempt_outcome(same)
+    };
     assert_eq!(outcome(&[1, 2], &[], true), AttemptOutcome::Success);
     assert_eq!(outcome(&[1, 2], &[2], true), AttemptOutcome::Partial);
     assert_eq!(outcome(&[1, 2], &[1, 2], true), AttemptOutcome::Failure);
     assert_eq!(outcome(&[1, 2], &[1, 2, 3], true), AttemptOutcome::Failure);
     assert_eq!(outcome(&[1], &[2], true), AttemptOutcome::Partial, "the check is still failing");
     assert_eq!(outcome(&[1], &[2], false), AttemptOutcome::Success, "the other is the other check's failure");
-    let unseen = compare(&atoms(&[1, 2]), &atoms(&[]), |atom| atom.text == "1");
+    let unseen = compare_atoms(&atoms(&[1, 2]), &atoms(&[]), |atom| atom.text == "1");
     assert_eq!((unseen.fixed, unseen.not_reached), (atoms(&[1]), atoms(&[2])));
 }
 
@@ -131,7 +137,7 @@ fn outcomes_are_those_of_the_sets() {
 fn a_test_that_fails_with_another_message_is_not_fixed() {
     let before = Atoms(vec![atom("a.py", "test_x", "AssertionError"), atom("a.py", "test_y", "AssertionError")]);
     let after = Atoms(vec![atom("a.py", "test_x", "NameError"), atom("a.py", "test_z", "NameError")]);
-    let sets = compare(&before, &after, |_| true);
+    let sets = compare_atoms(&before, &after, |_| true);
     let tests = |atoms: &Atoms| atoms.0.iter().filter_map(|atom| atom.test.clone()).collect::<Vec<_>>();
     assert_eq!((tests(&sets.fixed), tests(&sets.persisted)), (vec!["test_y".into()], vec!["test_x".into()]));
     assert_eq!(tests(&sets.introduced), ["test_z"]);
@@ -142,7 +148,7 @@ proptest! {
     #[test]
     fn sets_part_the_atoms(before: std::collections::BTreeSet<u8>, after: std::collections::BTreeSet<u8>, seen: u8) {
         let list = |names: &std::collections::BTreeSet<u8>| atoms(&names.iter().copied().collect::<Vec<_>>());
-        let sets = compare(&list(&before), &list(&after), |atom| atom.text.parse::<u8>().expect("a number") < seen);
+        let sets = compare_atoms(&list(&before), &list(&after), |atom| atom.text.parse::<u8>().expect("a number") < seen);
         let names = |atoms: &Atoms| -> std::collections::BTreeSet<u8> {
             atoms.0.iter().map(|atom| atom.text.parse().expect("a number")).collect()
         };

@@ -18,7 +18,7 @@ pub(crate) struct FixStatus {
 
 /// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
 /// the check was made weaker. A task is over after so much `silence`.
-pub(crate) fn standing(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
+pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
     if row.state != "success" {
         return None;
     }
@@ -73,7 +73,7 @@ pub(crate) struct Workflow {
 }
 
 /// Folds attempts; `quickly` is the number of attempts within which a fix is of high value.
-pub(crate) fn workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
+pub(crate) fn build_workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workflow {
     attempts.sort_by_key(|attempt| (attempt.ended_at, attempt.run));
     let mut workflow = Workflow::default();
     let (mut number, mut last, mut last_step) = (0, None, None);
@@ -125,7 +125,7 @@ mod tests {
     fn a_fix_is_confirmed_when_it_held_or_was_seen_twice() {
         let hour = Duration::from_secs(3600);
         let at = |seconds: i64| Timestamp(seconds * 1_000_000);
-        let confirmed = |row: &FixRow, now| standing(row, now, hour).map(|standing| standing.confirmed);
+        let confirmed = |row: &FixRow, now| fix_status(row, now, hour).map(|standing| standing.confirmed);
         assert_eq!(confirmed(&row(), at(3608)), Some(false), "the task goes on");
         assert_eq!(confirmed(&row(), at(3609)), Some(true));
         let recurred = FixRow { recurred: true, ..row() };

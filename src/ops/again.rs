@@ -52,8 +52,12 @@ pub(crate) enum AgainError {
 ///
 /// # Errors
 /// When there is nothing to run, or it is not known how to run less.
-pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) -> Result<AgainCommand, AgainError> {
-    let Some(last) = last::last(places, environment)?.0 else {
+pub(crate) fn again_command(
+    places: &Places,
+    environment: &Environment,
+    failed: bool,
+) -> Result<AgainCommand, AgainError> {
+    let Some(last) = last::last_run(places, environment)?.0 else {
         return Err(AgainError::Nothing(places.root.display().to_string()));
     };
     let words: Vec<String> = last.argv.iter().map(|word| word.display()).collect();
@@ -72,7 +76,8 @@ pub(crate) fn command(places: &Places, environment: &Environment, failed: bool) 
     let check = Whitelist::open(places, environment).decide_command(&argv).into_check();
     let is_script = check.as_ref().is_some_and(|check| check.manifest.is_some());
     let selectors = check.map(|check| check.selectors).unwrap_or_default();
-    let narrowed = Narrowing { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.of(&last);
+    let narrowed =
+        Narrowing { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.narrow_to_failed(&last);
     match narrowed {
         Ok(words) => Ok(AgainCommand { argv: words.into_iter().map(OsString::from).collect(), dir }),
         Err(why) => Err(AgainError::NotNarrowed { command: line, why }),
@@ -91,7 +96,7 @@ struct Narrowing<'a> {
 }
 
 impl Narrowing<'_> {
-    fn of(&self, last: &Last) -> Result<Vec<String>, &'static str> {
+    fn narrow_to_failed(&self, last: &Last) -> Result<Vec<String>, &'static str> {
         let mut tests: Vec<&str> = last.items.iter().filter_map(|item| item.test.as_deref()).collect();
         tests.sort_unstable();
         tests.dedup();
@@ -107,13 +112,13 @@ impl Narrowing<'_> {
         let has = |name: &str| self.words.iter().any(|word| file_name(word) == name);
         let tool = |name: &str| last.items.iter().any(|item| item.test.is_some() && item.tool == name);
         if has("pytest") || has("py.test") {
-            return Ok(self.pytest(&tests));
+            return Ok(self.pytest_arguments(&tests));
         }
         if has("cargo") {
-            return self.cargo(&tests);
+            return self.cargo_arguments(&tests);
         }
         if has("go") {
-            return Ok(self.go(&tests));
+            return Ok(self.go_arguments(&tests));
         }
         if has("vitest") || has("jest") || self.is_script && (tool("vitest") || tool("jest")) {
             return self.by_title(&tests);
@@ -122,7 +127,7 @@ impl Narrowing<'_> {
     }
 
     /// Node ids in place of the paths that were typed.
-    fn pytest(&self, tests: &[&str]) -> Vec<String> {
+    fn pytest_arguments(&self, tests: &[&str]) -> Vec<String> {
         let dir = self.dir.as_os_str().as_bytes();
         let here = |id: &str| match (dir.is_empty(), id.as_bytes().strip_prefix(dir)) {
             (false, Some([b'/', rest @ ..])) => String::from_utf8_lossy(rest).into_owned(),
@@ -134,7 +139,7 @@ impl Narrowing<'_> {
     }
 
     /// Names as filters of libtest, behind `--`, or of cargo-nextest.
-    fn cargo(&self, tests: &[&str]) -> Result<Vec<String>, &'static str> {
+    fn cargo_arguments(&self, tests: &[&str]) -> Result<Vec<String>, &'static str> {
         let mut words = self.without_selected();
         let names = tests.iter().map(|test| (*test).to_owned());
         if words.iter().any(|word| word == "nextest") {
@@ -152,7 +157,7 @@ impl Narrowing<'_> {
     }
 
     /// `-run` with the names of the top-level tests.
-    fn go(&self, tests: &[&str]) -> Vec<String> {
+    fn go_arguments(&self, tests: &[&str]) -> Vec<String> {
         let mut names: Vec<&str> = tests.iter().map(|test| test.split('/').next().unwrap_or(test)).collect();
         names.dedup();
         let names: Vec<String> = names.into_iter().map(regex::escape).collect();
@@ -233,11 +238,11 @@ mod tests {
             Narrowing { words: &words, selectors: &selectors, is_script: words[0] == "npm", dir: Path::new(dir) };
         let has = |name: &str| words.iter().any(|word| word == name);
         if has("pytest") {
-            narrowing.pytest(tests)
+            narrowing.pytest_arguments(tests)
         } else if has("cargo") {
-            narrowing.cargo(tests).expect("runs tests")
+            narrowing.cargo_arguments(tests).expect("runs tests")
         } else if has("go") {
-            narrowing.go(tests)
+            narrowing.go_arguments(tests)
         } else {
             narrowing.by_title(tests).expect("titles")
         }

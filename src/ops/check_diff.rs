@@ -9,10 +9,10 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
+use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
-use crate::fix::snapshot::{Compared, Skipped, changes};
-use crate::fix::standing;
+use crate::fix::snapshot::{Compared, Skipped, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
 use crate::store::{FixFilter, FixRow, Means, StoreError};
 
@@ -88,7 +88,7 @@ pub(crate) fn check_diff(
     compared: &Compared,
     wanted: CheckDiffOptions,
 ) -> Result<CheckDiffReport, Skipped> {
-    let patch = changes(&places.root, compared)?;
+    let patch = work_tree_changes(&places.root, compared)?;
     let mut report =
         CheckDiffReport { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };
     if wanted.weakened {
@@ -97,7 +97,7 @@ pub(crate) fn check_diff(
         report.weakened.retain(|mark| !wanted.certain || mark.severity == RuleSeverity::Certain);
     }
     if wanted.regressions {
-        match regressions(places, settings, &patch, &mut report.notes) {
+        match find_regressions(places, settings, &patch, &mut report.notes) {
             Ok(found) => report.regressions = found,
             Err(error) => report.notes.push(format!("cannot tell which fixes are taken back: {error}")),
         }
@@ -105,7 +105,7 @@ pub(crate) fn check_diff(
     Ok(report)
 }
 
-fn regressions(
+fn find_regressions(
     places: &Places,
     settings: &Settings,
     patch: &Patch,
@@ -114,17 +114,18 @@ fn regressions(
     if patch.files.is_empty() {
         return Ok(Vec::new());
     }
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     notes.extend(reading.notes);
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
     let silence = settings.fix.silence();
     let now = Timestamp::now();
-    let touched: HashSet<&str> = patch.files.iter().flat_map(|file| [name(&file.old), name(&file.new)]).collect();
+    let touched: HashSet<&str> =
+        patch.files.iter().flat_map(|file| [file_name(&file.old), file_name(&file.new)]).collect();
     let mut fixes: Vec<Fix> = Vec::new();
     let mut rows: Vec<(FixRow, String)> = Vec::new();
     let filter = FixFilter { state: Some("success".to_owned()), limit: FIXES_MAX, ..FixFilter::default() };
     for row in index.fixes(&filter)? {
-        let Some(standing) = standing(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
+        let Some(standing) = fix_status(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
         let attempts = index.attempts(&reading.segments, &row.id)?.into_iter();
         let helped =
             attempts.filter(|attempt| attempt.means == Means::Edit && !attempt.undo && !attempt.fixed.is_empty());
@@ -133,7 +134,7 @@ fn regressions(
             let files = Patch::parse(attempt.diff.as_bytes()).files;
             files.into_iter().filter(move |file| !also.contains(&file.new)).collect::<Vec<_>>()
         });
-        let files: Vec<_> = files.filter(|file| touched.contains(name(&file.new))).collect();
+        let files: Vec<_> = files.filter(|file| touched.contains(file_name(&file.new))).collect();
         if !files.is_empty() {
             fixes.push(Fix { id: row.id.clone(), patch: Patch { files, cut: 0 } });
             rows.push((row, standing.why));
@@ -158,6 +159,6 @@ fn regressions(
 }
 
 /// The last part of a path: what a file keeps when its folder is renamed.
-fn name(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -77,7 +77,7 @@ struct Told {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Result<Reported, StoreError> {
-    let mut reading = reading::open(places)?;
+    let mut reading = reading::open_for_reading(places)?;
     let mut notes = std::mem::take(&mut reading.notes);
     let told = runs(places, settings, &reading, wanted)?;
     let subjects: Vec<Subject> = told.iter().map(|told| told.subject.clone()).collect();
@@ -96,7 +96,7 @@ pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) 
         reported.commands = lines.lines().map(|line| ellipsis(line, LINE_BYTES_MAX) + "\n").collect();
     }
     if let Some(file) = &wanted.job.summary {
-        append(file, |room| summary::markdown(&told, room), SUMMARY_BYTES_MAX, &mut notes);
+        append(file, |room| summary::render_markdown(&told, room), SUMMARY_BYTES_MAX, &mut notes);
     }
     if let Some(file) = &wanted.job.outputs {
         let Reported { runs, failed, known, .. } = &reported;
@@ -152,7 +152,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
 fn documents(host: Host, told: &[Told], subjects: &[Subject]) -> Vec<(&'static str, String)> {
     let room = usize::try_from(SUMMARY_BYTES_MAX).unwrap_or(usize::MAX);
     let junit = ("junit.xml", Format::Junit);
-    let summary = || ("summary.md", summary::markdown(told, room));
+    let summary = || ("summary.md", summary::render_markdown(told, room));
     let rendered = |(name, format): (&'static str, Format)| (name, report::render(subjects, format).text);
     match host {
         Host::Gitlab => vec![rendered(("gl-code-quality-report.json", Format::Gitlab)), rendered(junit)],

@@ -40,7 +40,7 @@ pub(crate) struct CurationReply {
 ///
 /// # Errors
 /// When one of the ids names none or more than one, both name the same, or the store can't be written.
-pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
     let (from, into) = (open.store.index().member(from)?, open.store.index().member(into)?);
     let group = open.store.index().group(from.number)?;
@@ -52,31 +52,36 @@ pub(crate) fn merge(places: &Places, from: &str, into: &str, saying: Saying) -> 
     );
     let merge = Merge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
     open.store.record(EventBody::Merge(merge))?;
-    Ok(open.changed(format!("counts {} and {} together", from.id, into.id), &into.id)?)
+    Ok(open.changed_reply(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }
 
 /// Lets a pattern stand by itself again.
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub(crate) fn split(places: &Places, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
     let member = open.store.index().member(id)?;
     let others = open.store.index().group(member.number)?.len() - 1;
     anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
     open.store.record(EventBody::Split(Split { pattern: member.key, by: saying.by, why: saying.why }))?;
-    Ok(open.changed(format!("{} stands by itself", member.id), &member.id)?)
+    Ok(open.changed_reply(format!("{} stands by itself", member.id), &member.id)?)
 }
 
 /// Says what a person thinks of a pattern and of those that it was merged with.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn review(places: &Places, id: &str, state: ReviewState, saying: Saying) -> anyhow::Result<CurationReply> {
+pub(crate) fn review_pattern(
+    places: &Places,
+    id: &str,
+    state: ReviewState,
+    saying: Saying,
+) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
     let row = open.store.index().pattern(id)?;
     open.store.record(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
-    Ok(open.changed(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
+    Ok(open.changed_reply(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
 }
 
 /// The store, open for writing after what waited was recorded.
@@ -92,7 +97,7 @@ impl PatternWriter {
         Ok(PatternWriter { store: Store::open(&places.state, lock)?, notes })
     }
 
-    fn changed(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
+    fn changed_reply(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
         let index = self.store.index();
         let row = index.pattern(id)?;
         let together = PatternGroupSummary::from_rows(

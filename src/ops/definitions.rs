@@ -27,23 +27,23 @@ pub(crate) struct Loaded {
 
 /// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
 /// others hold.
-pub(crate) fn load(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
-    let (files, mut faults) = read(places, environment);
-    let (definitions, more) = Definitions::layered(&files, categories);
+pub(crate) fn load_definitions(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
+    let (files, mut faults) = read_definitions(places, environment);
+    let (definitions, more) = Definitions::from_layers(&files, categories);
     faults.extend(more);
-    Loaded { definitions, files, problems: faults.into_iter().map(problem).collect() }
+    Loaded { definitions, files, problems: faults.into_iter().map(to_problem).collect() }
 }
 
 /// The files alone, for their detectors: reading the definitions in them takes longer than a hook has.
-pub(super) fn files(places: &Places, environment: &Environment) -> Vec<DefinitionFile> {
-    read(places, environment).0
+pub(super) fn definition_files(places: &Places, environment: &Environment) -> Vec<DefinitionFile> {
+    read_definitions(places, environment).0
 }
 
-fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<DefinitionFault>) {
+fn read_definitions(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<DefinitionFault>) {
     let mut files = Vec::new();
     let mut faults = Vec::new();
     for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
-        for (index, file) in listed(&dir).into_iter().enumerate() {
+        for (index, file) in list_definition_files(&dir).into_iter().enumerate() {
             let text = if index < DEFINITION_FILES_MAX {
                 text_of(&file)
             } else {
@@ -51,9 +51,10 @@ fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec
             };
             match text {
                 Ok(text) => {
-                    let names = diagnose::attachments(&text).into_iter();
-                    let attached =
-                        names.map(|name| (name.clone(), attached(&file, &name, boundary(&dir, layer, places))));
+                    let names = diagnose::attachment_names(&text).into_iter();
+                    let attached = names.map(|name| {
+                        (name.clone(), read_attached_file(&file, &name, layer_boundary(&dir, layer, places)))
+                    });
                     files.push(DefinitionFile { attached: attached.collect(), file, layer, text });
                 }
                 Err(reason) => faults.push(DefinitionFault { file, line: None, reason, without: Some("the file") }),
@@ -64,12 +65,12 @@ fn read(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec
 }
 
 /// As [`load`], with every regex compiled and every inline test run.
-pub(crate) fn check(places: &Places, environment: &Environment) -> Loaded {
+pub(crate) fn check_definitions(places: &Places, environment: &Environment) -> Loaded {
     let categories = Settings::load(places, environment).0.categories;
-    let mut loaded = load(places, environment, &categories);
-    let faults = loaded.definitions.check(&loaded.files);
+    let mut loaded = load_definitions(places, environment, &categories);
+    let faults = loaded.definitions.check_files(&loaded.files);
     let (_, detectors) = DetectorRegistry::new(&loaded.files, &categories);
-    loaded.problems.extend(faults.into_iter().chain(detectors).map(problem));
+    loaded.problems.extend(faults.into_iter().chain(detectors).map(to_problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded
 }
@@ -102,7 +103,7 @@ pub(crate) struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
-pub(crate) fn create(
+pub(crate) fn create_tool(
     places: &Places,
     environment: &Environment,
     wanted: &NewToolOptions<'_>,
@@ -123,9 +124,9 @@ pub(crate) fn create(
         CheckKind::Type => Category::TypeError,
         CheckKind::Build => Category::BuildError,
     };
-    let skeleton = diagnose::skeleton(wanted.name, category, wanted.sample).map_err(anyhow::Error::msg)?;
+    let skeleton = diagnose::draft_skeleton(wanted.name, category, wanted.sample).map_err(anyhow::Error::msg)?;
     let whitelist = add_rule(places, environment, wanted)?;
-    write(&definition, skeleton.text.as_bytes())?;
+    write_new_file(&definition, skeleton.text.as_bytes())?;
     Ok(Created { definition, whitelist, found: skeleton.found })
 }
 
@@ -154,18 +155,18 @@ fn add_rule(
     }
     let (name, kind, program) = (wanted.name, wanted.kind.as_str(), wanted.program.escape_default());
     text.push_str(&format!("\n[[tool]]\nname = \"{name}\"\nkind = \"{kind}\"\nbins = [\"{program}\"]\n"));
-    write(file, text.as_bytes())?;
+    write_new_file(file, text.as_bytes())?;
     Ok(Some(file.clone()))
 }
 
-fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+fn write_new_file(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let made = file.parent().map_or(Ok(()), fs::create_dir_all);
     let written = made.and_then(|()| write_atomic(file, bytes, 0o644, Durability::Cached));
     written.with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// The folder's definition files, by name.
-fn listed(dir: &Path) -> Vec<PathBuf> {
+fn list_definition_files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_ours = |path: &PathBuf| {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -177,12 +178,12 @@ fn listed(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// What a definition's files have to be inside of: a cloned repository must not have the user's other files read.
-fn boundary<'a>(dir: &'a Path, layer: usize, places: &'a Places) -> &'a Path {
+fn layer_boundary<'a>(dir: &'a Path, layer: usize, places: &'a Places) -> &'a Path {
     if layer == PROJECT { &places.root } else { dir }
 }
 
 /// The text of a file that a definition names.
-fn attached(definition: &Path, name: &str, boundary: &Path) -> Result<String, String> {
+fn read_attached_file(definition: &Path, name: &str, boundary: &Path) -> Result<String, String> {
     let file = definition.parent().unwrap_or(boundary).join(name);
     let resolve = |path: &Path| path.canonicalize().map_err(|error| format!("cannot be read: {error}"));
     if !resolve(&file)?.starts_with(resolve(boundary)?) {
@@ -200,7 +201,7 @@ fn text_of(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
 
-fn problem(fault: DefinitionFault) -> Problem {
+fn to_problem(fault: DefinitionFault) -> Problem {
     let next = "correct it, then type `verify-run whitelist check`";
     let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
     Problem {

@@ -69,38 +69,38 @@ impl DoctorReport {
     }
 }
 
-fn finding(name: &'static str, status: CheckStatus, message: impl Into<String>, file: Option<&Path>) -> Finding {
+fn new_finding(name: &'static str, status: CheckStatus, message: impl Into<String>, file: Option<&Path>) -> Finding {
     Finding { name, status, message: message.into(), file: file.map(Path::to_owned), line: None, hint: None }
 }
 
-fn hinted(finding: Finding, hint: impl Into<String>) -> Finding {
+fn with_hint(finding: Finding, hint: impl Into<String>) -> Finding {
     Finding { hint: Some(hint.into()), ..finding }
 }
 
 /// Looks at everything, changes nothing but what recording waiting runs changes.
-pub(crate) fn doctor(places: &Places, environment: &Environment) -> DoctorReport {
+pub(crate) fn diagnose_installation(places: &Places, environment: &Environment) -> DoctorReport {
     let (settings, problems) = Settings::load(places, environment);
-    let mut findings = vec![state(places)];
-    findings.extend(waiting(places));
-    findings.extend(store(places));
-    findings.extend(snapshots(places, &settings));
+    let mut findings = vec![check_state_folder(places)];
+    findings.extend(check_waiting_runs(places));
+    findings.extend(check_store(places));
+    findings.extend(check_snapshots(places, &settings));
     findings.push(lessons_folder(places, &settings));
     findings.extend(lesson_files(places, &settings));
-    findings.extend(packagers(places, &settings));
+    findings.extend(check_packagers(places, &settings));
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(places, environment);
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
-    let problems = definitions::load(places, environment, &settings.categories).problems;
+    let problems = definitions::load_definitions(places, environment, &settings.categories).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
-    findings.extend(advice(&settings));
-    findings.extend(promotions(places));
+    findings.extend(check_advice(&settings));
+    findings.extend(check_promotions(places));
     let problems = super::warn::template_problems(places, environment);
     findings.extend(problems_of("formatters", "no problems in templates", problems));
     if let Some(problems) = super::strategy::settings_problems(&settings) {
         findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
     }
-    findings.extend(hosts::findings(places, environment));
-    findings.extend(platform());
+    findings.extend(hosts::host_findings(places, environment));
+    findings.extend(check_platform());
     DoctorReport {
         schema: 1,
         version: env!("CARGO_PKG_VERSION"),
@@ -114,7 +114,7 @@ pub(crate) fn doctor(places: &Places, environment: &Environment) -> DoctorReport
 /// What is wrong with files that people write, or that nothing is.
 fn problems_of(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Finding> {
     if problems.is_empty() {
-        return vec![finding(name, CheckStatus::Ok, fine, None)];
+        return vec![new_finding(name, CheckStatus::Ok, fine, None)];
     }
     let found = problems.into_iter().map(|problem| Finding {
         name,
@@ -128,11 +128,11 @@ fn problems_of(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Fi
 }
 
 /// What is turned off, and who isn't warned.
-fn advice(settings: &Settings) -> Vec<Finding> {
+fn check_advice(settings: &Settings) -> Vec<Finding> {
     let advice = &settings.advice;
     let off = [("warnings", advice.warnings), ("learning", advice.learning), ("injection", advice.injection)];
     let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
-    let mut findings: Vec<Finding> = off.map(|message| finding("advice", CheckStatus::Ok, message, None)).collect();
+    let mut findings: Vec<Finding> = off.map(|message| new_finding("advice", CheckStatus::Ok, message, None)).collect();
     let share = advice.held_out() * 100.0;
     let message = if share > 0.0 {
         format!(
@@ -142,33 +142,41 @@ fn advice(settings: &Settings) -> Vec<Finding> {
     } else {
         "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned()
     };
-    findings.push(finding("advice", CheckStatus::Ok, message, None));
+    findings.push(new_finding("advice", CheckStatus::Ok, message, None));
     findings
 }
 
 /// The state folder: can it be written?
-fn state(places: &Places) -> Finding {
+fn check_state_folder(places: &Places) -> Finding {
     let dir = &places.state;
     let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
     if existing != dir && !existing.is_dir() {
         let message = format!("the state folder can't be made: {} is a file", existing.display());
-        return hinted(finding("state", CheckStatus::Problem, message, Some(dir)), format!("rm {}", quoted(existing)));
+        return with_hint(
+            new_finding("state", CheckStatus::Problem, message, Some(dir)),
+            format!("rm {}", quoted_path(existing)),
+        );
     }
     let mode = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     match nix::unistd::access(existing, mode) {
-        Ok(()) if existing == dir => finding("state", CheckStatus::Ok, "the state folder can be written", Some(dir)),
-        Ok(()) => finding("state", CheckStatus::Ok, "no state yet: nothing was recorded here", Some(dir)),
+        Ok(()) if existing == dir => {
+            new_finding("state", CheckStatus::Ok, "the state folder can be written", Some(dir))
+        }
+        Ok(()) => new_finding("state", CheckStatus::Ok, "no state yet: nothing was recorded here", Some(dir)),
         Err(error) => {
             let stand_in = places.fallbacks.first().map(|dir| dir.display().to_string()).unwrap_or_default();
             let message = format!("the state folder can't be written ({}); runs wait in {stand_in}", error.desc());
-            hinted(finding("state", CheckStatus::Problem, message, Some(dir)), format!("ls -ld {}", quoted(existing)))
+            with_hint(
+                new_finding("state", CheckStatus::Problem, message, Some(dir)),
+                format!("ls -ld {}", quoted_path(existing)),
+            )
         }
     }
 }
 
 /// Runs that were not recorded yet, and spool files that could not be read. Recorded first, as every reader does.
-fn waiting(places: &Places) -> Vec<Finding> {
-    let drained = if places.state.is_dir() || !record::pending(places).is_empty() {
+fn check_waiting_runs(places: &Places) -> Vec<Finding> {
+    let drained = if places.state.is_dir() || !record::pending_entries(places).is_empty() {
         record::drain_for_reading(places)
     } else {
         Ok(record::Drained::default())
@@ -177,52 +185,54 @@ fn waiting(places: &Places) -> Vec<Finding> {
     match &drained {
         Err(error) => {
             let status = if error.is_newer() { CheckStatus::Warning } else { CheckStatus::Problem };
-            findings.push(hinted(finding("recorder", status, error.to_string(), None), "verify-run store status"));
+            findings
+                .push(with_hint(new_finding("recorder", status, error.to_string(), None), "verify-run store status"));
         }
         Ok(drained) => {
-            findings.extend(drained.notes.iter().map(|note| finding("recorder", CheckStatus::Warning, note, None)));
+            findings.extend(drained.notes.iter().map(|note| new_finding("recorder", CheckStatus::Warning, note, None)));
             findings.extend(drained.left.iter().map(|(path, reason)| {
                 let message = format!("a run waits: {reason}");
-                hinted(finding("spool", CheckStatus::Warning, message, Some(path)), "verify-run doctor")
+                with_hint(new_finding("spool", CheckStatus::Warning, message, Some(path)), "verify-run doctor")
             }));
         }
     }
-    let waiting = record::pending(places).into_iter().filter(|pending| pending.holds == record::Holds::Run).count();
+    let waiting =
+        record::pending_entries(places).into_iter().filter(|pending| pending.holds == record::Holds::Run).count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
-        findings.push(hinted(finding("spool", CheckStatus::Warning, message, None), "verify-run last"));
+        findings.push(with_hint(new_finding("spool", CheckStatus::Warning, message, None), "verify-run last"));
     }
-    for path in record::bad(places) {
+    for path in record::bad_files(places) {
         let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
-        findings.push(hinted(
-            finding("spool", CheckStatus::Problem, message, Some(&path)),
-            format!("rm {}", quoted(&path)),
+        findings.push(with_hint(
+            new_finding("spool", CheckStatus::Problem, message, Some(&path)),
+            format!("rm {}", quoted_path(&path)),
         ));
     }
     if findings.is_empty() {
-        findings.push(finding("recorder", CheckStatus::Ok, "nothing waits to be recorded", None));
+        findings.push(new_finding("recorder", CheckStatus::Ok, "nothing waits to be recorded", None));
     }
     findings
 }
 
 /// What stands in CLAUDE.md or AGENTS.md.
-fn promotions(places: &Places) -> Option<Finding> {
+fn check_promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.index()).ok().flatten()?.promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == "approved").count();
     let message = format!("{} promoted; verify-run promote list says what waits for a review", count(approved, "line"));
-    (approved > 0).then(|| finding("promotions", CheckStatus::Ok, message, None))
+    (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
 }
 
 /// Index and events.
-fn store(places: &Places) -> Vec<Finding> {
+fn check_store(places: &Places) -> Vec<Finding> {
     let path = places.index();
     let index = match Index::open_read(&path) {
-        Ok(None) => return vec![finding("store", CheckStatus::Ok, "no store yet", Some(&path))],
+        Ok(None) => return vec![new_finding("store", CheckStatus::Ok, "no store yet", Some(&path))],
         Ok(Some(index)) => index,
         Err(error) => {
             let status = if error.is_newer() { CheckStatus::Warning } else { CheckStatus::Problem };
             let hint = if error.is_newer() { "cargo install verify-run" } else { "verify-run store rebuild" };
-            return vec![hinted(finding("store", status, error.to_string(), Some(&path)), hint)];
+            return vec![with_hint(new_finding("store", status, error.to_string(), Some(&path)), hint)];
         }
     };
     let mut findings = Vec::new();
@@ -231,71 +241,73 @@ fn store(places: &Places) -> Vec<Finding> {
         Ok((None, counts)) => {
             let counted = [(counts.runs, "run"), (counts.failures, "failure"), (counts.patterns, "pattern")];
             let message = counted.map(|(n, noun)| count(n, noun)).join(", ");
-            findings.push(finding("store", CheckStatus::Ok, message, Some(&path)));
+            findings.push(new_finding("store", CheckStatus::Ok, message, Some(&path)));
         }
         Ok((Some(damage), _)) => {
             drop(index);
-            findings.push(healed(places, &damage));
+            findings.push(heal_store(places, &damage));
         }
         Err(error) if error.is_damage() => {
             drop(index);
-            findings.push(healed(places, &error.to_string()));
+            findings.push(heal_store(places, &error.to_string()));
         }
         Err(error) => {
             let message = error.to_string();
-            findings
-                .push(hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild"));
+            findings.push(with_hint(
+                new_finding("store", CheckStatus::Problem, message, Some(&path)),
+                "verify-run store rebuild",
+            ));
         }
     }
     for path in folder::aside(&places.state) {
         let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
-        findings.push(hinted(
-            finding("state", CheckStatus::Warning, message, Some(&path)),
-            format!("ls -ld {}", quoted(&path)),
+        findings.push(with_hint(
+            new_finding("state", CheckStatus::Warning, message, Some(&path)),
+            format!("ls -ld {}", quoted_path(&path)),
         ));
     }
     for torn in Segments::new(places.events()).torn() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
-        findings.push(hinted(
-            finding("events", CheckStatus::Warning, message, Some(&torn)),
-            format!("rm {}", quoted(&torn)),
+        findings.push(with_hint(
+            new_finding("events", CheckStatus::Warning, message, Some(&torn)),
+            format!("rm {}", quoted_path(&torn)),
         ));
     }
     findings
 }
 
 /// An index that is damaged is computed anew at once: it holds nothing that the events don't.
-fn healed(places: &Places, damage: &str) -> Finding {
+fn heal_store(places: &Places, damage: &str) -> Finding {
     let path = places.index();
-    match super::store::heal(places, damage) {
-        Ok(notes) => finding("store", CheckStatus::Warning, notes.join("; "), Some(&path)),
+    match super::store::heal_index(places, damage) {
+        Ok(notes) => new_finding("store", CheckStatus::Warning, notes.join("; "), Some(&path)),
         Err(error) => {
             let message = format!("the index is damaged: {damage}; {error}");
-            hinted(finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild")
+            with_hint(new_finding("store", CheckStatus::Problem, message, Some(&path)), "verify-run store rebuild")
         }
     }
 }
 
 /// The work trees at the runs, of this work tree.
-fn snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
+fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
     let objects = places.state.join("objects");
     if !settings.snapshot.enabled {
         let message = "turned off: what changed between a failure and the pass after it is not known";
-        return Some(finding("snapshots", CheckStatus::Ok, message, None));
+        return Some(new_finding("snapshots", CheckStatus::Ok, message, None));
     }
-    let standings = snapshot::standings(&places.state);
+    let standings = snapshot::folder_statuses(&places.state);
     let standing = standings.iter().find(|standing| standing.root.path() == places.root)?;
     if let Some(why) = &standing.skipped {
         let again =
             standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
         let message = format!("the last one was given up: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
-        return Some(hinted(finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
+        return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
     let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
-    let kibibytes = snapshot::size(&places.state).div_ceil(1024);
-    Some(finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
+    let kibibytes = snapshot::folder_size(&places.state).div_ceil(1024);
+    Some(new_finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
 }
 
 fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
@@ -305,20 +317,20 @@ fn lessons_folder(places: &Places, settings: &Settings) -> Finding {
     if !existing.is_dir() {
         let message = format!("lessons can't be written: {} is a file", existing.display());
         let hint = "set lesson.dir in verify-run.toml to a folder of the repository";
-        return hinted(finding("lessons", CheckStatus::Problem, message, Some(&dir)), hint);
+        return with_hint(new_finding("lessons", CheckStatus::Problem, message, Some(&dir)), hint);
     }
     if let Err(error) = nix::unistd::access(existing, nix::unistd::AccessFlags::W_OK) {
         let message = format!("lessons can't be written: {}", error.desc());
-        return hinted(
-            finding("lessons", CheckStatus::Problem, message, Some(&dir)),
-            format!("ls -ld {}", quoted(existing)),
+        return with_hint(
+            new_finding("lessons", CheckStatus::Problem, message, Some(&dir)),
+            format!("ls -ld {}", quoted_path(existing)),
         );
     }
     if folder.is_hidden() {
         let message = "lessons are private; to commit them: verify-run lesson share";
-        return finding("lessons", CheckStatus::Ok, message, Some(&dir));
+        return new_finding("lessons", CheckStatus::Ok, message, Some(&dir));
     }
-    finding("lessons", CheckStatus::Ok, "the lessons folder can be written", Some(&dir))
+    new_finding("lessons", CheckStatus::Ok, "the lessons folder can be written", Some(&dir))
 }
 
 /// Lesson files that can't be read.
@@ -339,12 +351,12 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
             other => other.to_string(),
         };
         let hint = line.map_or_else(
-            || format!("ls -l {}", quoted(&entry.path)),
-            |line| format!("${{EDITOR:-vi}} +{line} {}", quoted(&entry.path)),
+            || format!("ls -l {}", quoted_path(&entry.path)),
+            |line| format!("${{EDITOR:-vi}} +{line} {}", quoted_path(&entry.path)),
         );
         let newer = matches!(error, crate::lesson::Error::Newer { .. });
         let status = if newer { CheckStatus::Warning } else { CheckStatus::Problem };
-        let mut found = hinted(finding("lesson", status, reason, Some(&entry.path)), hint);
+        let mut found = with_hint(new_finding("lesson", status, reason, Some(&entry.path)), hint);
         found.line = line;
         Some(found)
     });
@@ -352,32 +364,36 @@ fn lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
 }
 
 /// Packagers and checkers that would take private lessons along.
-fn packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
+fn check_packagers(places: &Places, settings: &Settings) -> Vec<Finding> {
     let Some(dir) = LessonFolder::private_dir(places, settings) else { return Vec::new() };
     let found = packager::packagers(&places.root, &dir).into_iter().map(|found| {
         let file = places.root.join(&found.file);
         let is_moved = found.publishes && settings.lesson.dir.is_none();
         let until = if is_moved { "; until that is changed, lessons are in the state folder" } else { "" };
-        let warned = finding("packager", CheckStatus::Warning, format!("{}{until}", found.sentence(&dir)), Some(&file));
-        Finding { line: found.line, ..hinted(warned, found.remedy) }
+        let warned =
+            new_finding("packager", CheckStatus::Warning, format!("{}{until}", found.sentence(&dir)), Some(&file));
+        Finding { line: found.line, ..with_hint(warned, found.remedy) }
     });
     found.collect()
 }
 
 /// What this platform does differently.
-fn platform() -> Vec<Finding> {
+fn check_platform() -> Vec<Finding> {
     let mut findings = Vec::new();
     if cfg!(target_os = "macos") {
         let message = "macOS is experimental: signals whose origin is unknown are not forwarded";
-        findings.push(finding("platform", CheckStatus::Warning, message, None));
+        findings.push(new_finding("platform", CheckStatus::Warning, message, None));
     }
     if is_disabled() {
         let message = "VERIFY_RUN_DISABLE is set: commands run bare and nothing is recorded";
-        findings.push(hinted(finding("environment", CheckStatus::Warning, message, None), "unset VERIFY_RUN_DISABLE"));
+        findings.push(with_hint(
+            new_finding("environment", CheckStatus::Warning, message, None),
+            "unset VERIFY_RUN_DISABLE",
+        ));
     }
     findings
 }
 
-fn quoted(path: &Path) -> String {
+fn quoted_path(path: &Path) -> String {
     text::path(path)
 }

@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::identity::{by, clean};
+use super::identity::{author_of, sanitize_name};
 use super::record;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
@@ -22,7 +22,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::printable;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
@@ -167,7 +167,7 @@ pub(super) fn build_entry(
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
         bail!("there is no type {:?}; there are {}: type `verify-run knowledge types`", given.kind, known.join(", "));
     };
-    let title = clean(&given.title).context("an entry needs a title: --title TEXT")?;
+    let title = sanitize_name(&given.title).context("an entry needs a title: --title TEXT")?;
     let properties = clean_value(&Value::Object(given.properties.clone()));
     let faults = sort.schema.faults(&properties);
     ensure!(
@@ -205,7 +205,7 @@ pub(super) fn build_entry(
 
 /// Single lines without secrets, each once.
 fn clean_labels(given: &[String]) -> Vec<String> {
-    let unique: BTreeSet<String> = given.iter().filter_map(|label| clean(label)).collect();
+    let unique: BTreeSet<String> = given.iter().filter_map(|label| sanitize_name(label)).collect();
     unique.into_iter().take(LABELS_MAX).collect()
 }
 
@@ -232,7 +232,7 @@ fn resolve_sources(index: &Index, sources: Vec<String>) -> Result<Vec<String>, S
 /// A value without secrets and control characters in its texts.
 fn clean_value(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(printable(&redact(text).0).trim().to_owned()),
+        Value::String(text) => Value::String(printable(&redact_text(text).0).trim().to_owned()),
         Value::Array(items) => items.iter().map(clean_value).collect(),
         Value::Object(fields) => fields.iter().map(|(name, field)| (printable(name), clean_value(field))).collect(),
         other => other.clone(),
@@ -341,7 +341,7 @@ pub(crate) fn set_confidence(
 ) -> anyhow::Result<EntryChangeReply> {
     let (min, max) = (settings.confidence.min, settings.confidence.max);
     ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
-    let reason = clean(said.0).context("say why: --reason TEXT")?;
+    let reason = sanitize_name(said.0).context("say why: --reason TEXT")?;
     let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
     let leader = open.leader_id(id)?;
     let done = format!("the confidence of {leader} is {value:.2}");
@@ -407,7 +407,7 @@ impl KnowledgeWriter {
         let store = Store::open(&places.state, lock)?;
         let hours = settings.fix.silence_hours;
         let task = record::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
-        let by = By { person: person.and_then(clean), ..by(identity, Some(&task)) };
+        let by = By { person: person.and_then(sanitize_name), ..author_of(identity, Some(&task)) };
         Ok(KnowledgeWriter { store, by, notes })
     }
 

@@ -84,8 +84,8 @@ pub(crate) struct ExchangeFault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub(crate) fn export(places: &Places, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
-    let reading = reading::open(places)?;
+pub(crate) fn export_events(places: &Places, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
+    let reading = reading::open_for_reading(places)?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let mut exported = Exported { schema: 1, files: Vec::new(), events: 0, bad: 0, notes: reading.notes };
@@ -126,7 +126,7 @@ pub(crate) fn export(places: &Places, wanted: &ExportOptions<'_>) -> anyhow::Res
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub(crate) fn import(places: &Places, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
+pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;

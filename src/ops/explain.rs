@@ -70,17 +70,21 @@ struct ExplainReply<'a> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn message(places: &Places, asked: ExplainRequest, similarity_min: f64) -> Result<Explained, StoreError> {
-    let reading = reading::open(places)?;
-    explained(reading.index.as_ref(), &asked.item(), similarity_min, reading.notes)
+pub(crate) fn explain_message(
+    places: &Places,
+    asked: ExplainRequest,
+    similarity_min: f64,
+) -> Result<Explained, StoreError> {
+    let reading = reading::open_for_reading(places)?;
+    explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min, reading.notes)
 }
 
 /// How the message that describes the pattern whose id starts with `id` became its keys.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn explain_pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
     let member = index.member(id)?;
@@ -88,10 +92,10 @@ pub(crate) fn pattern(places: &Places, id: &str, similarity_min: f64) -> Result<
     let items = run.failure.map(|failure| failure.items).unwrap_or_default();
     let mut items = items.iter().map(StoredItem::found);
     let item = items.find(|item| fingerprint::compute_fingerprint(item).pattern == member.key).ok_or_else(missing)?;
-    explained(Some(&index), &item, similarity_min, reading.notes)
+    explain_diagnostic(Some(&index), &item, similarity_min, reading.notes)
 }
 
-fn explained(
+fn explain_diagnostic(
     index: Option<&Index>,
     item: &Diagnostic,
     similarity_min: f64,
@@ -117,7 +121,7 @@ fn explained(
 ///
 /// # Errors
 /// When a line is no JSON object with a `text` (its number is named), or `output` can't be written.
-pub(crate) fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
+pub(crate) fn explain_lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
     let mut line = Vec::new();
     let mut merging = Merging::default();
     for number in 1.. {
@@ -137,10 +141,10 @@ pub(crate) fn lines(mut input: impl BufRead, mut output: impl Write, merge: bool
         let asked: ExplainRequest = serde_json::from_slice(&line).with_context(|| {
             format!("line {number} is not like {{\"text\": \"…\", \"tool\": \"…\", \"code\": \"…\"}}")
         })?;
-        let item = asked.item();
+        let item = asked.to_diagnostic();
         let mut keys = fingerprint::compute_fingerprint(&item);
         if merge {
-            keys = merging.leader(&item, keys);
+            keys = merging.find_leader(&item, keys);
         }
         let answer = ExplainReply {
             family: &keys.family,
@@ -164,7 +168,7 @@ struct Merging {
 
 impl Merging {
     /// The keys of the pattern that `keys` was merged into, else they themselves.
-    fn leader(&mut self, item: &Diagnostic, keys: Fingerprint) -> Fingerprint {
+    fn find_leader(&mut self, item: &Diagnostic, keys: Fingerprint) -> Fingerprint {
         if let Some(known) = self.known.get(&keys.pattern) {
             return known.clone();
         }
@@ -185,7 +189,7 @@ impl Merging {
 }
 
 impl ExplainRequest {
-    fn item(&self) -> Diagnostic {
+    fn to_diagnostic(&self) -> Diagnostic {
         Diagnostic {
             tool: self.tool.clone(),
             code: self.code.clone().filter(|code| !code.is_empty()),
@@ -206,7 +210,7 @@ mod tests {
 
     fn answers(input: &str) -> anyhow::Result<Vec<serde_json::Value>> {
         let mut out = Vec::new();
-        lines(input.as_bytes(), &mut out, false)?;
+        explain_lines(input.as_bytes(), &mut out, false)?;
         Ok(out.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 

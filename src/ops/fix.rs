@@ -13,8 +13,8 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
-use crate::diagnose::redact::redact;
-use crate::fix::{Numbered, standing, workflow};
+use crate::diagnose::redact::redact_text;
+use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
@@ -212,19 +212,19 @@ pub(crate) struct FixNoteText {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(
+pub(crate) fn list_fixes(
     places: &Places,
     settings: &Settings,
     filter: &FixFilter,
     confirmed: Option<bool>,
 ) -> Result<FixList, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else {
         return Ok(FixList { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
     };
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
     let now = Timestamp::now();
-    let fixes = index.fixes(&wanted)?.into_iter().map(|row| summary(row, settings, now));
+    let fixes = index.fixes(&wanted)?.into_iter().map(|row| fix_summary(row, settings, now));
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
     let mut fixes: Vec<Summary> = fixes.collect();
     for fix in fixes.iter_mut().filter(|fix| fix.state == "weakened") {
@@ -232,7 +232,7 @@ pub(crate) fn list(
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
     let rates = index.fix_rates(settings.fix.quick_attempts)?;
-    let rates = rates.into_iter().map(|row| Rate { success_rate: share(row.fixed, row.workflows), row }).collect();
+    let rates = rates.into_iter().map(|row| Rate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
     Ok(FixList { schema: 1, fixes, rates, notes: reading.notes })
 }
 
@@ -240,13 +240,13 @@ pub(crate) fn list(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn list_recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
         Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
     };
-    let recipes = once(rows, limit).into_iter().map(recipe);
+    let recipes = without_repeats(rows, limit).into_iter().map(recipe_line);
     Ok(Recipes { schema: 1, recipes: recipes.collect(), notes: reading.notes })
 }
 
@@ -254,25 +254,25 @@ pub(crate) fn recipes(places: &Places, limit: usize) -> Result<Recipes, StoreErr
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn list_flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
         Some(index) => index.flakes(&FlakeFilter { pattern: None, limit })?,
         None => Vec::new(),
     };
-    Ok(Flakes { schema: 1, flakes: rows.into_iter().map(flaky).collect(), notes: reading.notes })
+    Ok(Flakes { schema: 1, flakes: rows.into_iter().map(flaky_check).collect(), notes: reading.notes })
 }
 
 /// The fix whose id starts with `id`, with all attempts.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<FixPage, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result<FixPage, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.fix(id)?;
     let attempts = index.attempts(&reading.segments, &row.id)?;
-    let recipes = once(index.recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
+    let recipes = without_repeats(index.recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
     let said = index.fix_notes(&row.id)?;
     let now = Timestamp::now();
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
@@ -282,12 +282,12 @@ pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Fix
         strategies.extend(known.strategies_of_fix(&row.id));
         gotchas.extend(known.gotcha);
     }
-    let steps = workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
+    let steps = build_workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
     Ok(FixPage {
         schema: 1,
-        summary: summary(row, settings, now),
+        summary: fix_summary(row, settings, now),
         steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
-        recipes: recipes.into_iter().map(recipe).collect(),
+        recipes: recipes.into_iter().map(recipe_line).collect(),
         strategies,
         gotchas,
         said,
@@ -299,51 +299,51 @@ pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> Result<Fix
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.
-pub(crate) fn record(places: &Places, settings: &Settings, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
-    let row = show(places, settings, id)?.summary;
-    let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(noted);
+pub(crate) fn record_fix(places: &Places, settings: &Settings, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
+    let row = show_fix(places, settings, id)?.summary;
+    let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(trimmed_note);
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!("nothing to record; give --cause, --approach or --rule");
     }
     let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
-    note(places, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
+    append_note(places, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
     lesson::tell_of_fix(places, settings, &row.id, &said).context("it is recorded, but not written into the lesson")?;
-    Ok(show(places, settings, &row.id)?)
+    Ok(show_fix(places, settings, &row.id)?)
 }
 
 /// Says that no entry is to be made of a fix: it is not proposed any more. Its whole id.
 ///
 /// # Errors
 /// When there is no such fix, or the store can't be written.
-pub(crate) fn decline(
+pub(crate) fn decline_pattern(
     places: &Places,
     settings: &Settings,
     id: &str,
     reason: Option<String>,
     by: Option<String>,
 ) -> anyhow::Result<String> {
-    let fix = show(places, settings, id)?.summary.id;
-    let declined = Some(noted(reason).unwrap_or_default());
-    note(places, FixNote { fix: fix.clone(), declined, by: noted(by), ..FixNote::default() })?;
+    let fix = show_fix(places, settings, id)?.summary.id;
+    let declined = Some(trimmed_note(reason).unwrap_or_default());
+    append_note(places, FixNote { fix: fix.clone(), declined, by: trimmed_note(by), ..FixNote::default() })?;
     Ok(fix)
 }
 
 /// A text as it may be recorded: its event can't be purged, so no secret may get into it.
-fn noted(text: Option<String>) -> Option<String> {
-    let text = text.map(|text| text::printable(&redact(&text).0)).filter(|text| !text.trim().is_empty());
+fn trimmed_note(text: Option<String>) -> Option<String> {
+    let text = text.map(|text| text::printable(&redact_text(&text).0)).filter(|text| !text.trim().is_empty());
     text.map(|text| text::ellipsis(text.trim(), NOTE_BYTES_MAX))
 }
 
-fn note(places: &Places, said: FixNote) -> anyhow::Result<()> {
+fn append_note(places: &Places, said: FixNote) -> anyhow::Result<()> {
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock(&places.state, wait).context("cannot record it now")?;
     Store::open(&places.state, lock)?.record(EventBody::FixNote(said))?;
     Ok(())
 }
 
-fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
+fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
     let silence = settings.fix.silence();
-    let standing = standing(&row, now, silence);
+    let standing = fix_status(&row, now, silence);
     let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");
     Summary {
         confirmed: standing.as_ref().map(|standing| standing.confirmed),
@@ -371,18 +371,18 @@ fn summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
 }
 
 /// Each recipe once, against the family that it was tried against most: one change may fix several.
-fn once(rows: Vec<RecipeRow>, limit: usize) -> Vec<RecipeRow> {
+fn without_repeats(rows: Vec<RecipeRow>, limit: usize) -> Vec<RecipeRow> {
     let mut known = HashSet::new();
     let mut rows: Vec<RecipeRow> = rows.into_iter().filter(|row| known.insert((row.kind, row.key.clone()))).collect();
     rows.truncate(limit);
     rows
 }
 
-fn recipe(row: RecipeRow) -> RecipeLine {
-    RecipeLine { success_rate: share(row.successes, row.attempts), row }
+fn recipe_line(row: RecipeRow) -> RecipeLine {
+    RecipeLine { success_rate: share_of(row.successes, row.attempts), row }
 }
 
-fn flaky(row: FlakeRow) -> Flaky {
+fn flaky_check(row: FlakeRow) -> Flaky {
     Flaky {
         pattern: row.pattern_id,
         key: row.pattern,
@@ -391,7 +391,7 @@ fn flaky(row: FlakeRow) -> Flaky {
         pairs: row.pairs,
         failures: row.failures,
         runs: row.runs,
-        rate: share(row.failures, row.runs),
+        rate: share_of(row.failures, row.runs),
         first_at: row.first_at,
         last_at: row.last_at,
         why: row.why,
@@ -401,6 +401,6 @@ fn flaky(row: FlakeRow) -> Flaky {
 
 /// A share with three digits, so that it reads the same everywhere.
 #[allow(clippy::cast_precision_loss, reason = "counts of events")]
-fn share(part: u64, whole: u64) -> f64 {
+fn share_of(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { round_to_thousandth(part as f64 / whole as f64) }
 }

@@ -36,7 +36,7 @@ fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Re
     let Some(index) = reading::open_with_lessons(places, environment, &settings, &mut Vec::new())? else {
         return Ok(None);
     };
-    let loaded = definitions::load(places, environment, &settings.categories);
+    let loaded = definitions::load_definitions(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
     let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
     let segments = Segments::new(places.events());
@@ -67,7 +67,7 @@ impl HintSources<'_> {
             return Ok(String::new());
         }
         let (cause, rule) = knowledge::cause_and_rule(self.index, self.segments, row.number)?;
-        let taught = |name: &str| lesson.and_then(|lesson| taught::said(lesson, name));
+        let taught = |name: &str| lesson.and_then(|lesson| taught::entry_text(lesson, name));
         let rule = rule.or_else(|| taught("rule")).or_else(|| warn::detector_rule(self.registry?, row));
         Ok(line_part("why: ", cause.or_else(|| taught("cause"))) + &line_part("", rule))
     }
@@ -91,7 +91,7 @@ fn line_part(lead: &str, text: Option<String>) -> String {
 
 /// The line about a failure that only a shared lesson knows.
 fn lesson_line((lesson, path): &(EntryRow, String)) -> String {
-    let said = |name: &str| taught::said(lesson, name);
+    let said = |name: &str| taught::entry_text(lesson, name);
     let what = ellipsis(&one_line(&lesson.title), TEXT_BYTES_MAX);
     let parts = line_part("fixed by ", said("fix")) + &line_part("why: ", said("cause")) + &line_part("", said("rule"));
     one_line(&format!("seen before: {what}{parts} [{path}]"))
@@ -147,7 +147,7 @@ fn pattern_line(
         format!("; fixed by {what} ({} of {} times, {sure})", it.successes, it.tries)
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
-    let taught = || line_part("fixed by ", lesson.and_then(|lesson| taught::said(lesson, "fix")));
+    let taught = || line_part("fixed by ", lesson.and_then(|lesson| taught::entry_text(lesson, "fix")));
     let fixed = fixed.unwrap_or_else(taught);
     Ok(Some(one_line(&format!("seen before: {what}, {times} in {tasks}{fixed}{said} [{id}]"))))
 }

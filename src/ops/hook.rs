@@ -63,7 +63,7 @@ pub(crate) struct Hook {
 
 impl Hook {
     /// Understands a call: `said` is what the host wrote to standard input. `None` where there is nothing to answer.
-    pub(crate) fn read(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
+    pub(crate) fn read_event(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
         let said: Value = serde_json::from_slice(said).ok()?;
         let call = dialect.read(moment, &said);
         if call.ignored {
@@ -83,8 +83,8 @@ impl Hook {
 
     /// Puts down what has to be remembered of the call, before anything is answered: a check that no wrapper stood
     /// before. Starts the recorder where there is something for it to do. To be called by a process of one thread.
-    pub(crate) fn remember(&mut self) {
-        let seen = observed::checked(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
+    pub(crate) fn remember_session(&mut self) {
+        let seen = observed::observed_check(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
         if let Some(check) = seen {
             if check.is_new
                 && capture::write_spool(&self.places.state, &check.spooled.header, &[&check.spooled.output]).is_ok()
@@ -98,7 +98,7 @@ impl Hook {
             // Without them a check is still recorded where the agent names us, or the hook sees its end.
             let _ = shims::put_in_front(&shims, file.as_ref());
         }
-        if self.moment == Moment::SessionEnd && !record::pending(&self.places).is_empty() {
+        if self.moment == Moment::SessionEnd && !record::pending_entries(&self.places).is_empty() {
             observed::start_recorder(&self.places);
         }
     }
@@ -110,9 +110,9 @@ impl Hook {
     }
 
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
-    pub(crate) fn plain(&self) -> HookReply {
+    pub(crate) fn plain_reply(&self) -> HookReply {
         let line = match (&self.call.action, self.moment) {
-            (HookAction::Shell(line), Moment::BeforeTool) => line::rewritten(self, line),
+            (HookAction::Shell(line), Moment::BeforeTool) => line::rewritten_line(self, line),
             _ => None,
         };
         let text = self.dialect.write(self.moment, &self.said, &HookAnswer { context: None, line: line.clone() });
@@ -120,21 +120,21 @@ impl Hook {
     }
 
     /// The same with what there is to say.
-    pub(crate) fn advised(&self, plain: HookReply) -> HookReply {
-        let context = self.dialect.hears.contains(&self.moment).then(|| self.context()).flatten();
+    pub(crate) fn advised_reply(&self, plain: HookReply) -> HookReply {
+        let context = self.dialect.hears.contains(&self.moment).then(|| self.find_context()).flatten();
         let Some((context, advice)) = context else { return plain };
         let answer = HookAnswer { context, line: plain.line.clone() };
         HookReply { text: self.dialect.write(self.moment, &self.said, &answer), line: plain.line, advice: Some(advice) }
     }
 
     /// Where things are: what was said is recorded there.
-    pub(crate) fn places(&self) -> &Places {
+    pub(crate) fn event_places(&self) -> &Places {
         &self.places
     }
 
     /// What there is to say, and what has to be remembered of it.
-    fn context(&self) -> Option<(Option<String>, warn::WarnReply)> {
-        let asked = self.asked()?;
+    fn find_context(&self) -> Option<(Option<String>, warn::WarnReply)> {
+        let asked = self.warn_request()?;
         let mut answer = warn::collect_warnings(&self.places, &self.environment, &self.cwd, &asked).ok()?;
         let mut said = if answer.warnings.is_empty() {
             String::new()
@@ -142,14 +142,14 @@ impl Hook {
             warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()?
         };
         if self.moment == Moment::SessionStart {
-            said.push_str(&self.entries(&answer).unwrap_or_default());
+            said.push_str(&self.entries_text(&answer).unwrap_or_default());
         }
         let said = said.trim();
         Some(((!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX)), answer))
     }
 
     /// The question that the call amounts to; `None` where it amounts to none.
-    fn asked(&self) -> Option<warn::WarnRequest> {
+    fn warn_request(&self) -> Option<warn::WarnRequest> {
         let asked = warn::WarnRequest {
             identity: self.identity.clone(),
             news: true,
@@ -168,7 +168,7 @@ impl Hook {
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
                 let (settings, _) = Settings::load(&self.places, &self.environment);
-                let loaded = definitions::load(&self.places, &self.environment, &settings.categories);
+                let loaded = definitions::load_definitions(&self.places, &self.environment, &settings.categories);
                 let keys = record::pattern_keys(&self.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
                 warn::WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
@@ -186,7 +186,7 @@ impl Hook {
     }
 
     /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
-    fn entries(&self, answer: &warn::WarnReply) -> Option<String> {
+    fn entries_text(&self, answer: &warn::WarnReply) -> Option<String> {
         let (settings, _) = Settings::load(&self.places, &self.environment);
         let index = Index::open_read(&self.places.index()).ok().flatten()?;
         if !settings.advice.injection {
@@ -223,7 +223,7 @@ fn line_of(page: &entry::EntryPage) -> String {
 }
 
 /// The moment of a call: as the command line names it, else as the host does.
-pub(crate) fn moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
+pub(crate) fn hook_moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
     named.and_then(Moment::named).or_else(|| {
         let said: Value = serde_json::from_slice(said).ok()?;
         Moment::named(said.get("hook_event_name").or_else(|| said.get("hookName"))?.as_str()?)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::base::text;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::host::process::{self, ProcessCall};
 use crate::store::By;
 
@@ -19,8 +19,8 @@ const GIT_LIMIT: Duration = Duration::from_secs(2);
 pub(super) const FILES_MAX: usize = 200;
 
 /// A text for an event: one line, bounded, without secrets. `None` when nothing is left of it.
-pub(super) fn clean(text: &str) -> Option<String> {
-    let text = text::one_line(&redact(text).0);
+pub(super) fn sanitize_name(text: &str) -> Option<String> {
+    let text = text::one_line(&redact_text(text).0);
     let text = text::ellipsis(text.trim(), TEXT_BYTES_MAX);
     (!text.is_empty()).then_some(text)
 }
@@ -30,16 +30,16 @@ pub(super) fn user_name(places: &Places) -> Option<String> {
     let argv = ["git", "config", "user.name"].map(OsString::from);
     let call = ProcessCall { argv: &argv, dir: &places.root, variables: &[], input: b"", limit: GIT_LIMIT };
     let answer = process::run(call).ok().filter(|answer| answer.status.is_some_and(|status| status.success()))?;
-    clean(&String::from_utf8_lossy(&answer.stdout))
+    sanitize_name(&String::from_utf8_lossy(&answer.stdout))
 }
 
 /// Who says something, without secrets.
-pub(super) fn by(identity: &Identity, task: Option<&str>) -> By {
-    let clean = |text: Option<&String>| text.and_then(|text| clean(text));
+pub(super) fn author_of(identity: &Identity, task: Option<&str>) -> By {
+    let clean = |text: Option<&String>| text.and_then(|text| sanitize_name(text));
     By {
         agent: clean(identity.agent.as_ref()),
         session: clean(identity.session.as_ref()),
-        task: task.and_then(self::clean),
+        task: task.and_then(self::sanitize_name),
         person: None,
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn relative_files(places: &Places, cwd: &Path, files: &[PathBuf]) -> 
             }
         }
         let Some(relative) = places.relative(&path) else { continue };
-        let relative = redact(&relative.to_string_lossy()).0.into_owned();
+        let relative = redact_text(&relative.to_string_lossy()).0.into_owned();
         if !relative.is_empty() && !found.contains(&relative) && found.len() < FILES_MAX {
             found.push(relative);
         }

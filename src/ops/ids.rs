@@ -27,9 +27,9 @@ pub(crate) enum RecordKind {
 }
 
 /// The ids of this kind, each with what it is about; the newest first. Empty where nothing can be read.
-pub(crate) fn ids(places: &Places, settings: &Settings, kind: RecordKind) -> Vec<(String, String)> {
+pub(crate) fn list_ids(places: &Places, settings: &Settings, kind: RecordKind) -> Vec<(String, String)> {
     if kind == RecordKind::Lesson {
-        let lessons = lesson::list(places, settings).lessons.into_iter().rev().take(IDS_MAX);
+        let lessons = lesson::list_lessons(places, settings).lessons.into_iter().rev().take(IDS_MAX);
         return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();
     }
     let index = Index::open_read(&places.index()).ok().flatten();
@@ -53,7 +53,7 @@ fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(Str
         }
         RecordKind::Run => {
             let rows = index.runs_under(&Lossless::from(&places.root), &RunFilter::default(), IDS_MAX)?;
-            rows.into_iter().map(super::last::Last::of).map(|run| (run.run, words(&run.argv))).collect()
+            rows.into_iter().map(super::last::Last::from_run).map(|run| (run.run, command_words(&run.argv))).collect()
         }
         RecordKind::Task => {
             let tasks = index.tasks(IDS_MAX)?.into_iter();
@@ -62,6 +62,6 @@ fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(Str
     })
 }
 
-fn words(argv: &[Lossless]) -> String {
+fn command_words(argv: &[Lossless]) -> String {
     argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ")
 }

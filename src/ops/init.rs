@@ -117,27 +117,31 @@ impl InstallPlan {
 ///
 /// # Errors
 /// When a name is no host's, a command to allow is no check, or there is no home folder.
-pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &InstallOptions) -> anyhow::Result<InstallPlan> {
-    let site = site::find(places, environment, wanted.user);
+pub(crate) fn plan_installation(
+    places: &Places,
+    environment: &Environment,
+    wanted: &InstallOptions,
+) -> anyhow::Result<InstallPlan> {
+    let site = site::find_site(places, environment, wanted.user);
     let found = Survey::of(&site.root, site.home.as_deref());
-    let top = top(&site, wanted.user)?;
-    let (mut agents, planners) = chosen(&found, wanted)?;
+    let top = site_top(&site, wanted.user)?;
+    let (mut agents, planners) = chosen_hosts(&found, wanted)?;
     let shared: Vec<&Agent> = agents.iter().copied().filter(|it| wanted.local && it.local.is_empty()).collect();
     agents.retain(|agent| !wanted.local || !agent.local.is_empty());
-    allowed(places, environment, wanted, &agents)?;
-    let ledger = Ledger::open(places, environment, wanted.user)?;
+    allowed_commands(places, environment, wanted, &agents)?;
+    let ledger = Ledger::open_ledger(places, environment, wanted.user)?;
     let is_wanted = |name: &str| !wanted.only || wanted.hosts.iter().any(|host| host == name);
     let planned = agent::plan(
         &site,
         &agent::AgentPlanOptions {
             agents: &agents,
-            scope: wanted.scope(),
+            scope: wanted.install_scope(),
             servers: !wanted.no_servers,
             instructions: !wanted.no_instructions && is_wanted(INSTRUCTIONS),
             rewrite: wanted.rewrite,
             allow: &wanted.allow,
         },
-        &|path| ledger.texts(path),
+        &|path| ledger.original_texts(path),
     );
     let mut plan = InstallPlan {
         schema: 1,
@@ -153,7 +157,7 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &InstallO
     };
     for edit in planned.edits {
         let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
-        plan.take(&top, hosts, edit.change, edit.is_done);
+        plan.take_change(&top, hosts, edit.change, edit.is_done);
     }
     for planner in planners {
         let planned = (planner.plan)(&site, places, environment);
@@ -164,7 +168,7 @@ pub(crate) fn plan(places: &Places, environment: &Environment, wanted: &InstallO
             !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change)
         };
         for change in planned.changes.into_iter().filter(is_own) {
-            plan.take(&top, vec![planner.name.to_owned()], change, false);
+            plan.take_change(&top, vec![planner.name.to_owned()], change, false);
         }
     }
     plan.say_what_is_left(&agents, wanted);
@@ -180,7 +184,7 @@ fn is_gits(places: &Places, change: &ConfigFileChange) -> bool {
 
 impl InstallOptions {
     /// In whose settings.
-    pub(crate) fn scope(&self) -> InstallScope {
+    pub(crate) fn install_scope(&self) -> InstallScope {
         match (self.user, self.local) {
             (true, _) => InstallScope::Home,
             (_, true) => InstallScope::Local,
@@ -190,7 +194,7 @@ impl InstallOptions {
 }
 
 impl InstallPlan {
-    fn take(&mut self, top: &Path, hosts: Vec<String>, change: ConfigFileChange, is_done: bool) {
+    fn take_change(&mut self, top: &Path, hosts: Vec<String>, change: ConfigFileChange, is_done: bool) {
         let path = change.path.clone();
         if is_done {
             self.done.push((hosts, path));
@@ -281,7 +285,7 @@ impl InstallPlan {
     }
 }
 
-fn top(site: &Site, user: bool) -> anyhow::Result<PathBuf> {
+fn site_top(site: &Site, user: bool) -> anyhow::Result<PathBuf> {
     match (&site.home, user) {
         (Some(home), true) => Ok(home.clone()),
         (None, true) => bail!("there is no home folder: HOME is not set"),
@@ -296,9 +300,12 @@ fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned
 }
 
 /// Who is set up: those that were named, and those that are found here.
-fn chosen(found: &Survey, wanted: &InstallOptions) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
+fn chosen_hosts(
+    found: &Survey,
+    wanted: &InstallOptions,
+) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
     for name in &wanted.hosts {
-        let known = hosts();
+        let known = host_names();
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
     }
     let named = |name: &str| wanted.hosts.iter().any(|host| host == name);
@@ -310,13 +317,13 @@ fn chosen(found: &Survey, wanted: &InstallOptions) -> anyhow::Result<(Vec<&'stat
 }
 
 /// Every name that a host may be called by.
-pub(crate) fn hosts() -> Vec<&'static str> {
+pub(crate) fn host_names() -> Vec<&'static str> {
     let agents = AGENTS.iter().map(|agent| agent.name);
     agents.chain(PLANNERS.iter().map(|planner| planner.name)).chain([INSTRUCTIONS]).collect()
 }
 
 /// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
-fn allowed(
+fn allowed_commands(
     places: &Places,
     environment: &Environment,
     wanted: &InstallOptions,
@@ -351,7 +358,7 @@ fn allowed(
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub(crate) fn apply(
+pub(crate) fn apply_plan(
     places: &Places,
     environment: &Environment,
     user: bool,
@@ -359,7 +366,7 @@ pub(crate) fn apply(
 ) -> anyhow::Result<()> {
     let changes: Vec<(&[String], &ConfigFileChange)> =
         plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
-    put::put(places, environment, user, &changes, &plan.done)?;
+    put::install_change(places, environment, user, &changes, &plan.done)?;
     plan.applied = true;
     Ok(())
 }

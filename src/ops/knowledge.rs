@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::fix::{has_held, standing};
+use crate::fix::{fix_status, has_held};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
 use crate::store::{BriefRow, By, EventBody, Index, LessonChangeKind, PatternRow, Segments, StoreError, StrategyRow};
@@ -130,7 +130,7 @@ pub(super) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: T
     let Some(solved) = index.solved(fix)? else { return Ok(false) };
     match has_held(&solved, now, silence) {
         Some(held) => Ok(held),
-        None => Ok(standing(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
+        None => Ok(fix_status(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
     }
 }
 

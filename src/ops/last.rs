@@ -119,18 +119,18 @@ pub(crate) struct ChangedSince {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn last(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
+pub(crate) fn last_run(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
     let root = Lossless::from(&places.root);
-    let reading = reading::open(places);
+    let reading = reading::open_for_reading(places);
     let now = Timestamp::now();
     // Before the index is asked: a run that is recorded meanwhile is then found twice, else it would not be at all.
-    let waiting = record::waiting(places).into_iter().filter(|header| header.place.root == root);
+    let waiting = record::waiting_headers(places).into_iter().filter(|header| header.place.root == root);
     let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
     let (recorded, notes) = match reading {
         Ok(reading) => match &reading.index {
             Some(index) => {
-                let last = index.last_run(&root, now)?.map(Last::of);
+                let last = index.last_run(&root, now)?.map(Last::from_run);
                 let last = last.map(|last| with_details(index, &reading.segments, last)).transpose()?;
                 (last, reading.notes)
             }
@@ -140,9 +140,9 @@ pub(crate) fn last(places: &Places, environment: &Environment) -> Result<(Option
         Err(error) => (None, vec![error.to_string()]),
     };
     let mut newest = match (recorded, waiting) {
-        (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::waiting(waiting),
+        (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::from_waiting(waiting),
         (Some(recorded), _) => recorded,
-        (None, Some(waiting)) => Last::waiting(waiting),
+        (None, Some(waiting)) => Last::from_waiting(waiting),
         (None, None) => return Ok((None, notes)),
     };
     newest.find_lesson(places, environment);
@@ -154,17 +154,21 @@ pub(crate) fn last(places: &Places, environment: &Environment) -> Result<(Option
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub(crate) fn of(places: &Places, environment: &Environment, id: &str) -> Result<(Last, Vec<String>), StoreError> {
+pub(crate) fn run_by_id(
+    places: &Places,
+    environment: &Environment,
+    id: &str,
+) -> Result<(Last, Vec<String>), StoreError> {
     let (subject, notes) = report::find(places, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let index = reading.index.as_ref().ok_or_else(unknown)?;
     let summary = match uuid::Uuid::parse_str(&run) {
         Ok(run) => index.run_summary(RunId(run))?,
         Err(_) => None,
     };
-    let mut last = with_details(index, &reading.segments, Last::of(summary.ok_or_else(unknown)?))?;
+    let mut last = with_details(index, &reading.segments, Last::from_run(summary.ok_or_else(unknown)?))?;
     last.find_lesson(places, environment);
     Ok((last, notes))
 }
@@ -174,7 +178,7 @@ pub(crate) fn of(places: &Places, environment: &Environment, id: &str) -> Result
 ///
 /// # Errors
 /// When it is there and can't be read.
-pub(crate) fn output(places: &Places, run: &str) -> io::Result<Option<String>> {
+pub(crate) fn kept_output(places: &Places, run: &str) -> io::Result<Option<String>> {
     let packed = match private::read(&places.state.join("raw").join(format!("{run}.zst"))) {
         Ok(packed) => packed,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -194,17 +198,17 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
     last.check = run.check.map(|check| check.as_str().to_owned());
     if let (Some(failure), Ok(id)) = (run.failure, id) {
         last.items_cut = failure.items_cut + failure.items.len().saturating_sub(ITEMS_MAX);
-        last.items = failure.items.into_iter().take(ITEMS_MAX).map(LastFailure::of).collect();
+        last.items = failure.items.into_iter().take(ITEMS_MAX).map(LastFailure::from_diagnostic).collect();
         let parts = index.task_signature(&run.task)?;
         last.signature =
             Some(TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))));
-        last.changed = changed(index, segments, id)?;
+        last.changed = changed_since_pass(index, segments, id)?;
     }
     (last.task, last.session, last.agent) = (Some(run.task), run.session, run.agent);
     Ok(last)
 }
 
-fn changed(index: &Index, segments: &Segments, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
+fn changed_since_pass(index: &Index, segments: &Segments, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
     let Some(row) = index.snapshot(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
     let Some(since) = row.base else { return Ok(None) };
     let (diff, diff_cut) =
@@ -213,7 +217,7 @@ fn changed(index: &Index, segments: &Segments, run: RunId) -> Result<Option<Chan
 }
 
 impl LastFailure {
-    fn of(item: DiagnosticRecord) -> Self {
+    fn from_diagnostic(item: DiagnosticRecord) -> Self {
         let key = item.rekeyed().map_or(item.pattern, |keys| keys.pattern);
         LastFailure {
             pattern: ids::short(IdKind::Pattern, key.as_bytes()),
@@ -239,7 +243,7 @@ impl Last {
         self.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }
 
-    pub(super) fn of(run: LastRun) -> Self {
+    pub(super) fn from_run(run: LastRun) -> Self {
         Last {
             schema: 1,
             run: run.id,
@@ -270,13 +274,13 @@ impl Last {
         }
     }
 
-    fn waiting(header: SpoolHeader) -> Self {
+    fn from_waiting(header: SpoolHeader) -> Self {
         let dir = header.cwd.path().strip_prefix(header.place.root.path());
         Last {
             schema: 1,
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
-            argv: record::redacted(&header.argv),
+            argv: record::redacted_arguments(&header.argv),
             task: header.identity.task,
             session: header.identity.session,
             agent: header.identity.agent,

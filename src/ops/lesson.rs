@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
@@ -50,7 +50,7 @@ pub(crate) struct Annotation {
 
 impl Annotation {
     /// What is set, by its key in the front matter.
-    fn texts(&self) -> Vec<(&'static str, &str)> {
+    fn named_texts(&self) -> Vec<(&'static str, &str)> {
         let keys =
             [("cause", &self.cause), ("resolution", &self.resolution), ("corrective_rule", &self.corrective_rule)];
         keys.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?))).collect()
@@ -80,7 +80,7 @@ pub(crate) struct Forgotten {
 }
 
 /// Reads all lessons, those of runs that still wait included.
-pub(crate) fn list(places: &Places, settings: &Settings) -> ListedLesson {
+pub(crate) fn list_lessons(places: &Places, settings: &Settings) -> ListedLesson {
     // A store that can't be opened is `doctor`'s matter: the files can be read without one.
     let _ = drain_for_reading(places);
     read_all(&LessonFolder::find(places, settings))
@@ -94,23 +94,23 @@ fn read_all(folder: &LessonFolder) -> ListedLesson {
             Err(error) => listed.broken.push((path, error.to_string())),
         }
     }
-    sort(&mut listed.lessons);
+    sort_by_time(&mut listed.lessons);
     listed
 }
 
-fn sort(lessons: &mut [FoundLesson]) {
+fn sort_by_time(lessons: &mut [FoundLesson]) {
     lessons.sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
 }
 
 /// As [`list`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
 pub(crate) fn list_all(places: &Places, settings: &Settings) -> ListedLesson {
-    let mut listed = list(places, settings);
+    let mut listed = list_lessons(places, settings);
     // What can't be read from the store is left out, as in `list`.
-    let withdrawn = withdrawn(places, settings, None).unwrap_or_default();
+    let withdrawn = list_withdrawn(places, settings, None).unwrap_or_default();
     let is_new = |found: &Withdrawn| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
     let withdrawn: Vec<FoundLesson> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
     listed.lessons.extend(withdrawn);
-    sort(&mut listed.lessons);
+    sort_by_time(&mut listed.lessons);
     listed
 }
 
@@ -122,10 +122,11 @@ struct Withdrawn {
 }
 
 /// The withdrawn lessons whose id starts with `start`, of all runs the last one's.
-fn withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
-    let reading = reading::open(places)?;
+fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
-    let (folder, local) = (LessonFolder::find(places, settings), record::local(places, &Environment::from_process()));
+    let (folder, local) =
+        (LessonFolder::find(places, settings), record::local_machine(places, &Environment::from_process()));
     let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
     for row in index.lessons()? {
         if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
@@ -170,9 +171,9 @@ fn fix_part(
 /// # Errors
 /// When the store can't be read or a file can't be written.
 pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Ok(()) };
-    let local = record::local(places, &Environment::from_process());
+    let local = record::local_machine(places, &Environment::from_process());
     let part = fix_part(index, &reading.segments, settings, &local, fix)?;
     let mut lessons = BTreeSet::new();
     for attempt in index.attempts(&reading.segments, fix)? {
@@ -181,11 +182,11 @@ pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said:
         }
     }
     let folder = LessonFolder::find(places, settings);
-    let texts = said.texts();
+    let texts = said.named_texts();
     for lesson in lessons {
         let path = match folder.find_lesson_path(&lesson, None) {
             Some(path) => path,
-            None => match withdrawn(places, settings, Some(&lesson))?.pop() {
+            None => match list_withdrawn(places, settings, Some(&lesson))?.pop() {
                 Some(withdrawn) => folder.write_lesson(&withdrawn.facts)?.path,
                 // Forgotten, or pruned.
                 None => continue,
@@ -203,19 +204,19 @@ pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said:
 ///
 /// # Errors
 /// When there is none or several.
-pub(crate) fn show(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<FoundLesson> {
-    let missing = match find(list(places, settings), id) {
+pub(crate) fn show_lesson(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<FoundLesson> {
+    let missing = match find_by_id(list_lessons(places, settings), id) {
         Ok(found) => return Ok(found),
         Err(missing) => missing,
     };
-    let mut withdrawn = withdrawn(places, settings, Some(&full_id(id)))?;
+    let mut withdrawn = list_withdrawn(places, settings, Some(&full_id(id)))?;
     match (withdrawn.pop(), withdrawn.is_empty()) {
         (Some(only), true) => Ok(only.found),
         _ => Err(missing),
     }
 }
 
-fn find(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
+fn find_by_id(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
     let start = full_id(id);
     let mut found: Vec<FoundLesson> =
         listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
@@ -246,32 +247,32 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub(crate) fn annotate(
+pub(crate) fn annotate_lesson(
     places: &Places,
     settings: &Settings,
     id: &str,
     annotation: Annotation,
 ) -> anyhow::Result<FoundLesson> {
-    let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show(places, settings, id)?;
+    let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show_lesson(places, settings, id)?;
     // The event of it can't be purged, so no secret may get into it.
-    let clean = |text: Option<String>| text.map(|text| redact(&text).0.into_owned());
+    let clean = |text: Option<String>| text.map(|text| redact_text(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
         [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
     let annotation = Annotation { cause, resolution, corrective_rule };
-    if annotation.texts().is_empty() {
+    if annotation.named_texts().is_empty() {
         bail!("nothing to set; give --cause, --resolution or --rule");
     }
     let folder = LessonFolder::find(places, settings);
-    if is_withdrawn && let Some(withdrawn) = withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
+    if is_withdrawn && let Some(withdrawn) = list_withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
         folder.write_lesson(&withdrawn.facts)?;
         if let Some(part) = &withdrawn.part {
             folder.set_fix(&path, part)?;
         }
     }
-    let changed = folder.annotate_lesson(&path, &annotation.texts())?;
+    let changed = folder.annotate_lesson(&path, &annotation.named_texts())?;
     let Annotation { cause, resolution, corrective_rule } = annotation;
     let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
-    let mut store = open(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
+    let mut store = open_store(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
     store.record(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
     Ok(FoundLesson { path, lesson: changed, withdrawn: false })
 }
@@ -282,9 +283,9 @@ pub(crate) fn annotate(
 ///
 /// # Errors
 /// When nothing has this id, or store or file can't be written.
-pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
-    let found = show(places, settings, id);
-    let mut store = open(places)?;
+pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
+    let found = show_lesson(places, settings, id);
+    let mut store = open_store(places)?;
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
     let runs = store.index().runs_of(&asked);
     let (id, path, mut patterns) = match found {
@@ -320,7 +321,7 @@ pub(crate) fn forget(places: &Places, settings: &Settings, id: &str) -> anyhow::
 ///
 /// # Errors
 /// When a file can't be removed, or nothing says which ones to remove.
-pub(crate) fn prune(
+pub(crate) fn prune_lessons(
     places: &Places,
     settings: &Settings,
     prune: Prune,
@@ -330,7 +331,7 @@ pub(crate) fn prune(
         bail!("say which: --older-than DAYS, --keep N, or both");
     }
     let folder = LessonFolder::find(places, settings);
-    let lessons = list(places, settings).lessons;
+    let lessons = list_lessons(places, settings).lessons;
     let surplus = lessons.len().saturating_sub(prune.keep.unwrap_or(0));
     let old = |found: &FoundLesson| {
         let age = Duration::from_micros(now.micros_since(found.lesson.front.recorded_at));
@@ -358,7 +359,7 @@ pub(crate) fn prune(
 ///
 /// # Errors
 /// When files can't be moved or the ignore file can't be written, or there is no work tree.
-pub(crate) fn share(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
+pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
     if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
         bail!("{} is no git work tree: there is nobody to share with", places.root.display());
     }
@@ -372,7 +373,7 @@ pub(crate) fn share(places: &Places, settings: &Settings) -> anyhow::Result<(Pat
     Ok((shared.unwrap_or(folder.dir), is_new))
 }
 
-fn open(places: &Places) -> anyhow::Result<Store> {
+fn open_store(places: &Places) -> anyhow::Result<Store> {
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     Ok(Store::open(&places.state, lock)?)
 }

@@ -52,7 +52,7 @@ pub(crate) fn write_candidate_page(
     environment: &Environment,
     id: &str,
 ) -> anyhow::Result<CandidatePage> {
-    let (page, notes) = pattern::show(places, environment, id)?;
+    let (page, notes) = pattern::show_pattern(places, environment, id)?;
     let library = Settings::load(places, environment).0.patterns.dir;
     let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });
     for part in ["active", "deprecated"] {

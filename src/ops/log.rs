@@ -51,16 +51,16 @@ pub(crate) struct LogEntry {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn list_runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let root = Lossless::from(&places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
-    let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::of(Last::of(row))).collect();
+    let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::from_last(Last::from_run(row))).collect();
     Ok(Log { schema: 1, runs, notes: reading.notes })
 }
 
 impl LogEntry {
-    fn of(run: Last) -> Self {
+    fn from_last(run: Last) -> Self {
         LogEntry {
             run: run.run,
             failure: run.failure,

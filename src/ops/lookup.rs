@@ -215,7 +215,7 @@ pub(crate) fn look_up_failure(
         cut,
         notes,
     };
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     known.notes.extend(reading.notes);
     known.unknown = items.len() + usize::from(message.is_some());
     if let Some(index) = &reading.index {
@@ -278,11 +278,11 @@ fn subject_from_text(
     command: Option<&str>,
 ) -> FailureSubject {
     let (text, cut) = shorten_text(text);
-    let loaded = definitions::load(places, environment, &settings.categories);
+    let loaded = definitions::load_definitions(places, environment, &settings.categories);
     let command = command.unwrap_or_default();
     let check = Whitelist::open(places, environment).decide_line(command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
-    let diagnosis = diagnose::diagnose(&Input {
+    let diagnosis = diagnose::diagnose_output(&Input {
         output: text.as_bytes(),
         command,
         tool: check.as_ref().map(|check| check.tool.as_str()),
@@ -295,7 +295,7 @@ fn subject_from_text(
         definitions: &loaded.definitions,
     });
     let message = diagnosis.items.is_empty() && text.len() <= MESSAGE_BYTES_MAX;
-    let fragment = Some(OutputFragment::from_text(&diagnose::clean(text.as_bytes())));
+    let fragment = Some(OutputFragment::from_text(&diagnose::clean_output(text.as_bytes())));
     let about = LookupSubject {
         source: "text",
         command: (!command.is_empty()).then(|| bounded_line(command)),

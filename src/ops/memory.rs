@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::entry::{self, EntryAddReply, EntryDraft, KnowledgeWriter};
-use super::identity::{by, clean};
+use super::identity::{author_of, sanitize_name};
 use super::{reading, record};
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
@@ -14,7 +14,7 @@ use crate::base::ids;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
@@ -123,7 +123,7 @@ pub(crate) fn add_memory(
 
 /// The memory for the event: checked, bounded, without secrets.
 fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
-    let text = ellipsis(printable(&redact(&given.text).0).trim(), TEXT_BYTES_MAX);
+    let text = ellipsis(printable(&redact_text(&given.text).0).trim(), TEXT_BYTES_MAX);
     ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
     ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
     let hours = given.hours.or((given.sort == MemorySort::Context).then_some(settings.knowledge.context_hours));
@@ -160,7 +160,7 @@ pub(crate) fn validate_memory(
 ) -> anyhow::Result<MemoryList> {
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().memory(id)?;
-    let own = identity.agent.as_deref().and_then(clean);
+    let own = identity.agent.as_deref().and_then(sanitize_name);
     ensure!(row.by.agent == own, "{} is another agent's", row.id);
     writing
         .record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
@@ -178,13 +178,13 @@ pub(crate) fn recall_memories(
     identity: &Identity,
     asked: &RecallRequest,
 ) -> Result<MemoryList, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let mut found = MemoryList { schema: 1, memories: Vec::new(), notes: reading.notes };
     let Some(index) = &reading.index else { return Ok(found) };
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, Some(index), identity, now, hours)?;
-    let agent = identity.agent.as_deref().and_then(clean);
+    let agent = identity.agent.as_deref().and_then(sanitize_name);
     let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
     let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort.as_str()));
@@ -199,7 +199,7 @@ pub(crate) fn recall_memories(
     let mut ids = found.memories.iter().map(|memory| memory.id.clone());
     if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
-        let body = EventBody::Memory(MemoryNote { memory: first, change, by: by(identity, Some(&task)) });
+        let body = EventBody::Memory(MemoryNote { memory: first, change, by: author_of(identity, Some(&task)) });
         // The writer is the store's that takes it.
         if let Err(error) = note::put(places, &Event::new(now, "", body)) {
             found.notes.push(format!("cannot remember that it was looked up: {error}"));
@@ -224,7 +224,7 @@ pub(crate) fn learn_entry(
     ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
-    let text = printable(&redact(&given.text).0).trim().to_owned();
+    let text = printable(&redact_text(&given.text).0).trim().to_owned();
     let learnt = EntryDraft {
         globs: globs.to_vec(),
         sources: sources.to_vec(),

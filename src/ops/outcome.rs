@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::identity::by;
+use super::identity::author_of;
 use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
@@ -32,22 +32,22 @@ pub(crate) struct Acknowledged {
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.
-pub(crate) fn acknowledge(
+pub(crate) fn acknowledge_warning(
     places: &Places,
     identity: &Identity,
     id: &str,
     useful: Option<bool>,
 ) -> anyhow::Result<Acknowledged> {
-    let reading = reading::open(places)?;
-    let row = find(reading.index.as_ref(), id)?;
+    let reading = reading::open_for_reading(places)?;
+    let row = find_delivery(reading.index.as_ref(), id)?;
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(EventBody::Ack(Ack { warning: row.warning.clone(), useful, by: by(identity, None) }))?;
-    let row = find(Some(store.index()), &row.warning)?;
+    store.record(EventBody::Ack(Ack { warning: row.warning.clone(), useful, by: author_of(identity, None) }))?;
+    let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
 }
 
-fn find(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {
+fn find_delivery(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {
     match index {
         Some(index) => index.delivery(id),
         None => Err(StoreError::NoSuchId { id: id.to_owned() }),

@@ -63,8 +63,12 @@ pub(super) struct PatternReader {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -> Result<PatternList, StoreError> {
-    let (desk, notes) = desk(places, environment)?;
+pub(crate) fn list_patterns(
+    places: &Places,
+    environment: &Environment,
+    filter: Filter,
+) -> Result<PatternList, StoreError> {
+    let (desk, notes) = open_reader(places, environment)?;
     let Some(desk) = desk else {
         return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes });
     };
@@ -85,7 +89,7 @@ pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -
                 continue;
             }
             let family = row.family.clone();
-            let summary = desk.row(row)?;
+            let summary = desk.summarize_row(row)?;
             if summary.stands_for.is_some() {
                 collapsed.insert(family);
             }
@@ -104,28 +108,28 @@ pub(crate) fn list(places: &Places, environment: &Environment, filter: Filter) -
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show(
+pub(crate) fn show_pattern(
     places: &Places,
     environment: &Environment,
     id: &str,
 ) -> Result<(PatternPage, Vec<String>), StoreError> {
-    let (desk, mut notes) = desk(places, environment)?;
+    let (desk, mut notes) = open_reader(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.pattern(id)?;
     let asked = desk.index.member(id).ok().filter(|member| member.id != row.id);
     notes.extend(asked.map(|member| format!("{} is counted with {}", member.id, row.id)));
-    Ok((desk.page(row)?, notes))
+    Ok((desk.pattern_page(row)?, notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
-pub(super) fn desk(
+pub(super) fn open_reader(
     places: &Places,
     environment: &Environment,
 ) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
-    let Reading { index, segments, mut notes } = reading::open(places)?;
+    let Reading { index, segments, mut notes } = reading::open_for_reading(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
-    let files = definitions::load(places, environment, &settings.categories).files;
+    let files = definitions::load_definitions(places, environment, &settings.categories).files;
     let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -148,7 +152,7 @@ impl PatternReader {
     }
 
     /// Everything about one pattern.
-    pub(super) fn page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
+    pub(super) fn pattern_page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
         let index = &self.index;
         let together = PatternGroupSummary::from_rows(
             index.group(row.number)?,
@@ -158,7 +162,7 @@ impl PatternReader {
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
-        let parts = self.parts(&row, &occurrences, true)?;
+        let parts = self.summary_parts(&row, &occurrences, true)?;
         let known = knowledge::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
         let family = row.masked_family.clone();
         let summary = PatternSummary::from_row(row, &parts, &self.settings, self.now);
@@ -167,14 +171,14 @@ impl PatternReader {
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.
-    pub(super) fn tasks(&self) -> Option<u64> {
+    pub(super) fn count_tasks(&self) -> Option<u64> {
         (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
     }
 
     /// A row of the list.
-    fn row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
+    fn summarize_row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences(row.number, 3)?;
-        let parts = self.parts(&row, &occurrences, false)?;
+        let parts = self.summary_parts(&row, &occurrences, false)?;
         let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks {
             self.index.family_shape(&row.family)?
         } else {
@@ -188,7 +192,12 @@ impl PatternReader {
         Ok(summary)
     }
 
-    fn parts(&self, row: &PatternRow, occurrences: &[OccurrenceRow], all: bool) -> Result<SummaryParts, StoreError> {
+    fn summary_parts(
+        &self,
+        row: &PatternRow,
+        occurrences: &[OccurrenceRow],
+        all: bool,
+    ) -> Result<SummaryParts, StoreError> {
         let index = &self.index;
         let patterns = [row.number];
         let family = if all { index.family(&row.family)? } else { Vec::new() };

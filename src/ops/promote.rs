@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use serde::Serialize;
 
-use super::identity::by;
+use super::identity::author_of;
 use super::pattern::{self, PatternReader};
 use super::{knowledge, stats, warn};
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
@@ -234,7 +234,7 @@ pub(crate) fn list_promotions(
     identity: &Identity,
     all: bool,
 ) -> anyhow::Result<PromotionList> {
-    let (desk, mut notes) = pattern::desk(places, environment)?;
+    let (desk, mut notes) = pattern::open_reader(places, environment)?;
     let Some(desk) = desk else { return Ok(PromotionList { schema: 1, promotions: Vec::new(), notes }) };
     let mut found = collect_promotions(places, &desk)?;
     record_proposals(places, &desk.settings, identity, &found, &mut notes);
@@ -253,7 +253,7 @@ pub(crate) fn show_promotion(
     id: &str,
     wanted: &TargetOptions,
 ) -> anyhow::Result<PromotionDetail> {
-    let (desk, mut notes) = pattern::desk(places, environment)?;
+    let (desk, mut notes) = pattern::open_reader(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let found = collect_promotions(places, &desk)?;
     record_proposals(places, &desk.settings, identity, &found, &mut notes);
@@ -395,10 +395,10 @@ fn pattern_promotion(
     let (cause, rule) = knowledge::cause_and_rule(&desk.index, &desk.segments, number)?;
     let (title, advised) = desk.told_by_detectors(number)?;
     let (cause, rule) = (cause.or(title), rule.or(advised));
-    let page = desk.page(pattern)?;
+    let page = desk.pattern_page(pattern)?;
     let name = cause.is_some().then(|| page.summary.name.clone());
     let finding = page.findings.iter().find(|finding| finding.is_about_changes).map(|found| found.summary.clone());
-    let share = desk.tasks().map(|all| (figures.tasks, all));
+    let share = desk.count_tasks().map(|all| (figures.tasks, all));
     let facts = PromotionFacts { what, name, finding, share, worked, cause, rule, ..pattern_facts(&page) };
     let title = facts.name.as_ref().unwrap_or(&facts.what);
     let item = PromotionItem {
@@ -523,7 +523,7 @@ fn record_proposals(
             }
             _ => continue,
         };
-        let said = item.to_event(step, by(identity, None));
+        let said = item.to_event(step, author_of(identity, None));
         // The writer is the store's that takes it.
         let event = Event::new(Timestamp::now(), "", EventBody::Promotion(Box::new(said)));
         if let Err(error) = note::put(places, &event) {

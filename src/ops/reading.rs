@@ -19,9 +19,9 @@ pub(crate) struct Reading {
 ///
 /// # Errors
 /// When a newer verify-run wrote it, or it can't be read.
-pub(crate) fn open(places: &Places) -> Result<Reading, StoreError> {
+pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
     let mut notes = Vec::new();
-    if places.events().exists() || !record::pending(places).is_empty() {
+    if places.events().exists() || !record::pending_entries(places).is_empty() {
         match record::drain_for_reading(places) {
             Ok(drained) => {
                 // A pass alone starts no recorder, and a task may be over without any.
@@ -52,7 +52,7 @@ fn with_lessons(
     settings: &Settings,
     notes: &mut Vec<String>,
 ) -> Result<Option<Index>, StoreError> {
-    taught::refreshed(index, places, environment, settings).or_else(|error| {
+    taught::refreshed_reading(index, places, environment, settings).or_else(|error| {
         notes.push(format!("shared lessons could not be read: {error}"));
         Index::open_read(&places.index())
     })
@@ -81,7 +81,7 @@ pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<
     if let Some(index) = Index::open_read(&places.index())? {
         return Ok(Some(index));
     }
-    let reading = open(places)?;
+    let reading = open_for_reading(places)?;
     notes.extend(reading.notes);
     Ok(reading.index)
 }

@@ -76,8 +76,8 @@ pub(crate) struct RecentFailure {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn failures(places: &Places, open: bool, limit: usize) -> Result<Recent, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn recent_failures(places: &Places, open: bool, limit: usize) -> Result<Recent, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
         Some(index) => {
             let root = Lossless::from(&places.root);
@@ -85,11 +85,11 @@ pub(crate) fn failures(places: &Places, open: bool, limit: usize) -> Result<Rece
         }
         None => Vec::new(),
     };
-    Ok(Recent { schema: 1, failures: rows.into_iter().map(RecentFailure::of).collect(), notes: reading.notes })
+    Ok(Recent { schema: 1, failures: rows.into_iter().map(RecentFailure::from_row).collect(), notes: reading.notes })
 }
 
 impl RecentFailure {
-    fn of(row: FailureRow) -> Self {
+    fn from_row(row: FailureRow) -> Self {
         let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
         let command = shell_words::join(row.argv.iter().map(Lossless::display));
         RecentFailure {

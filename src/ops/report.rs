@@ -60,7 +60,7 @@ pub(crate) struct Rendered {
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
 pub(crate) fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>, Vec<String>), StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else {
         return match id {
             Some(id) => Err(StoreError::NoSuchId { id: id.to_owned() }),
@@ -80,11 +80,11 @@ pub(crate) fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>
 pub(crate) fn render(subjects: &[Subject], format: Format) -> Rendered {
     let mut notes = Vec::new();
     let text = match format {
-        Format::Sarif => sarif::render(subjects),
-        Format::Junit => junit::render(subjects),
-        Format::Gitlab => gitlab::render(subjects),
-        Format::Github => github::render(subjects),
-        Format::Checkstyle => checkstyle::render(subjects),
+        Format::Sarif => sarif::render_sarif(subjects),
+        Format::Junit => junit::render_junit(subjects),
+        Format::Gitlab => gitlab::render_code_quality(subjects),
+        Format::Github => github::render_annotations(subjects),
+        Format::Checkstyle => checkstyle::render_checkstyle(subjects),
     };
     let cut: usize = subjects.iter().map(Subject::cut).sum();
     if cut > 0 {
@@ -125,7 +125,7 @@ impl Subject {
     }
 
     pub(super) fn command(&self) -> String {
-        text::bounded(&shell_words::join(self.run.argv.iter().map(Lossless::display)))
+        text::bounded_text(&shell_words::join(self.run.argv.iter().map(Lossless::display)))
     }
 
     fn tool(&self) -> String {
@@ -161,5 +161,5 @@ pub(super) fn message(item: &DiagnosticRecord) -> String {
         (None, message) => message.to_owned(),
     };
     let times = if item.count > 1 { format!(" ({} times in this file)", item.count) } else { String::new() };
-    text::bounded(&said) + &times
+    text::bounded_text(&said) + &times
 }

@@ -67,8 +67,8 @@ pub(crate) struct SearchHit {
 
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
-pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
-    let listed = lesson::list(places, settings);
+pub(crate) fn search_lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
+    let listed = lesson::list_lessons(places, settings);
     let mut notes = Vec::new();
     if let Some((_, reason)) = listed.broken.first() {
         notes.push(format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file")));
@@ -79,7 +79,7 @@ pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: u
     let weigh = |found: &FoundLesson| match () {
         () if is_id => found.lesson.front.id.starts_with(&asked).then_some(1.0),
         () if words.is_empty() => asked.is_empty().then_some(0.0),
-        () => fit(found, &words),
+        () => match_score(found, &words),
     };
     let mut found: Vec<(f64, FoundLesson)> =
         listed.lessons.into_iter().filter_map(|found| Some((weigh(&found)?, found))).collect();
@@ -89,13 +89,14 @@ pub(crate) fn lessons(places: &Places, settings: &Settings, text: &str, limit: u
     });
     let shown = found.len().min(limit.min(LESSONS_MAX));
     let more = found.len() - shown;
-    let lessons = found.into_iter().take(shown).map(|(score, found)| SearchHit::of(places, score, &found)).collect();
+    let lessons =
+        found.into_iter().take(shown).map(|(score, found)| SearchHit::from_lesson(places, score, &found)).collect();
     Hits { schema: 1, lessons, more, notes }
 }
 
 /// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.
 #[allow(clippy::cast_precision_loss, reason = "a few words")]
-fn fit(found: &FoundLesson, words: &[String]) -> Option<f64> {
+fn match_score(found: &FoundLesson, words: &[String]) -> Option<f64> {
     let front = &found.lesson.front;
     let lower = |texts: &[&str]| texts.join("\n").to_lowercase();
     let said = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -105,7 +106,7 @@ fn fit(found: &FoundLesson, words: &[String]) -> Option<f64> {
         lower(&[&found.lesson.body]),
     ];
     let weight = |word: &String| {
-        let place = places.iter().zip(WEIGHTS).find(|(text, _)| has(text, word));
+        let place = places.iter().zip(WEIGHTS).find(|(text, _)| has_word(text, word));
         place.map_or(0.0, |(_, weight)| weight)
     };
     let weights: Vec<f64> = words.iter().map(weight).filter(|weight| *weight > 0.0).collect();
@@ -118,7 +119,7 @@ fn fit(found: &FoundLesson, words: &[String]) -> Option<f64> {
 }
 
 /// Whether a text has a word, in whatever form; a short one only by itself.
-fn has(text: &str, word: &str) -> bool {
+fn has_word(text: &str, word: &str) -> bool {
     match word.len() {
         ..3 => text.split(|c: char| !c.is_alphanumeric()).any(|other| other == word),
         _ => text.contains(word),
@@ -126,7 +127,7 @@ fn has(text: &str, word: &str) -> bool {
 }
 
 impl SearchHit {
-    fn of(places: &Places, score: f64, found: &FoundLesson) -> Self {
+    fn from_lesson(places: &Places, score: f64, found: &FoundLesson) -> Self {
         let front = &found.lesson.front;
         let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
         let said = |text: &Option<String>| {
@@ -180,7 +181,7 @@ mod tests {
             std::fs::write(folder.join(name), text).expect("a file");
         }
         let ids = |text: &str, limit| {
-            let hits = lessons(&places, &Settings::default(), text, limit);
+            let hits = search_lessons(&places, &Settings::default(), text, limit);
             let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
             (ids.join(" "), hits.more)
         };

@@ -147,7 +147,7 @@ impl Scene {
         );
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let program = lasting(&own, &path);
+        let program = lasting_path(&own, &path);
         Ok(Scene { folder, path, program, environments: Vec::new() })
     }
 
@@ -160,10 +160,10 @@ impl Scene {
     }
 
     /// Programs of virtual environments that would get a shim and have none, sorted.
-    pub(crate) fn unshimmed(&self, whitelist: &Whitelist) -> Vec<String> {
-        let links = self.links();
+    pub(crate) fn unshimmed_programs(&self, whitelist: &Whitelist) -> Vec<String> {
+        let links = self.own_links();
         let has_none = |name: &String| !links.iter().any(|(link, _)| link == name);
-        let names = names::usual(whitelist).into_iter();
+        let names = names::usual_names(whitelist).into_iter();
         names.filter(|name| has_none(name) && self.of_environment(name).is_some()).collect()
     }
 
@@ -172,13 +172,14 @@ impl Scene {
     }
 
     /// Whether the shims are what names find: what `doctor` asks.
-    pub(crate) fn standing(&self) -> ShimStanding {
-        let shims: Vec<_> = self.links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name).collect();
+    pub(crate) fn shim_standing(&self) -> ShimStanding {
+        let shims: Vec<_> =
+            self.own_links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name).collect();
         if shims.is_empty() {
             ShimStanding::NotInstalled
         } else if !std::env::split_paths(&self.path).any(|place| self.is_folder(&place)) {
             ShimStanding::NotOnPath
-        } else if shims.iter().any(|name| self.shadow(name).is_some()) {
+        } else if shims.iter().any(|name| self.find_shadow(name).is_some()) {
             ShimStanding::Shadowed
         } else {
             ShimStanding::InFront
@@ -186,7 +187,7 @@ impl Scene {
     }
 
     /// The files in the folder, by name, and whether they are shims of ours. Hidden ones are left out.
-    fn links(&self) -> Vec<(String, bool)> {
+    fn own_links(&self) -> Vec<(String, bool)> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let mut links: Vec<_> =
@@ -209,18 +210,18 @@ impl Scene {
     }
 
     /// What is found under `name` before the shim; `None` also when the folder isn't on `PATH` at all.
-    fn shadow(&self, name: &str) -> Option<PathBuf> {
+    fn find_shadow(&self, name: &str) -> Option<PathBuf> {
         let places: Vec<_> = std::env::split_paths(&self.path).collect();
         let end = places.iter().position(|place| self.is_folder(place))?;
         places[..end].iter().map(|place| place.join(name)).find(|file| is_program(file))
     }
 
-    fn real(&self, name: &str) -> Option<PathBuf> {
+    fn find_program(&self, name: &str) -> Option<PathBuf> {
         real_program(OsStr::new(name), &self.path, &self.program)
     }
 
-    fn entry(&self, name: &str, is_ours: Option<bool>) -> ShimEntry {
-        let (on_path, by) = (self.real(name), self.shadow(name));
+    fn shim_entry(&self, name: &str, is_ours: Option<bool>) -> ShimEntry {
+        let (on_path, by) = (self.find_program(name), self.find_shadow(name));
         let program = on_path.clone().or_else(|| self.of_environment(name));
         let is_right = || fs::read_link(self.folder.join(name)).is_ok_and(|target| target == self.program);
         let state = match is_ours {
@@ -236,22 +237,23 @@ impl Scene {
 }
 
 /// Every shim, and every program that would get one.
-pub(crate) fn status(scene: &Scene, whitelist: &Whitelist) -> ShimStatus {
-    let links = scene.links();
-    let mut programs: Vec<ShimEntry> = links.iter().map(|(name, is_ours)| scene.entry(name, Some(*is_ours))).collect();
-    let new = names::usual(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
-    programs.extend(new.map(|name| scene.entry(&name, None)).filter(|entry| entry.program.is_some()));
+pub(crate) fn shim_status(scene: &Scene, whitelist: &Whitelist) -> ShimStatus {
+    let links = scene.own_links();
+    let mut programs: Vec<ShimEntry> =
+        links.iter().map(|(name, is_ours)| scene.shim_entry(name, Some(*is_ours))).collect();
+    let new = names::usual_names(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
+    programs.extend(new.map(|name| scene.shim_entry(&name, None)).filter(|entry| entry.program.is_some()));
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    ShimStatus { schema: 1, folder: scene.folder.clone(), standing: scene.standing(), programs }
+    ShimStatus { schema: 1, folder: scene.folder.clone(), standing: scene.shim_standing(), programs }
 }
 
 /// Makes the shims that are wanted, and mends those that are there. A file that isn't ours stays as it is.
 ///
 /// # Errors
 /// When a name is no program of the whitelist (nothing is done then), or a link can't be made.
-pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<ShimsReply> {
+pub(crate) fn install_shims(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<ShimsReply> {
     let names = wanted_names(scene, whitelist, wanted)?;
-    prepare(&scene.folder).with_context(|| format!("cannot make the folder {}", scene.folder.display()))?;
+    prepare_folder(&scene.folder).with_context(|| format!("cannot make the folder {}", scene.folder.display()))?;
     let mut done = ShimsReply { schema: 1, folder: scene.folder.clone(), ..ShimsReply::default() };
     for name in names {
         let path = scene.folder.join(&name);
@@ -261,7 +263,7 @@ pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions
         } else if fs::read_link(&path).is_ok_and(|target| target == scene.program) {
             &mut done.kept
         } else {
-            link(&scene.program, &path).with_context(|| format!("cannot make the shim {}", path.display()))?;
+            create_link(&scene.program, &path).with_context(|| format!("cannot make the shim {}", path.display()))?;
             if is_there { &mut done.mended } else { &mut done.made }
         };
         list.push(name);
@@ -274,9 +276,9 @@ pub(crate) fn install(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions
 ///
 /// # Errors
 /// When there is no shim of a name (nothing is done then), or one can't be removed.
-pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<ShimsReply> {
+pub(crate) fn uninstall_shims(scene: &Scene, names: &[String]) -> anyhow::Result<ShimsReply> {
     let mut done = ShimsReply { schema: 1, folder: scene.folder.clone(), ..ShimsReply::default() };
-    let links = scene.links();
+    let links = scene.own_links();
     for name in names {
         let known = links.iter().any(|(link, is_ours)| link == name && *is_ours);
         anyhow::ensure!(known, "there is no shim `{name}`; type `verify-run shims status` to see which there are");
@@ -294,16 +296,16 @@ pub(crate) fn uninstall(scene: &Scene, names: &[String]) -> anyhow::Result<Shims
         }
     }
     if done.kept.is_empty() {
-        clear(&scene.folder).with_context(|| format!("cannot remove {}", scene.folder.display()))?;
+        clear_folder(&scene.folder).with_context(|| format!("cannot remove {}", scene.folder.display()))?;
     }
     Ok(done)
 }
 
 fn wanted_names(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<BTreeSet<String>> {
-    let is_installed = |name: &String| scene.real(name).is_some() || scene.of_environment(name).is_some();
+    let is_installed = |name: &String| scene.find_program(name).is_some() || scene.of_environment(name).is_some();
     let installed = |names: BTreeSet<String>| names.into_iter().filter(is_installed);
     let mut names: BTreeSet<String> = match wanted {
-        ShimOptions::Usual => installed(names::usual(whitelist)).collect(),
+        ShimOptions::Usual => installed(names::usual_names(whitelist)).collect(),
         ShimOptions::All => installed(whitelist.program_names()).collect(),
         ShimOptions::Named(names) => {
             for name in names {
@@ -318,12 +320,12 @@ fn wanted_names(scene: &Scene, whitelist: &Whitelist, wanted: &ShimOptions) -> a
         }
     };
     // Those that were asked for stay as right as the others.
-    names.extend(scene.links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name));
+    names.extend(scene.own_links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name));
     Ok(names)
 }
 
 /// Makes the folder with its mark, which also says what else had to be made.
-fn prepare(folder: &Path) -> io::Result<()> {
+fn prepare_folder(folder: &Path) -> io::Result<()> {
     let new: Vec<&Path> = folder.ancestors().skip(1).take_while(|dir| !dir.exists()).collect();
     create_private_dir(folder)?;
     let mark = folder.join(SHIMS_MARK);
@@ -336,7 +338,7 @@ fn prepare(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes what [`prepare`] has made, as far as nobody else uses it.
-fn clear(folder: &Path) -> io::Result<()> {
+fn clear_folder(folder: &Path) -> io::Result<()> {
     let mark = folder.join(SHIMS_MARK);
     let text = read_start(&mark, CONFIG_FILE_BYTES_MAX).unwrap_or_default();
     for file in [mark, folder.join(ROUNDS)] {
@@ -357,7 +359,7 @@ fn clear(folder: &Path) -> io::Result<()> {
 }
 
 /// A link in place of whatever is there, at once.
-fn link(target: &Path, path: &Path) -> io::Result<()> {
+fn create_link(target: &Path, path: &Path) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let new = tempfile::Builder::new().prefix(".tmp-").make_in(dir, |new| symlink(target, new))?;
     fs::rename(new.path(), path)?;
@@ -367,7 +369,7 @@ fn link(target: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// The path by which `PATH` has this program, rather than the one where the links end: an update may end them elsewhere.
-fn lasting(own: &Path, path: &OsStr) -> PathBuf {
+fn lasting_path(own: &Path, path: &OsStr) -> PathBuf {
     let mut places = std::env::split_paths(path).filter(|place| place.is_absolute());
     let found = places.find_map(|place| Some(place.join("verify-run")).filter(|file| is_same_file(file, own)));
     found.unwrap_or_else(|| own.to_owned())

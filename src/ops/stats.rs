@@ -198,7 +198,7 @@ pub(crate) struct AdviceEffect {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else {
         return Ok(Stats {
             schema: 1,

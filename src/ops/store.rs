@@ -75,8 +75,8 @@ const LOG_LINES_MAX: usize = 10;
 ///
 /// # Errors
 /// When it can't be read.
-pub(crate) fn status(places: &Places) -> Result<StoreStatus, StoreError> {
-    let reading = reading::open(places)?;
+pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
+    let reading = reading::open_for_reading(places)?;
     let (counts, index_damage, trees) = match &reading.index {
         Some(index) => (Some(index.counts()?), index.check()?, index.trees()?.len()),
         None => (None, None, 0),
@@ -89,15 +89,15 @@ pub(crate) fn status(places: &Places) -> Result<StoreStatus, StoreError> {
         segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
         index_bytes: fs::metadata(places.index()).map_or(0, |metadata| metadata.len()),
         index_damage,
-        pending: record::pending(places).into_iter().map(|pending| pending.path).collect(),
-        bad: record::bad(places),
+        pending: record::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
+        bad: record::bad_files(places),
         torn: reading.segments.torn(),
         backups: backup::list(&places.state),
         raw_bytes: folder_bytes(&places.state.join("raw")),
         snapshots: SnapshotStatus {
             trees,
-            bytes: snapshot::size(&places.state),
-            work_trees: snapshot::standings(&places.state),
+            bytes: snapshot::folder_size(&places.state),
+            work_trees: snapshot::folder_statuses(&places.state),
         },
         log: record::recent_log(&places.state, LOG_LINES_MAX),
         notes: reading.notes,
@@ -114,7 +114,7 @@ pub(crate) struct StoreReply {
 }
 
 impl StoreReply {
-    fn of(done: Vec<String>) -> Self {
+    fn from_lines(done: Vec<String>) -> Self {
         StoreReply { schema: 1, done }
     }
 }
@@ -123,8 +123,8 @@ impl StoreReply {
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<StoreReply, StoreError> {
-    let lock = lock(&places.state, wait())?;
+pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<StoreReply, StoreError> {
+    let lock = lock(&places.state, lock_wait())?;
     let mut done = Vec::new();
     if let Some(from) = from {
         let restored = backup::restore(from, &Segments::new(places.events()))?;
@@ -133,15 +133,15 @@ pub(crate) fn rebuild(places: &Places, from: Option<&Path>) -> Result<StoreReply
     let mut store = Store::open(&places.state, lock)?;
     store.rebuild("was asked for")?;
     done.extend(store.take_notes());
-    Ok(StoreReply::of(done))
+    Ok(StoreReply::from_lines(done))
 }
 
 /// Moves an index that turned out to be damaged aside, and computes it anew; what was done.
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
-    let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
+pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
+    let mut store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
     store.rebuild_damaged(&damage)?;
     let notes = store.take_notes();
     record::note(places, &notes);
@@ -153,19 +153,19 @@ pub(crate) fn heal(places: &Places, damage: &str) -> Result<Vec<String>, StoreEr
 /// # Errors
 /// When it can't be written.
 pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
-    let store = Store::open(&places.state, lock(&places.state, wait())?)?;
+    let store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
     let made = backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
     let kept = backup::list(&places.state).len();
-    Ok(StoreReply::of(vec![format!("made {} ({kept} kept)", made.display())]))
+    Ok(StoreReply::from_lines(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
 /// Removes the text of every run that `id` stands for: events, index, raw output, backups.
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
-pub(crate) fn purge(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
+pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
     let mut done = record::drain_for_reading(places)?.notes;
-    let mut store = Store::open(&places.state, lock(&places.state, wait())?)?;
+    let mut store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
     let runs = store.index().runs_of(id)?;
     let lessons = lessons_of(store.index(), &runs)?;
     for run in &runs {
@@ -178,7 +178,7 @@ pub(crate) fn purge(places: &Places, id: &str) -> Result<StoreReply, StoreError>
     }
     backup::remove_all(&places.state)?;
     let lines = store.purge(&runs)?;
-    if let Err(why) = snapshot::purge(places, &store.index().trees()?) {
+    if let Err(why) = snapshot::purge_objects(places, &store.index().trees()?) {
         done.push(format!("the trees of these runs are still in {}: {why}", places.state.join("objects").display()));
     }
     backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
@@ -191,7 +191,7 @@ pub(crate) fn purge(places: &Places, id: &str) -> Result<StoreReply, StoreError>
     done.extend(lessons.into_iter().map(|(id, file)| {
         format!("the lesson {file} may still have the text; to remove it: verify-run lesson forget {id}")
     }));
-    Ok(StoreReply::of(done))
+    Ok(StoreReply::from_lines(done))
 }
 
 fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, StoreError> {
@@ -200,7 +200,7 @@ fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, St
     Ok(concerned.map(|lesson| (lesson.id, lesson.file)).collect())
 }
 
-fn wait() -> Duration {
+fn lock_wait() -> Duration {
     Duration::from_millis(LOCK_WAIT_MS_MAX)
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
 use super::entry::KnowledgeWriter;
-use super::identity::clean;
+use super::identity::sanitize_name;
 use super::reading::{self, Reading};
 use super::{definitions, record, report};
 use crate::advice::similarity::telling_words;
@@ -124,7 +124,7 @@ pub(crate) fn add_strategy(
     identity: &Identity,
     given: &StrategyDraft,
 ) -> anyhow::Result<StrategyChangeReply> {
-    let technique = clean(&given.technique).context("say what to do: --technique TEXT")?;
+    let technique = sanitize_name(&given.technique).context("say what to do: --technique TEXT")?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let text = match given.matches {
         Matches::Pattern => writing.index().pattern(&given.error)?.key,
@@ -132,10 +132,10 @@ pub(crate) fn add_strategy(
             compile_error_regex(&given.error).with_context(|| format!("{:?} is no regex", given.error))?;
             given.error.clone()
         }
-        Matches::Substring => clean(&given.error).context("say against which error: --error TEXT")?,
+        Matches::Substring => sanitize_name(&given.error).context("say against which error: --error TEXT")?,
     };
     let id = ids::said_strategy(given.matches.as_str(), &given.matches.normal(&text), &technique);
-    let steps: Vec<String> = given.steps.iter().filter_map(|step| clean(step)).take(STEPS_MAX).collect();
+    let steps: Vec<String> = given.steps.iter().filter_map(|step| sanitize_name(step)).take(STEPS_MAX).collect();
     let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
     change_reply(writing, settings, &id)
@@ -157,15 +157,19 @@ pub(crate) fn record_attempt(
         Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, settings, id)?,
         found => found?.id,
     };
-    let category = match tried.category.as_deref().and_then(clean) {
+    let category = match tried.category.as_deref().and_then(sanitize_name) {
         Some(category) => Some(category),
         None => task_category(writing.index(), &writing.task_name())?,
     };
     let change = StrategyChange::Attempted {
         outcome: tried.outcome,
         category,
-        file_type: tried.file_type.as_deref().and_then(clean).map(|kind| kind.trim_start_matches('.').to_lowercase()),
-        note: tried.note.as_deref().and_then(clean),
+        file_type: tried
+            .file_type
+            .as_deref()
+            .and_then(sanitize_name)
+            .map(|kind| kind.trim_start_matches('.').to_lowercase()),
+        note: tried.note.as_deref().and_then(sanitize_name),
     };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
     change_reply(writing, settings, &id)
@@ -215,8 +219,8 @@ pub(crate) fn diagnose_text(
     settings: &Settings,
     text: &str,
 ) -> ErrorSource {
-    let loaded = definitions::load(places, environment, &settings.categories);
-    let diagnosis = diagnose::diagnose(&Input {
+    let loaded = definitions::load_definitions(places, environment, &settings.categories);
+    let diagnosis = diagnose::diagnose_output(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
         command: "",
         tool: None,
@@ -246,7 +250,7 @@ pub(crate) fn suggest_strategies(
 ) -> anyhow::Result<StrategyList> {
     let ResolvedError { text: error, run, found, mut notes } = resolve_error(places, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     notes.extend(reading.notes);
     let index = reading.index.as_ref();
     let failure = run.as_ref().and_then(|run| run.failure.as_ref());
@@ -400,7 +404,7 @@ pub(crate) fn list_strategies(
     identity: &Identity,
     limit: usize,
 ) -> anyhow::Result<StrategyList> {
-    let Reading { index, mut notes, .. } = reading::open(places)?;
+    let Reading { index, mut notes, .. } = reading::open_for_reading(places)?;
     let (known, problems) = declared_strategies(settings);
     notes.extend(problems.iter().map(problem_note));
     let mut candidates = Vec::new();

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::entry::{self, EntryProposal};
-use super::identity::{by, clean, relative_files};
+use super::identity::{author_of, relative_files, sanitize_name};
 use super::{memory, reading, record};
 use crate::advice::ranking;
 use crate::advice::similarity::{TaskProfile, TaskSimilarity, telling_words};
@@ -115,74 +115,74 @@ pub(crate) struct Similar {
 ///
 /// # Errors
 /// When it comes before itself, or the store can't be written.
-pub(crate) fn start(
+pub(crate) fn start_task(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
     identity: &Identity,
     announced: &Announced,
 ) -> anyhow::Result<TaskPage> {
-    let name = named(places, settings, identity, announced.name.as_deref())?;
-    let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| clean(task)).collect();
+    let name = find_named(places, settings, identity, announced.name.as_deref())?;
+    let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
         bail!("the task {name:?} can't come before itself; leave it out of --depends-on");
     }
     let step = TaskStep::Started {
-        title: announced.title.as_deref().and_then(clean),
-        category: announced.category.as_deref().and_then(clean),
+        title: announced.title.as_deref().and_then(sanitize_name),
+        category: announced.category.as_deref().and_then(sanitize_name),
         files: relative_files(places, cwd, &announced.files),
         depends_on,
     };
-    say(places, identity, &name, step)?;
-    show(places, settings, identity, Some(&name))
+    announce_step(places, identity, &name, step)?;
+    show_task(places, settings, identity, Some(&name))
 }
 
 /// Says that a task is over.
 ///
 /// # Errors
 /// When the store can't be written.
-pub(crate) fn done(
+pub(crate) fn end_task(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     name: Option<&str>,
     outcome: Option<TaskOutcome>,
 ) -> anyhow::Result<TaskPage> {
-    let name = named(places, settings, identity, name)?;
-    let is_known = match &reading::open(places)?.index {
+    let name = find_named(places, settings, identity, name)?;
+    let is_known = match &reading::open_for_reading(places)?.index {
         Some(index) => index.task(&name)?.is_some() || index.remembers(&name)?,
         None => false,
     };
     if !is_known {
         bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
     }
-    say(places, identity, &name, TaskStep::Done { outcome, why: None })?;
+    announce_step(places, identity, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: somebody has validated it.
     let mut notes = if settings.advice.learning {
         memory::promote_task_memories(places, settings, identity, &name)?
     } else {
         Vec::new()
     };
-    let mut page = show(places, settings, identity, Some(&name))?;
+    let mut page = show_task(places, settings, identity, Some(&name))?;
     page.notes.append(&mut notes);
     Ok(page)
 }
 
-fn say(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {
+fn announce_step(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock(&places.state, wait).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(EventBody::Task(TaskNote { name: name.to_owned(), step, by: by(identity, Some(name)) }))?;
+    store.record(EventBody::Task(TaskNote { name: name.to_owned(), step, by: author_of(identity, Some(name)) }))?;
     Ok(())
 }
 
 /// The task that is meant: as given, else the current one.
-fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<String> {
+fn find_named(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<String> {
     if let Some(name) = name {
-        let name = clean(name).filter(|name| name.len() <= NAME_BYTES_MAX);
+        let name = sanitize_name(name).filter(|name| name.len() <= NAME_BYTES_MAX);
         return name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"));
     }
-    let index = reading::open(places)?.index;
+    let index = reading::open_for_reading(places)?.index;
     let hours = settings.fix.silence_hours;
     Ok(record::current_task(places, index.as_ref(), identity, Timestamp::now(), hours)?)
 }
@@ -191,14 +191,14 @@ fn named(places: &Places, settings: &Settings, identity: &Identity, name: Option
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub(crate) fn show(
+pub(crate) fn show_task(
     places: &Places,
     settings: &Settings,
     identity: &Identity,
     name: Option<&str>,
 ) -> anyhow::Result<TaskPage> {
-    let name = named(places, settings, identity, name)?;
-    let reading = reading::open(places)?;
+    let name = find_named(places, settings, identity, name)?;
+    let reading = reading::open_for_reading(places)?;
     let found = match &reading.index {
         Some(index) => index.task(&name)?.map(|task| (index, task)),
         None => None,
@@ -207,12 +207,12 @@ pub(crate) fn show(
         bail!("nothing is known of the task {name:?}; type `verify-run task list` for those that there are");
     };
     let parts = index.task_parts(task.number)?;
-    let mut page = page(task, &parts, settings, Timestamp::now());
+    let mut page = task_page(task, &parts, settings, Timestamp::now());
     let title = page.title.clone().unwrap_or_default();
     let text = format!("{name} {title}");
     let category = page.category.as_deref();
     let described = Described { parts: &parts, text: &text, category, without: Some(&name) };
-    page.similar = like(index, settings, &described, 5)?;
+    page.similar = tasks_like(index, settings, &described, 5)?;
     page.notes = reading.notes;
     if settings.advice.learning && page.end.is_some() {
         page.proposals = entry::task_proposals(index, &reading.segments, &name)?;
@@ -224,18 +224,18 @@ pub(crate) fn show(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list(
+pub(crate) fn list_tasks(
     places: &Places,
     settings: &Settings,
     limit: usize,
 ) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
     let now = Timestamp::now();
     let mut pages = Vec::new();
     for task in index.tasks(limit)? {
         let parts = index.task_parts(task.number)?;
-        pages.push(page(task, &parts, settings, now));
+        pages.push(task_page(task, &parts, settings, now));
     }
     Ok((pages, reading.notes))
 }
@@ -244,7 +244,7 @@ pub(crate) fn list(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn similar(
+pub(crate) fn similar_tasks(
     places: &Places,
     settings: &Settings,
     cwd: &Path,
@@ -252,7 +252,7 @@ pub(crate) fn similar(
     commands: &[String],
     limit: usize,
 ) -> Result<Similar, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = reading.index else { return Ok(Similar { schema: 1, tasks: Vec::new(), notes: reading.notes }) };
     let known = match &described.name {
         Some(name) => index.task(name)?,
@@ -266,10 +266,11 @@ pub(crate) fn similar(
     parts.extend(files.chain(commands.iter().map(|command| ("tool".to_owned(), command.clone()))));
     let title = described.title.clone().or_else(|| known.as_ref().and_then(|task| task.title.clone()));
     let text = format!("{} {}", described.name.as_deref().unwrap_or_default(), title.unwrap_or_default());
-    let category = described.category.as_deref().and_then(clean).or_else(|| known.and_then(|task| task.category));
+    let category =
+        described.category.as_deref().and_then(sanitize_name).or_else(|| known.and_then(|task| task.category));
     let without = described.name.as_deref();
     let described = Described { parts: &parts, text: &text, category: category.as_deref(), without };
-    let tasks = like(&index, settings, &described, limit)?;
+    let tasks = tasks_like(&index, settings, &described, limit)?;
     Ok(Similar { schema: 1, tasks, notes: reading.notes })
 }
 
@@ -286,7 +287,7 @@ pub(super) struct Described<'a> {
 }
 
 /// Tasks with words, files, folders or the kind of work in common, the most alike first.
-pub(super) fn like(
+pub(super) fn tasks_like(
     index: &Index,
     settings: &Settings,
     described: &Described<'_>,
@@ -338,7 +339,7 @@ pub(super) fn like(
     Ok(tasks)
 }
 
-fn page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
+fn task_page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
     let silence = settings.fix.silence();
     let end = task::task_end(&task, now, silence);
     TaskPage {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::identity::clean;
+use super::identity::sanitize_name;
 use super::warn::tool_class;
 use crate::advice::ProvenRemedy;
 use crate::base::clock::Timestamp;
@@ -37,7 +37,7 @@ const COMMAND_BYTES_MAX: usize = 2_000;
 ///
 /// # Errors
 /// When the store can't be written: the index is then gone, and can be opened again.
-pub(super) fn refreshed(
+pub(super) fn refreshed_reading(
     index: Option<Index>,
     places: &Places,
     environment: &Environment,
@@ -55,7 +55,7 @@ pub(super) fn refreshed(
     // A reader would keep the writer waiting where there is no write-ahead log.
     drop(index);
     match lock(&places.state, Duration::ZERO) {
-        Ok(lock) => read(&mut Store::open(&places.state, lock)?, places, environment, &folder, files)?,
+        Ok(lock) => read_lessons(&mut Store::open(&places.state, lock)?, places, environment, &folder, files)?,
         Err(StoreError::Busy { .. }) => {}
         Err(error) => return Err(error),
     }
@@ -66,7 +66,7 @@ pub(super) fn refreshed(
 ///
 /// # Errors
 /// When the store can't be written.
-pub(super) fn refresh(
+pub(super) fn refresh_taught(
     store: &mut Store,
     places: &Places,
     environment: &Environment,
@@ -74,7 +74,11 @@ pub(super) fn refresh(
 ) -> Result<(), StoreError> {
     let files = folder.shared_files();
     let known = store.index().taught_stamp(&Lossless::from(&places.root))?;
-    if known.unwrap_or_default() == stamp_of(&files) { Ok(()) } else { read(store, places, environment, folder, files) }
+    if known.unwrap_or_default() == stamp_of(&files) {
+        Ok(())
+    } else {
+        read_lessons(store, places, environment, folder, files)
+    }
 }
 
 /// The state of all of them; nothing where there are none.
@@ -89,7 +93,7 @@ fn stamp_of(files: &[SharedLessonFile]) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-fn read(
+fn read_lessons(
     store: &mut Store,
     places: &Places,
     environment: &Environment,
@@ -114,7 +118,7 @@ fn read(
             if let Ok(lesson) = folder.read_shared_lesson(&file.name) {
                 taught.patterns = pattern_ids(&lesson);
                 let teaches = is_news(store.index(), &file.lesson, &lesson)?;
-                taught.teaches = teaches.then(|| Box::new(teach(&lesson, path, places, &whitelist)));
+                taught.teaches = teaches.then(|| Box::new(to_taught_lesson(&lesson, path, places, &whitelist)));
                 taught.lesson = Some(file.lesson.clone());
             }
             read.push(taught);
@@ -155,25 +159,26 @@ fn pattern_ids(lesson: &SharedLesson) -> Vec<String> {
 }
 
 /// What a lesson teaches, as an entry: like a gotcha that was learnt here, from the lesson's file.
-fn teach(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
+fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
     let front = &lesson.front;
     let fix = lesson.fix.clone().unwrap_or_default();
     let first = |said: &Option<String>, other: &Option<String>| {
-        said.as_deref().and_then(clean).or_else(|| other.as_deref().and_then(clean))
+        said.as_deref().and_then(sanitize_name).or_else(|| other.as_deref().and_then(sanitize_name))
     };
-    let recipe = fix::recipes(&[], 0, &fix.diff, &[], &[]).into_iter().next().map(|recipe| recipe.label);
-    let pitfall = clean(&lesson.pitfall).or_else(|| clean(&front.tool)).unwrap_or_else(|| "a failure".to_owned());
+    let recipe = fix::recipes_of_attempt(&[], 0, &fix.diff, &[], &[]).into_iter().next().map(|recipe| recipe.label);
+    let pitfall =
+        sanitize_name(&lesson.pitfall).or_else(|| sanitize_name(&front.tool)).unwrap_or_else(|| "a failure".to_owned());
     let texts = [
         ("pitfall", Some(pitfall.clone())),
         ("cause", first(&front.cause, &fix.cause)),
         ("rule", first(&front.corrective_rule, &fix.rule)),
-        ("fix", first(&front.resolution, &fix.approach).or_else(|| recipe.as_deref().and_then(clean))),
+        ("fix", first(&front.resolution, &fix.approach).or_else(|| recipe.as_deref().and_then(sanitize_name))),
     ];
     let said = texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::String(text?))));
     let properties = Value::Object(said.collect::<Map<_, _>>());
     let command = prefix(&front.command, COMMAND_BYTES_MAX);
     let tool = tool_class(whitelist, &places.root, &places.root.join(&front.directory), command);
-    let tags = [tool.or_else(|| clean(&front.tool)), clean(&front.category)];
+    let tags = [tool.or_else(|| sanitize_name(&front.tool)), sanitize_name(&front.category)];
     let sources = [path.to_owned()].into_iter().chain(pattern_ids(lesson)).take(LABELS_MAX);
     let origin = EntryOrigin {
         source: if lesson.is_explained() { EntrySource::Human } else { EntrySource::Check },
@@ -190,7 +195,7 @@ fn teach(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whiteli
         sources: sources.collect(),
         origin,
     };
-    let by = By { agent: front.agent.as_deref().and_then(clean), ..By::default() };
+    let by = By { agent: front.agent.as_deref().and_then(sanitize_name), ..By::default() };
     // It counts from when it came here.
     TaughtLesson { entry, at: Timestamp::now(), by }
 }
@@ -198,7 +203,7 @@ fn teach(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whiteli
 /// Whether a text is the path of one file below the root: not of several, as a glob would be.
 fn is_file(text: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
-    !text.contains(['*', '?']) && clean(text).is_some_and(|clean| clean == text) && text.split('/').all(is_part)
+    !text.contains(['*', '?']) && sanitize_name(text).is_some_and(|clean| clean == text) && text.split('/').all(is_part)
 }
 
 /// What is taught of the patterns with these keys: the entries, each with its lesson's path.
@@ -219,11 +224,11 @@ pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result
 }
 
 /// A text of an entry.
-pub(super) fn said(row: &EntryRow, name: &str) -> Option<String> {
+pub(super) fn entry_text(row: &EntryRow, name: &str) -> Option<String> {
     row.properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// What a lesson says that helped.
-pub(super) fn helped(row: &EntryRow) -> Option<ProvenRemedy> {
-    Some(ProvenRemedy::from_figures(&said(row, "fix")?, "lesson", (1, 1), false))
+pub(super) fn remedy_of(row: &EntryRow) -> Option<ProvenRemedy> {
+    Some(ProvenRemedy::from_figures(&entry_text(row, "fix")?, "lesson", (1, 1), false))
 }

@@ -49,8 +49,8 @@ impl UninstallPlan {
 ///
 /// # Errors
 /// When what is installed can't be read.
-pub(crate) fn plan(places: &Places, environment: &Environment) -> anyhow::Result<UninstallPlan> {
-    let (installed_at_home, installed) = init::standing::status(places, environment)?
+pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow::Result<UninstallPlan> {
+    let (installed_at_home, installed) = init::standing::install_status(places, environment)?
         .files
         .into_iter()
         .filter(|file| file.recorded)
@@ -103,12 +103,12 @@ fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
 /// # Errors
 /// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
 /// out of comes first: then nothing is gone.
-pub(crate) fn purge(
+pub(crate) fn purge_state(
     places: &Places,
     environment: &Environment,
     mut plan: UninstallPlan,
 ) -> anyhow::Result<UninstallPlan> {
-    let report = init::removal::uninstall(places, environment, false, &[])?;
+    let report = init::removal::uninstall_hosts(places, environment, false, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }

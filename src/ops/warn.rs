@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::identity::{clean, relative_files};
+use super::identity::{relative_files, sanitize_name};
 use super::{knowledge, reading, record};
 use crate::advice::ranking::{self, FileReach, RankedWarning, WarningCandidate, WarningConcern};
 use crate::advice::similarity::telling_words;
@@ -137,7 +137,8 @@ pub(crate) fn collect_warnings(
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
-    let session = asked.identity.session.as_deref().and_then(clean).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
+    let session =
+        asked.identity.session.as_deref().and_then(sanitize_name).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
     let title = asked.title.clone().unwrap_or_default();
     let mut question = WarnQuestion {
         files: relative_files(places, cwd, &asked.files),
@@ -146,7 +147,7 @@ pub(crate) fn collect_warnings(
             .as_deref()
             .and_then(|line| tool_class(&Whitelist::open(places, environment), &places.root, cwd, line)),
         words: telling_words(&title),
-        category: asked.category.as_deref().and_then(clean),
+        category: asked.category.as_deref().and_then(sanitize_name),
         title,
         session,
         task,
@@ -168,7 +169,7 @@ pub(crate) fn collect_warnings(
     complete_question(places, &index, cwd, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let insight = DetectorInsight::open(places, environment, &settings, &index)?;
+    let insight = DetectorInsight::open_insight(places, environment, &settings, &index)?;
     let desk = WarnContext {
         places,
         index: &index,

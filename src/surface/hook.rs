@@ -52,17 +52,17 @@ fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool)
     // A host may take its time to write.
     let started = Instant::now();
     let dialect = dialect?;
-    let moment = hook::moment(named, &said)?;
-    let mut hook = Hook::read(dialect, moment, &said, rewrite)?;
-    hook.remember();
-    let places = hook.places().clone();
+    let moment = hook::hook_moment(named, &said)?;
+    let mut hook = Hook::read_event(dialect, moment, &said, rewrite)?;
+    hook.remember_session();
+    let places = hook.event_places().clone();
     let until = started + hook.time_limit();
     let (told, heard) = mpsc::sync_channel(2);
     // It is not waited for: the process ends around it.
     let work = move || {
-        let plain = hook.plain();
+        let plain = hook.plain_reply();
         let _ = told.send(plain.clone());
-        let _ = told.send(hook.advised(plain));
+        let _ = told.send(hook.advised_reply(plain));
     };
     thread::Builder::new().spawn(work).ok()?;
     let next = || heard.recv_timeout(until.saturating_duration_since(Instant::now())).ok();

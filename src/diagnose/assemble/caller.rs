@@ -33,7 +33,7 @@ impl<'a> Caller<'a> {
     }
 
     /// The tool that a document is of: the one that was called, so that it says the same in every format.
-    pub(super) fn printer(&self) -> &'a str {
+    pub(super) fn printing_tool(&self) -> &'a str {
         self.printer.unwrap_or("generic")
     }
 

@@ -32,26 +32,26 @@ impl Assembled<'_> {
     }
 
     /// Makes items of what the documents say.
-    pub(super) fn take(&mut self, documents: Vec<StructuredDocument>, resolver: &Resolver<'_>) {
+    pub(super) fn take_documents(&mut self, documents: Vec<StructuredDocument>, resolver: &Resolver<'_>) {
         let known = self.failing.iter().any(|failing| *failing);
         let entries = || documents.iter().flat_map(|document| &document.entries);
         let bad = |entry: &StructuredFinding| entry.severity.unwrap_or(Severity::Error);
         let worst = entries().map(bad).max().unwrap_or(Severity::Error);
         let needed = if known { Severity::Error } else { worst };
-        let told = Told::of(self);
+        let told = Told::from_assembled(self);
         for document in &documents {
             for entry in &document.entries {
-                let item = item(entry, document, resolver, self.by.printer());
-                if told.contains(&item) {
+                let item = build_from_finding(entry, document, resolver, self.by.printing_tool());
+                if told.contains_diagnostic(&item) {
                     continue;
                 }
                 if bad(entry) < needed {
                     self.beside.push(item);
                     continue;
                 }
-                let file = entry.file.as_ref().and_then(|file| resolver.resolve(file, &[], PathTrust::Format));
+                let file = entry.file.as_ref().and_then(|file| resolver.resolve_path(file, &[], PathTrust::Format));
                 self.files.extend(file);
-                self.written.entry(document.lines.start).or_default().push(written(&item));
+                self.written.entry(document.lines.start).or_default().push(written_key(&item));
                 self.generic.push(item);
             }
             if document.cut > 0 {
@@ -66,7 +66,7 @@ impl Assembled<'_> {
 struct Told(HashMap<(String, u32), Vec<String>>);
 
 impl Told {
-    fn of(assembled: &Assembled<'_>) -> Self {
+    fn from_assembled(assembled: &Assembled<'_>) -> Self {
         let mut told: HashMap<(String, u32), Vec<String>> = HashMap::new();
         for (found, file) in assembled.outcome.items.iter().zip(&assembled.places) {
             if let (Some(file), Some(line)) = (file, found.place.and_then(|place| place.line)) {
@@ -76,15 +76,20 @@ impl Told {
         Told(told)
     }
 
-    fn contains(&self, item: &Diagnostic) -> bool {
+    fn contains_diagnostic(&self, item: &Diagnostic) -> bool {
         let place = item.file.clone().zip(item.line);
         let messages = place.and_then(|place| self.0.get(&place));
         messages.is_some_and(|messages| messages.iter().any(|message| item.message.contains(message.as_str())))
     }
 }
 
-fn item(entry: &StructuredFinding, document: &StructuredDocument, resolver: &Resolver<'_>, tool: &str) -> Diagnostic {
-    let file = entry.file.as_deref().map(|file| resolver.shown(file, &[]));
+fn build_from_finding(
+    entry: &StructuredFinding,
+    document: &StructuredDocument,
+    resolver: &Resolver<'_>,
+    tool: &str,
+) -> Diagnostic {
+    let file = entry.file.as_deref().map(|file| resolver.shown_path(file, &[]));
     Diagnostic {
         tool: tool.to_owned(),
         code: entry.code.as_deref().map(canonical_code),
@@ -99,7 +104,7 @@ fn item(entry: &StructuredFinding, document: &StructuredDocument, resolver: &Res
 }
 
 /// An item as compilers would print it.
-fn written(item: &Diagnostic) -> String {
+fn written_key(item: &Diagnostic) -> String {
     let mut text = item.file.clone().unwrap_or_default();
     for number in [item.line, item.col].into_iter().flatten() {
         let _ = write!(text, ":{number}");
@@ -119,11 +124,11 @@ fn written(item: &Diagnostic) -> String {
 #[cfg(test)]
 mod tests {
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, Diagnosis, Input, diagnose};
+    use crate::diagnose::{Definitions, Diagnosis, Input, diagnose_output};
     use crate::run::Ended;
 
     fn of(output: &str) -> Diagnosis {
-        diagnose(&Input {
+        diagnose_output(&Input {
             output: output.as_bytes(),
             command: "",
             tool: None,
@@ -133,7 +138,7 @@ mod tests {
             root: "/p",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped(),
+            definitions: &Definitions::shipped_only(),
         })
     }
 

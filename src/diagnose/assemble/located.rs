@@ -31,19 +31,21 @@ impl Assembled<'_> {
     /// known to have failed: then only what calls itself an error counts, and the rest stands beside it.
     pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         self.place_the_placeless(resolver);
-        let mut candidates = self.candidates(resolver);
-        candidates.retain(|candidate| !candidate.said.is_plain || resolver.exists(candidate.said.file.as_deref()));
-        candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains(self.lines[candidate.lines.0])));
+        let mut candidates = self.location_candidates(resolver);
+        candidates
+            .retain(|candidate| !candidate.said.is_plain || resolver.exists_as_printed(candidate.said.file.as_deref()));
+        candidates.retain(|candidate| baseline.is_none_or(|known| !known.contains_line(self.lines[candidate.lines.0])));
         let severity = |candidate: &LocationCandidate| candidate.said.severity.unwrap_or(Severity::Error);
         let worst = candidates.iter().map(severity).max().unwrap_or(Severity::Error);
         let errs =
             |candidate: &LocationCandidate| severity(candidate) == Severity::Error && candidate.said.file.is_some();
         let warns = candidates.iter().any(|candidate| severity(candidate) == Severity::Warning);
         let says_worse = || {
-            let free =
-                |&line: &usize| self.outcome.roles[line] == LineRole::Free && located::read(self.lines[line]).is_none();
+            let free = |&line: &usize| {
+                self.outcome.roles[line] == LineRole::Free && located::read_located(self.lines[line]).is_none()
+            };
             let mut free = (0..self.lines.len()).filter(free).map(|line| self.lines[line]);
-            free.any(|line| generic::strength(line) == Some(Strength::Strong) && !generic::is_wrapper(line))
+            free.any(|line| generic::line_strength(line) == Some(Strength::Strong) && !generic::is_wrapper(line))
         };
         let needed = match known {
             // What is only information is not why, where something else says that it failed.
@@ -72,8 +74,9 @@ impl Assembled<'_> {
             if fails {
                 let sure = candidate.said.severity == Some(Severity::Error);
                 let strength = if sure { Strength::Strong } else { Strength::Weak };
-                let speaks = candidate.said.col.is_some() || generic::strength(self.lines[start]).is_some();
-                let placed = !known && speaks && !said_elsewhere && resolver.exists(candidate.said.file.as_deref());
+                let speaks = candidate.said.col.is_some() || generic::line_strength(self.lines[start]).is_some();
+                let placed =
+                    !known && speaks && !said_elsewhere && resolver.exists_as_printed(candidate.said.file.as_deref());
                 self.blocks.push(Block { head: start, lines: (start..end).collect(), strength, placed, score: 0.0 });
                 self.generic.push(item);
             } else {
@@ -99,8 +102,8 @@ impl Assembled<'_> {
             let mut free = below.into_iter().chain(above).filter(|&line| self.outcome.roles[line] == LineRole::Free);
             let place = free.find_map(|line| Some((line, located::bare_place(self.lines[line])?.place)));
             let Some((line, place)) = place else { continue };
-            self.files.extend(resolver.resolve(place.file, &[], PathTrust::Looks));
-            self.places[index] = Some(resolver.shown(place.file, &[]).into());
+            self.files.extend(resolver.resolve_path(place.file, &[], PathTrust::Looks));
+            self.places[index] = Some(resolver.shown_path(place.file, &[]).into());
             self.outcome.items[index].place = Some(place);
             let end = self.end_of(line);
             self.outcome.roles[line..end].fill(LineRole::Detail(index));
@@ -110,11 +113,11 @@ impl Assembled<'_> {
     fn located_item(&mut self, candidate: &LocationCandidate, fails: bool, resolver: &Resolver<'_>) -> Diagnostic {
         let said = &candidate.said;
         if let Some(file) = said.file.as_ref().filter(|_| fails) {
-            match resolver.resolve(file, &[], PathTrust::Looks) {
+            match resolver.resolve_path(file, &[], PathTrust::Looks) {
                 Some(file) => {
                     self.files.insert(file);
                 }
-                None => self.missing.extend(resolver.missing(file)),
+                None => self.missing.extend(resolver.missing_path(file)),
             }
         }
         let message = match said.message.as_str() {
@@ -125,7 +128,7 @@ impl Assembled<'_> {
             tool: "generic".to_owned(),
             code: said.code.clone(),
             severity: said.severity.unwrap_or(Severity::Error),
-            file: said.file.as_deref().map(|file| resolver.shown(file, &[])),
+            file: said.file.as_deref().map(|file| resolver.shown_path(file, &[])),
             line: Some(said.line),
             col: said.col,
             message,
@@ -134,25 +137,25 @@ impl Assembled<'_> {
         }
     }
 
-    fn candidates(&self, resolver: &Resolver<'_>) -> Vec<LocationCandidate> {
+    fn location_candidates(&self, resolver: &Resolver<'_>) -> Vec<LocationCandidate> {
         let mut candidates: Vec<LocationCandidate> = Vec::new();
         let mut header: Option<&str> = None;
         let mut index = 0;
         while index < self.lines.len() {
             let line = self.lines[index];
             if self.outcome.roles[index] != LineRole::Free {
-                if let Some(said) = self.swallowed(index) {
+                if let Some(said) = self.swallowed_location(index) {
                     candidates.push(LocationCandidate { said, lines: (index, index + 1) });
                 }
                 (header, index) = (None, index + 1);
                 continue;
             }
             let said = self.beside_message(index).or_else(|| {
-                let row = located::row(line).zip(header).map(|(row, file)| row.in_file(file));
-                row.or_else(|| located::read(line)).map(|said| ((index, index), said))
+                let row = located::read_row(line).zip(header).map(|(row, file)| row.in_file(file));
+                row.or_else(|| located::read_located(line)).map(|said| ((index, index), said))
             });
             let Some(((start, last), said)) = said else {
-                header = heading(line, resolver).or(header.filter(|_| line.trim().is_empty()));
+                header = heading_path(line, resolver).or(header.filter(|_| line.trim().is_empty()));
                 index += 1;
                 continue;
             };
@@ -175,13 +178,13 @@ impl Assembled<'_> {
     }
 
     /// A diagnostic of its own that the block of one without a place ran over (`error: linking failed`, then others).
-    fn swallowed(&self, index: usize) -> Option<Located> {
+    fn swallowed_location(&self, index: usize) -> Option<Located> {
         let LineRole::Detail(item) = self.outcome.roles[index] else { return None };
         let line = self.lines[index];
         if self.outcome.items[item].place.is_some() || line.starts_with([' ', '\t']) {
             return None;
         }
-        located::read(line).filter(|said| said.severity.is_some() && said.file.is_some())
+        located::read_located(line).filter(|said| said.severity.is_some() && said.file.is_some())
     }
 
     /// A line that is only a place belongs to the message above it, or to the one below it when that begins with how bad
@@ -212,7 +215,8 @@ impl Assembled<'_> {
             && let Some(message) = index.checked_sub(1).filter(is_free).filter(filled)
         {
             let text = self.lines[message];
-            let severity = located::said_first(text).or_else(|| generic::marked(text)).unwrap_or(Severity::Error);
+            let severity =
+                located::said_first(text).or_else(|| generic::marked_severity(text)).unwrap_or(Severity::Error);
             return Some(((message, index), said(text, Some(severity))));
         }
         if let Some((line, severity)) = above.find_map(|line| Some((line, located::said_first(self.lines[line])?))) {
@@ -243,7 +247,7 @@ impl Assembled<'_> {
             && self.outcome.roles[end] == LineRole::Free
             && !self.lines[end].trim().is_empty()
             && indent(self.lines[end]) > depth
-            && located::read(self.lines[end]).is_none()
+            && located::read_located(self.lines[end]).is_none()
         {
             end += 1;
         }
@@ -256,7 +260,9 @@ fn is_mere(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let places = ["at", "on", "in", "line", "col", "column"];
     words.all(|word| {
-        word.bytes().all(|byte| byte.is_ascii_digit()) || places.contains(&word) || engine::severity(word).is_some()
+        word.bytes().all(|byte| byte.is_ascii_digit())
+            || places.contains(&word)
+            || engine::severity_of_word(word).is_some()
     })
 }
 
@@ -272,22 +278,22 @@ fn is_sentence(line: &str) -> bool {
 }
 
 /// The file that a line names for the rows below it: alone on its line, or after `File:`.
-fn heading<'l>(line: &'l str, resolver: &Resolver<'_>) -> Option<&'l str> {
+fn heading_path<'l>(line: &'l str, resolver: &Resolver<'_>) -> Option<&'l str> {
     let text = line.trim();
     let text = ["FILE:", "File:", "file:"].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim();
     let text = text.strip_suffix(':').unwrap_or(text);
     let may_be = !text.contains(['"', '(', '=', '<']) && text.len() < 400 && looks_like_a_file(text);
-    (may_be && (!text.contains(' ') || resolver.exists(Some(text)))).then_some(text)
+    (may_be && (!text.contains(' ') || resolver.exists_as_printed(Some(text)))).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, Input, diagnose};
+    use crate::diagnose::{Definitions, Input, diagnose_output};
     use crate::run::Ended;
 
     fn of(output: &str) -> (Vec<String>, Vec<String>) {
-        let said = diagnose(&Input {
+        let said = diagnose_output(&Input {
             output: output.as_bytes(),
             command: "",
             tool: None,
@@ -297,7 +303,7 @@ mod tests {
             root: "",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped(),
+            definitions: &Definitions::shipped_only(),
         });
         let shown = |item: &crate::diagnose::Diagnostic| {
             format!("{}:{}", item.file.as_deref().unwrap_or("-"), item.line.unwrap_or(0))

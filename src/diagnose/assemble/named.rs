@@ -53,8 +53,8 @@ impl Assembled<'_> {
             // A log names the same files over and over.
             let mut resolved = resolved.borrow_mut();
             if !resolved.contains_key(*name) {
-                let found = resolver.resolve(name, &[], PathTrust::Looks);
-                let found = found.or_else(|| resolver.resolve(name, &scanned, PathTrust::Looks));
+                let found = resolver.resolve_path(name, &[], PathTrust::Looks);
+                let found = found.or_else(|| resolver.resolve_path(name, &scanned, PathTrust::Looks));
                 resolved.insert((*name).to_owned(), found);
             }
             resolved.get(*name)?.clone()
@@ -65,12 +65,12 @@ impl Assembled<'_> {
                 (!further || heads.contains(&line))
                     && named::may_name(self.lines[line])
                     && self.may_name(line)
-                    && baseline.is_none_or(|known| !known.contains(self.lines[line]))
+                    && baseline.is_none_or(|known| !known.contains_line(self.lines[line]))
             })
             .collect();
-        let mut mentions = self.blamed(&lines, resolve);
+        let mut mentions = self.blamed_files(&lines, resolve);
         if mentions.is_empty() && !further {
-            mentions = self.listed(&lines, kind, resolve);
+            mentions = self.listed_files(&lines, kind, resolve);
         }
         // What is said of these isn't known to be why.
         let mut known = known;
@@ -96,28 +96,28 @@ impl Assembled<'_> {
         counts && !generic::is_wrapper(self.lines[line])
     }
 
-    fn blamed(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
+    fn blamed_files(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
         let mention = |&line: &usize| {
             let text = self.lines[line];
-            if let Some(names) = named::differing(text, self.lines.get(line + 1).copied()) {
+            if let Some(names) = named::differing_files(text, self.lines.get(line + 1).copied()) {
                 let files = names.iter().find_map(&resolve).into_iter().collect();
                 return Some(Mention { line, files });
             }
             let about = || {
                 let said = |(_, said): &(&str, &str)| said.trim_start().starts_with(|c: char| c.is_alphabetic());
                 let head = text.split_once(": ").or_else(|| text.split_once(':')).filter(said)?.0;
-                (named::is_name(head.trim()) && !named::clears(text)).then(|| resolve(&head.trim()))?
+                (named::is_name(head.trim()) && !named::clears_files(text)).then(|| resolve(&head.trim()))?
             };
             // A line with a number is more than a name.
             if let Some(bare) = located::bare_place(text) {
                 return Some(Mention { line, files: vec![resolve(&bare.place.file)?] });
             }
-            if !named::blames(text) {
+            if !named::blames_files(text) {
                 return Some(Mention { line, files: vec![about()?] });
             }
             let mut files: Vec<String> = Vec::new();
             let mut taken: Vec<&str> = Vec::new();
-            for name in named::candidates(text) {
+            for name in named::candidate_names(text) {
                 let inside = taken.iter().any(|other| other.contains(name));
                 if let Some(file) = (!inside).then(|| resolve(&name)).flatten() {
                     taken.push(name);
@@ -142,14 +142,14 @@ impl Assembled<'_> {
 
     /// Lists of files. What a formatter or a linter lists is what it would change; of others a list counts where the lines around
     /// it say what it is.
-    fn listed(
+    fn listed_files(
         &self,
         lines: &[usize],
         kind: Option<CheckKind>,
         resolve: impl Fn(&&str) -> Option<String>,
     ) -> Vec<Mention> {
         let mention = |&line: &usize| {
-            let names = named::list(self.lines[line])?;
+            let names = named::listed_names(self.lines[line])?;
             let files: Vec<String> = names.iter().filter_map(&resolve).collect();
             (files.len() == names.len()).then_some(Mention { line, files })
         };
@@ -169,10 +169,10 @@ impl Assembled<'_> {
             let above = around(&|line| line.checked_sub(1), mention.line);
             let below = around(&|line| line.checked_add(1), mention.line);
             let opened = above.filter(|above| above.trim_end().ends_with(':'));
-            let progress = opened.is_some_and(named::clears);
+            let progress = opened.is_some_and(named::clears_files);
             let announced = named::is_headed(self.lines[mention.line])
                 || opened.is_some() && !progress
-                || [above, below].into_iter().flatten().any(named::blames);
+                || [above, below].into_iter().flatten().any(named::blames_files);
             match kind {
                 Some(CheckKind::Lint | CheckKind::Format) => !progress || announced,
                 _ => announced,
@@ -188,16 +188,16 @@ impl Assembled<'_> {
         }
         let mention = |&line: &usize| {
             let text = self.lines[line];
-            if named::clears(text) || named::refers(text) || generic::is_frame(text) {
+            if named::clears_files(text) || named::refers_to_files(text) || generic::is_frame(text) {
                 return None;
             }
             // A list of what is being worked on.
             let mut above = self.lines[..line].iter().rev().filter(|line| !line.trim().is_empty());
-            let heading = above.find(|line| named::list(line).is_none());
-            if named::list(text).is_some() && heading.is_some_and(|heading| named::clears(heading)) {
+            let heading = above.find(|line| named::listed_names(line).is_none());
+            if named::listed_names(text).is_some() && heading.is_some_and(|heading| named::clears_files(heading)) {
                 return None;
             }
-            let file = named::candidates(text).iter().find_map(&resolve)?;
+            let file = named::candidate_names(text).iter().find_map(&resolve)?;
             Some(Mention { line, files: vec![file] })
         };
         let mentions: Vec<Mention> = lines.iter().filter_map(mention).take(SPOKEN_OF_MAX + 1).collect();
@@ -211,7 +211,7 @@ impl Assembled<'_> {
             return;
         }
         if !self.blocks.iter().any(|block| block.lines.contains(&line)) {
-            self.blocks.push(Block::alone(line));
+            self.blocks.push(Block::single_line(line));
         }
         let file = mention.files.first().cloned();
         let covering = self.generic.iter_mut().find(|item| (item.span.0..item.span.1).contains(&line));

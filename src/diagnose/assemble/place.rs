@@ -26,7 +26,7 @@ struct Printed {
 
 impl<'a> Assembled<'a> {
     /// Resolves the places of all items against the project, and takes the files of those that made the run fail.
-    pub(super) fn resolve(&mut self, resolver: &Resolver<'_>) {
+    pub(super) fn resolve_locations(&mut self, resolver: &Resolver<'_>) {
         for index in 0..self.outcome.items.len() {
             if self.failing[index] {
                 match self.outcome.items[index].place {
@@ -42,23 +42,24 @@ impl<'a> Assembled<'a> {
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
             if let Some(test) = found.test
                 && !self.tests.contains_key(test)
-                && let Some(name) = name_from_root(test, resolver, found.dirs())
+                && let Some(name) = name_from_root(test, resolver, found.stack_dirs())
             {
                 self.tests.insert(test, name);
             }
             if *failing {
-                let frames = found.frames().iter();
-                self.files
-                    .extend(frames.filter_map(|frame| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks)));
+                let frames = found.all_frames().iter();
+                self.files.extend(
+                    frames.filter_map(|frame| resolver.resolve_path(frame.file, found.stack_dirs(), PathTrust::Looks)),
+                );
             }
             let Some(Frame { file, line, .. }) = found.place else {
                 self.places.push(None);
                 continue;
             };
-            let printed = known.entry((file, found.dirs())).or_insert_with(|| {
+            let printed = known.entry((file, found.stack_dirs())).or_insert_with(|| {
                 // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
                 let trust = if looks_like_a_file(file) { PathTrust::Format } else { PathTrust::Looks };
-                let inside = resolver.resolve(file, found.dirs(), trust).map(Rc::from);
+                let inside = resolver.resolve_path(file, found.stack_dirs(), trust).map(Rc::from);
                 Printed { inside, shown: None, affected: false }
             });
             if *failing && !std::mem::replace(&mut printed.affected, true) {
@@ -66,7 +67,7 @@ impl<'a> Assembled<'a> {
             }
             // What an item says of somebody else's file stays its place, though the file is not an affected one.
             if printed.inside.is_none() && printed.shown.is_none() && line.is_some() && !file.contains('<') {
-                printed.shown = Some(resolver.shown(file, found.dirs()).into());
+                printed.shown = Some(resolver.shown_path(file, found.stack_dirs()).into());
             }
             let shown = printed.shown.clone().filter(|_| line.is_some());
             self.places.push(printed.inside.clone().or(shown));
@@ -77,10 +78,11 @@ impl<'a> Assembled<'a> {
     /// without its folder.
     fn prefer_what_exists(&mut self, index: usize, resolver: &Resolver<'_>) {
         let found = &self.outcome.items[index];
-        let exists = |frame: &Frame<'_>| resolver.resolve(frame.file, found.dirs(), PathTrust::Looks).is_some();
-        let from_stack = found.place.filter(|place| found.frames().len() > 1 && found.frames().contains(place));
+        let exists =
+            |frame: &Frame<'_>| resolver.resolve_path(frame.file, found.stack_dirs(), PathTrust::Looks).is_some();
+        let from_stack = found.place.filter(|place| found.all_frames().len() > 1 && found.all_frames().contains(place));
         let Some(place) = from_stack.filter(|_| resolver.knows_files()) else { return };
-        if let Some(inside) = found.frames().iter().copied().find(exists).filter(|_| !exists(&place)) {
+        if let Some(inside) = found.all_frames().iter().copied().find(exists).filter(|_| !exists(&place)) {
             self.outcome.items[index].place = Some(inside);
         }
     }
@@ -91,18 +93,18 @@ impl<'a> Assembled<'a> {
         let mine = |role: &LineRole| matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
         let widest = |line: &'a str| {
-            let places = generic::places(line).into_iter();
-            places.map(move |place| Frame { file: resolver.widest(line, place.file), ..place })
+            let places = generic::find_locations(line).into_iter();
+            places.map(move |place| Frame { file: resolver.widest_path(line, place.file), ..place })
         };
         let places: Vec<Frame<'_>> = lines.flat_map(|line| widest(self.lines[line])).collect();
         let found = &mut self.outcome.items[index];
         for place in places {
-            if resolver.resolve(place.file, found.dirs(), PathTrust::Looks).is_none() {
-                self.missing.extend(resolver.missing(place.file));
+            if resolver.resolve_path(place.file, found.stack_dirs(), PathTrust::Looks).is_none() {
+                self.missing.extend(resolver.missing_path(place.file));
             } else if found.place.is_none() {
                 found.place = Some(place);
-            } else if found.frames().len() < FRAMES_MAX {
-                found.rest().frames.push(place);
+            } else if found.all_frames().len() < FRAMES_MAX {
+                found.rest_mut().frames.push(place);
             }
         }
     }
@@ -110,14 +112,15 @@ impl<'a> Assembled<'a> {
 
 /// Whether a line says of a place that there is an error.
 fn is_error_at_a_place(line: &str) -> bool {
-    located::read(line).is_some_and(|said| said.severity == Some(Severity::Error) && said.file.is_some())
+    located::read_located(line).is_some_and(|said| said.severity == Some(Severity::Error) && said.file.is_some())
 }
 
 /// `test_a.py::test_y` of a run in `app` is `app/test_a.py::test_y`: a test has one name, whatever folder it is run in.
 /// `None` where the name is that already, or names no file.
 fn name_from_root(test: &str, resolver: &Resolver<'_>, dirs: &[&str]) -> Option<String> {
     let (file, rest) = test.split_once("::")?;
-    let inside =
-        resolver.resolve(file, dirs, PathTrust::Looks).filter(|inside| looks_like_a_file(file) && inside != file)?;
+    let inside = resolver
+        .resolve_path(file, dirs, PathTrust::Looks)
+        .filter(|inside| looks_like_a_file(file) && inside != file)?;
     Some(format!("{inside}::{rest}"))
 }

@@ -17,11 +17,11 @@ const VITAL_ITEMS_MAX: usize = 2;
 
 impl<'a> Assembled<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
-    pub(crate) fn kept(&self, times: &[String]) -> Kept {
-        let mut kept = choice::choose(&self.said(&self.whole()));
+    pub(crate) fn kept_lines(&self, times: &[String]) -> Kept {
+        let mut kept = choice::choose_lines(&self.worded_lines(&self.whole_worths()));
         if !times.is_empty() {
             for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
-                let printed = number.and_then(|number| self.printed(number));
+                let printed = number.and_then(|number| self.printed_line(number));
                 if let Some(time) = printed.and_then(|line| times.get(line)) {
                     *line = ellipsis(format!("{time}{line}").trim_end(), LINE_KEEP_BYTES_MAX);
                 }
@@ -31,15 +31,15 @@ impl<'a> Assembled<'a> {
     }
 
     /// What each line is worth, with what belongs to a kept one.
-    fn whole(&self) -> Vec<Worth> {
-        let mut worths = self.worths();
+    fn whole_worths(&self) -> Vec<Worth> {
+        let mut worths = self.line_worths();
         let is_noise = |line: usize| matches!(self.outcome.roles[line], LineRole::Noise | LineRole::Summary);
-        surroundings::complete(self.lines, &self.streams, is_noise, &mut worths);
+        surroundings::complete_worths(self.lines, &self.streams, is_noise, &mut worths);
         worths
     }
 
     /// The number of a line of the output among [`Self::said`]; `None` of one that was written for a document.
-    fn printed(&self, number: usize) -> Option<usize> {
+    fn printed_line(&self, number: usize) -> Option<usize> {
         let mut more = 0;
         for (line, written) in &self.written {
             match number.checked_sub(line + more) {
@@ -52,14 +52,14 @@ impl<'a> Assembled<'a> {
     }
 
     /// All lines that have to do with the failure, as one text.
-    pub(crate) fn relevant(&self) -> String {
-        let worths = self.worths();
-        let said = self.said(&worths).into_iter().filter(|(_, worth)| *worth != Worth::None);
+    pub(crate) fn relevant_text(&self) -> String {
+        let worths = self.line_worths();
+        let said = self.worded_lines(&worths).into_iter().filter(|(_, worth)| *worth != Worth::None);
         said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
     }
 
     /// What each line is worth, with those written for documents before the line that the document begins in.
-    fn said(&self, worths: &[Worth]) -> Vec<(&str, Worth)> {
+    fn worded_lines(&self, worths: &[Worth]) -> Vec<(&str, Worth)> {
         let mut said = Vec::with_capacity(self.lines.len() + self.written.values().map(Vec::len).sum::<usize>());
         let mut from = 0;
         let printed = |from: usize, until: usize| {
@@ -75,9 +75,9 @@ impl<'a> Assembled<'a> {
     }
 
     /// What each line of the output is worth. Errors come before warnings, definitions before what is known generally.
-    fn worths(&self) -> Vec<Worth> {
+    fn line_worths(&self) -> Vec<Worth> {
         let mut worths = vec![Worth::None; self.lines.len()];
-        let first = self.rate(|line, worth| worths[line] = worth);
+        let first = self.rate_diagnostics(|line, worth| worths[line] = worth);
         for &line in &self.unread {
             worths[line] = worths[line].min(Worth::Core(first));
         }
@@ -85,14 +85,14 @@ impl<'a> Assembled<'a> {
         let messages: HashMap<usize, &str> = messages.collect();
         for (place, block) in self.blocks.iter().enumerate() {
             let told = messages.get(&block.head).copied().unwrap_or_default();
-            let mut details = Details::generic(first + place, told);
+            let mut details = Details::for_generic(first + place, told);
             details.see_head(self.lines[block.head]);
             for &index in &block.lines {
                 let line = self.lines[index];
                 worths[index] = match index == block.head {
                     true => Worth::Core(first + place),
                     false if surroundings::says_nothing(line) => Worth::None,
-                    false => details.rate(line, false),
+                    false => details.rate_line(line, false),
                 };
             }
         }
@@ -100,7 +100,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Of each message of an item with details, the rank of the item that tells it first.
-    fn tellers(&self, rank: &[usize], last_detail: &[usize]) -> HashMap<&'a str, usize> {
+    fn telling_lines(&self, rank: &[usize], last_detail: &[usize]) -> HashMap<&'a str, usize> {
         let items = &self.outcome.items;
         let detailed = (0..items.len()).filter(|&item| self.failing[item] && last_detail[item] > 0);
         let mut tellers: HashMap<&str, usize> = detailed.map(|item| (items[item].message, usize::MAX)).collect();
@@ -115,7 +115,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Says what the lines of items and the tools' counts are worth; the rank of what comes behind all items.
-    fn rate(&self, mut say: impl FnMut(usize, Worth)) -> usize {
+    fn rate_diagnostics(&self, mut say: impl FnMut(usize, Worth)) -> usize {
         let items = &self.outcome.items;
         let mut rank = vec![0; items.len()];
         let mut first = 0;
@@ -136,12 +136,12 @@ impl<'a> Assembled<'a> {
                 _ => {}
             }
         }
-        let tellers = self.tellers(&rank, &last_detail);
+        let tellers = self.telling_lines(&rank, &last_detail);
         let details_of = |item: usize| {
             let place = items[item].place.map(|place| (place.file, place.line));
             let mut details = Details::new(rank[item], items[item].message, place).of_test(items[item].test);
             if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
-                details.repeat();
+                details.count_repeat();
             }
             details
         };
@@ -163,7 +163,7 @@ impl<'a> Assembled<'a> {
                 }
                 LineRole::Told(item) | LineRole::Detail(item) if self.failing[item] => {
                     let own = details.entry(item).or_insert_with(|| details_of(item));
-                    let worth = own.rate(line, matches!(role, LineRole::Told(_)));
+                    let worth = own.rate_line(line, matches!(role, LineRole::Told(_)));
                     let is_told = rank[item] < VITAL_ITEMS_MAX && items[item].code.is_some();
                     let worth = match (self.outcome.vital.binary_search(&index).is_ok(), is_told) {
                         (true, true) => Worth::Core(rank[item]),

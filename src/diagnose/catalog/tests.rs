@@ -3,7 +3,7 @@ use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;
 use crate::config::Categories;
 use crate::diagnose::definition::DefinitionFileText;
-use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose, inline};
+use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose_output, inline};
 use crate::run::Ended;
 
 fn files() -> Vec<(&'static str, DefinitionFileText)> {
@@ -18,7 +18,7 @@ fn every_shipped_rule_compiles_and_holds_the_rules_of_rules() {
     for (name, file) in files() {
         for tool in &file.tools {
             assert!(!tool.from.is_empty(), "{name}: {} does not say what it was written from", tool.name);
-            let odd = tool.categories().find_map(|category| Categories::default().refusal(category));
+            let odd = tool.all_categories().find_map(|category| Categories::default().refusal(category));
             assert_eq!(odd, None, "{name}: {}", tool.name);
             for rule in &tool.rules {
                 let place = format!("{name}.toml, {}, {}", tool.name, rule.regex);
@@ -40,7 +40,7 @@ fn what_the_build_leaves_of_a_file_says_the_same() {
     assert_eq!(SHIPPED.len(), WRITTEN.len());
     for ((name, file), json) in files().into_iter().zip(SHIPPED) {
         let built: PackedFile<'_> = serde_json::from_str(json).unwrap_or_else(|error| panic!("{name}.json: {error}"));
-        let built: Vec<_> = built.tools.into_iter().map(read).collect();
+        let built: Vec<_> = built.tools.into_iter().map(read_packed).collect();
         let untested = file.tools.into_iter().map(|tool| ToolText { tests: Vec::new(), ..tool });
         assert_eq!(format!("{built:?}"), format!("{:?}", untested.collect::<Vec<_>>()), "{name}.toml");
     }
@@ -49,14 +49,14 @@ fn what_the_build_leaves_of_a_file_says_the_same() {
 /// Short, middling and long outputs are scanned by different automata.
 #[test]
 fn a_line_has_the_same_literals_however_long_the_output_is() {
-    let catalog = shipped();
+    let catalog = shipped_catalog();
     let lines: Vec<String> = catalog.literals.iter().map(|literal| format!("a {literal} b")).collect();
     let found = |count: usize, line: &str| {
         let pieces = std::iter::repeat_n("x", count).chain([line]);
         let mut found = Vec::new();
         catalog
-            .scanner(pieces.map(|piece| piece.as_bytes().into()))
-            .scan(line.as_bytes(), |literal| found.push(literal));
+            .build_scanner(pieces.map(|piece| piece.as_bytes().into()))
+            .scan_line(line.as_bytes(), |literal| found.push(literal));
         found.sort_unstable();
         found.dedup();
         found
@@ -76,7 +76,7 @@ fn every_inline_test_holds() {
     for (name, file) in files() {
         for tool in &file.tools {
             for test in &tool.tests {
-                if let Err(error) = inline::check(&Definitions::shipped(), test) {
+                if let Err(error) = inline::check_example(&Definitions::shipped_only(), test) {
                     failures.push(format!("{name}.toml, {}: {error}\n{}", tool.name, test.input));
                 }
             }
@@ -93,14 +93,14 @@ fn only_what_may_match_is_compiled() {
         text: "[[tool]]\nname = \"own\"\n".into(),
         attached: Vec::new(),
     };
-    let definitions = Definitions::layered(&[own], &Categories::default()).0;
+    let definitions = Definitions::from_layers(&[own], &Categories::default()).0;
     let catalog = definitions.catalog();
     let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\
                   ✖ 1 problem (1 error, 0 warnings)\n";
     for passed in [true, false] {
-        let compiled = || catalog.rules.iter().filter(|rule| rule.compiled() > 0);
+        let compiled = || catalog.rules.iter().filter(|rule| rule.compiled_count() > 0);
         assert_eq!(compiled().count(), 0, "before a failed run's output was seen");
-        let said = diagnose(&Input {
+        let said = diagnose_output(&Input {
             output: output.as_bytes(),
             command: "npm run lint",
             tool: None,
@@ -115,10 +115,11 @@ fn only_what_may_match_is_compiled() {
         assert_eq!(said.items.len(), usize::from(!passed));
     }
     let total = catalog.rules.len();
-    let compiled: Vec<&DefinitionRule> = catalog.rules.iter().filter(|rule| rule.compiled() > 0).collect();
+    let compiled: Vec<&DefinitionRule> = catalog.rules.iter().filter(|rule| rule.compiled_count() > 0).collect();
     for rule in &compiled {
-        let there = |line: &str| rule.text().needs.as_slice().iter().any(|literal| line.contains(literal.as_str()));
-        assert!(output.lines().any(there), "compiled for nothing: {}", rule.text().regex);
+        let there =
+            |line: &str| rule.rule_text().needs.as_slice().iter().any(|literal| line.contains(literal.as_str()));
+        assert!(output.lines().any(there), "compiled for nothing: {}", rule.rule_text().regex);
     }
     assert!(compiled.iter().any(|rule| catalog.tools[rule.tool].name == "eslint"));
     assert!(compiled.len() * 20 < total, "{} of {total} rules compiled", compiled.len());

@@ -10,7 +10,7 @@ use crate::diagnose::paths;
 
 use super::candidates::RuleCandidate;
 use super::found::{Frame, Groups, LineRole, RawDiagnostic};
-use super::{Engine, drive, head, indent};
+use super::{Engine, drive, indent_width, line_head};
 
 /// The open block.
 #[derive(Debug)]
@@ -34,14 +34,14 @@ impl<'a> Engine<'a> {
     pub(super) fn in_block(&mut self, stream: &[(usize, usize)], at: usize, text: &'a str) -> bool {
         let Some(open) = &self.open else { return false };
         let (tool, item) = (open.tool, open.item);
-        let body = self.catalog.rules[open.rule].text().body;
-        let belongs = open.lines < BLOCK_LINES_MAX && self.belongs(open, body, stream, at, text);
-        if belongs && open.lines == 1 && self.catalog.rules[open.rule].text().test_next {
+        let body = self.catalog.rules[open.rule].rule_text().body;
+        let belongs = open.lines < BLOCK_LINES_MAX && self.belongs_to_block(open, body, stream, at, text);
+        if belongs && open.lines == 1 && self.catalog.rules[open.rule].rule_text().test_next {
             self.outcome.items[item].test = Some(prefix(text.trim(), MESSAGE_BYTES_MAX));
             self.keep_as(stream[at].0, LineRole::Detail(item));
             return true;
         }
-        if self.catalog.rules[open.rule].text().wraps && self.wrapped(stream, at, text) {
+        if self.catalog.rules[open.rule].rule_text().wraps && self.read_wrapped(stream, at, text) {
             return true;
         }
         for position in 0..self.hits.len() {
@@ -53,25 +53,25 @@ impl<'a> Engine<'a> {
             }
             // What begins something else ends the block, and is read when it is looked at as a free line.
             if own && begins_another(kind) {
-                let Some(groups) = self.matching(rule, text) else { continue };
+                let Some(groups) = self.match_rule(rule, text) else { continue };
                 self.read = Some((rule, groups));
-                self.close();
+                self.close_block();
                 return false;
             }
             if !(matches!(kind, DefinitionKind::Frame | DefinitionKind::Drop) || own && is_of_block(kind)) {
                 continue;
             }
-            let Some(groups) = self.matching(rule, text) else { continue };
+            let Some(groups) = self.match_rule(rule, text) else { continue };
             match kind {
-                DefinitionKind::Continue if self.catalog.rules[rule].text().join.is_some() => {
-                    if !self.join(item, &groups, rule) {
+                DefinitionKind::Continue if self.catalog.rules[rule].rule_text().join.is_some() => {
+                    if !self.join_diagnostic(item, &groups, rule) {
                         continue;
                     }
                 }
-                DefinitionKind::Continue => self.fill(item, &groups, rule),
+                DefinitionKind::Continue => self.fill_diagnostic(item, &groups, rule),
                 DefinitionKind::Frame if belongs || own => {
                     self.stack_began();
-                    self.frame(stream[at].0, indent(text), groups, rule);
+                    self.add_frame(stream[at].0, indent_width(text), groups, rule);
                     return true;
                 }
                 DefinitionKind::Frame => continue,
@@ -85,53 +85,54 @@ impl<'a> Engine<'a> {
                 DefinitionKind::Drop => continue,
                 DefinitionKind::Note => {}
                 DefinitionKind::End => {
-                    self.fill(item, &groups, rule);
+                    self.fill_diagnostic(item, &groups, rule);
                     self.keep_as(stream[at].0, LineRole::Told(item));
-                    self.close();
+                    self.close_block();
                     return true;
                 }
                 _ => {
-                    self.close();
+                    self.close_block();
                     return false;
                 }
             }
-            if self.catalog.rules[rule].text().vital {
+            if self.catalog.rules[rule].rule_text().vital {
                 self.outcome.vital.push(stream[at].0);
             }
             let role = if kind == DefinitionKind::Note { LineRole::Note(item) } else { LineRole::Told(item) };
             self.keep_as(stream[at].0, role);
             return true;
         }
-        self.unmatched(stream[at].0, text, body, belongs)
+        self.read_unmatched(stream[at].0, text, body, belongs)
     }
 
     /// A line of the open block that no rule knows.
-    fn unmatched(&mut self, index: usize, text: &'a str, body: DefinitionBody, belongs: bool) -> bool {
+    fn read_unmatched(&mut self, index: usize, text: &'a str, body: DefinitionBody, belongs: bool) -> bool {
         let Some(open) = &mut self.open else { return false };
         let (item, rule) = (open.item, open.rule);
         if !belongs {
-            let closing = (body == DefinitionBody::Traceback && indent(text) == open.indent && !text.trim().is_empty())
-                .then(|| self.catalog.rules[rule].closing())
-                .flatten()
-                .and_then(|matcher| {
-                    let said = &text[indent(text)..];
-                    let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
-                    Groups::take(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
-                });
+            let closing =
+                (body == DefinitionBody::Traceback && indent_width(text) == open.indent && !text.trim().is_empty())
+                    .then(|| self.catalog.rules[rule].closing_matcher())
+                    .flatten()
+                    .and_then(|matcher| {
+                        let said = &text[indent_width(text)..];
+                        let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
+                        Groups::take_groups(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
+                    });
             if let Some(groups) = closing {
-                self.fill(item, &groups, rule);
+                self.fill_diagnostic(item, &groups, rule);
                 self.keep_as(index, LineRole::Told(item));
-                self.close();
+                self.close_block();
                 return true;
             }
-            self.close();
+            self.close_block();
             return false;
         }
         let blank = text.trim().is_empty();
         let mut role =
-            if self.catalog.rules[rule].text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
+            if self.catalog.rules[rule].rule_text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
         match open.frame {
-            Some((depth, frame_role)) if blank || indent(text) > depth => role = frame_role,
+            Some((depth, frame_role)) if blank || indent_width(text) > depth => role = frame_role,
             _ => open.frame = None,
         }
         let below_frame = open.frame.is_some();
@@ -144,7 +145,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn belongs(
+    fn belongs_to_block(
         &self,
         open: &OpenBlock,
         body: DefinitionBody,
@@ -153,7 +154,7 @@ impl<'a> Engine<'a> {
         text: &'a str,
     ) -> bool {
         let blank = text.trim().is_empty();
-        let deeper = indent(text) > open.indent;
+        let deeper = indent_width(text) > open.indent;
         match body {
             DefinitionBody::None => false,
             DefinitionBody::Deeper => blank || deeper,
@@ -175,7 +176,9 @@ impl<'a> Engine<'a> {
             let line = self.lines[index];
             line.get(from..).unwrap_or("")
         });
-        lines.find_map(|line| is_call(line).then_some(true).or(throws(line).then_some(false))).unwrap_or(false)
+        lines
+            .find_map(|line| is_call(line).then_some(true).or(throws_exception(line).then_some(false)))
+            .unwrap_or(false)
     }
 
     /// Whether a line is a diagnostic with its place of another tool than the block's, which the command doesn't name.
@@ -184,7 +187,7 @@ impl<'a> Engine<'a> {
             let item =
                 usize::from(hit.tool) != tool && matches!(hit.kind, DefinitionKind::Item | DefinitionKind::Start);
             item && self
-                .matching(usize::from(hit.rule), text)
+                .match_rule(usize::from(hit.rule), text)
                 .is_some_and(|groups| groups.file.is_some() && groups.line.is_some())
         };
         !self.named[tool] && self.hits.iter().any(begins)
@@ -209,29 +212,29 @@ impl<'a> Engine<'a> {
     }
 
     /// A further part of a test's name; `false` behind the block's first blank line.
-    fn join(&mut self, item: usize, groups: &Groups<'a>, rule: usize) -> bool {
+    fn join_diagnostic(&mut self, item: usize, groups: &Groups<'a>, rule: usize) -> bool {
         let header = self.open.as_ref().is_some_and(|open| !open.blank && !open.stack);
         let found = &mut self.outcome.items[item];
         let (Some(part), true) = (groups.test, header && found.message.is_empty()) else { return false };
         let test = found.test.get_or_insert_default();
         if test.len() + part.len() < MESSAGE_BYTES_MAX {
-            let between = self.catalog.rules[rule].text().join.as_deref().unwrap_or(" ");
-            *test = self.texts.keep(format!("{test}{between}{part}"));
+            let between = self.catalog.rules[rule].rule_text().join.as_deref().unwrap_or(" ");
+            *test = self.texts.keep_text(format!("{test}{between}{part}"));
         }
         true
     }
 
-    fn frame(&mut self, index: usize, depth: usize, groups: Groups<'a>, rule: usize) {
+    fn add_frame(&mut self, index: usize, depth: usize, groups: Groups<'a>, rule: usize) {
         let Some(open) = &mut self.open else { return };
         let item = open.item;
         let inside = groups.file.is_some_and(|file| !paths::is_foreign(file));
         let role = if inside { LineRole::Detail(item) } else { LineRole::Noise };
         open.frame = Some((depth, role));
-        if inside && self.outcome.items[item].frames().len() < FRAMES_MAX {
-            let frames = &mut self.outcome.items[item].rest().frames;
+        if inside && self.outcome.items[item].all_frames().len() < FRAMES_MAX {
+            let frames = &mut self.outcome.items[item].rest_mut().frames;
             let is_first = frames.is_empty();
-            frames.extend(groups.place());
-            if is_first && self.catalog.rules[rule].text().vital {
+            frames.extend(groups.group_location());
+            if is_first && self.catalog.rules[rule].rule_text().vital {
                 self.outcome.vital.push(index);
             }
         }
@@ -239,10 +242,10 @@ impl<'a> Engine<'a> {
     }
 
     /// Fills what the open block has not said yet.
-    fn fill(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
+    fn fill_diagnostic(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
         let catalog = self.catalog;
-        let text = catalog.rules[rule].text();
-        let code = self.code(rule, groups);
+        let text = catalog.rules[rule].rule_text();
+        let code = self.rule_code(rule, groups);
         let found = &mut self.outcome.items[item];
         if text.replaces {
             (found.message, found.code) = ("", None);
@@ -250,14 +253,14 @@ impl<'a> Engine<'a> {
         if text.message_next && found.guessed && found.place.is_none() {
             found.message = "";
         }
-        if let Some(place) = groups.place().filter(|place| !paths::is_foreign(place.file)) {
+        if let Some(place) = groups.group_location().filter(|place| !paths::is_foreign(place.file)) {
             if found.place.is_none() {
                 found.place = Some(place);
-            } else if found.frames().len() < FRAMES_MAX {
+            } else if found.all_frames().len() < FRAMES_MAX {
                 if let Some(message) = groups.message {
-                    found.rest().more.push((place, prefix(message, MESSAGE_BYTES_MAX)));
+                    found.rest_mut().more.push((place, prefix(message, MESSAGE_BYTES_MAX)));
                 }
-                found.rest().frames.push(place);
+                found.rest_mut().frames.push(place);
             }
         }
         if let (Some(message), true) = (groups.message, found.message.is_empty() || found.guessed) {
@@ -271,18 +274,18 @@ impl<'a> Engine<'a> {
         found.decides |= text.decides;
     }
 
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_block(&mut self) {
         if let Some(open) = self.open.take() {
             let found = &mut self.outcome.items[open.item];
             found.span.1 = open.end;
-            if self.catalog.rules[open.rule].text().needs_body {
+            if self.catalog.rules[open.rule].rule_text().needs_body {
                 let mine = LineRole::Detail(open.item);
                 found.tentative = !(found.span.0 + 1..found.span.1).any(|line| self.outcome.roles[line] == mine);
             }
             if found.message.is_empty() {
                 let body = (found.span.0 + 1..found.span.1)
                     .filter(|&index| matches!(self.outcome.roles[index], LineRole::Detail(item) | LineRole::Told(item) if item == open.item));
-                let said = body.map(|index| head(self.lines[index]).trim()).find(|line| !line.is_empty());
+                let said = body.map(|index| line_head(self.lines[index]).trim()).find(|line| !line.is_empty());
                 found.message = said.map_or("", |line| prefix(line, MESSAGE_BYTES_MAX));
                 found.guessed = true;
             }
@@ -294,8 +297,8 @@ impl<'a> Engine<'a> {
                 && found.code.is_none()
                 && found.test.is_none()
                 && found.place.is_none()
-                && found.frames().is_empty();
-            let mut frames = found.frames().iter().copied();
+                && found.all_frames().is_empty();
+            let mut frames = found.all_frames().iter().copied();
             match found.place {
                 None => {
                     found.place = match self.catalog.tools[open.tool].frames {
@@ -355,7 +358,7 @@ fn is_call(line: &str) -> bool {
 }
 
 /// Whether a line begins with the class of an error and a colon.
-fn throws(line: &str) -> bool {
+fn throws_exception(line: &str) -> bool {
     let class = line.split([':', ' ']).next().unwrap_or_default();
     class.len() < line.len() && (class.ends_with("Error") || class.ends_with("Exception"))
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::diagnose::catalog::{Catalog, Meaning, Scanner};
 use crate::diagnose::definition::DefinitionKind;
 
-use super::{drive, head};
+use super::{drive, line_head};
 
 /// A rule that may match a line, with what is asked about it before its regex.
 #[derive(Debug, Clone, Copy)]
@@ -52,11 +52,11 @@ struct CandidateLiterals<'a> {
 impl<'a> CandidateLiterals<'a> {
     /// For the literals of these lines.
     fn new(catalog: &'a Catalog, lines: &[&str], drives: bool) -> Self {
-        let printed = lines.iter().map(|line| Cow::Borrowed(head(line).as_bytes()));
+        let printed = lines.iter().map(|line| Cow::Borrowed(line_head(line).as_bytes()));
         let scanner = if drives {
-            catalog.scanner(printed.chain(lines.iter().map(|line| drive::as_posix(head(line)))))
+            catalog.build_scanner(printed.chain(lines.iter().map(|line| drive::as_posix(line_head(line)))))
         } else {
-            catalog.scanner(printed)
+            catalog.build_scanner(printed)
         };
         CandidateLiterals {
             catalog,
@@ -69,12 +69,12 @@ impl<'a> CandidateLiterals<'a> {
     }
 
     /// The literals in a line, each once, in the order of their numbers.
-    fn of(&mut self, line: &str) -> &[u32] {
+    fn literals_in(&mut self, line: &str) -> &[u32] {
         self.looks += 1;
         self.found.clear();
-        let line = head(line);
+        let line = line_head(line);
         let mut scan = |text: &[u8]| {
-            self.scanner.scan(text, |literal| {
+            self.scanner.scan_line(text, |literal| {
                 if std::mem::replace(&mut self.seen_in[literal], self.looks) != self.looks {
                     self.found.extend(u32::try_from(literal));
                 }
@@ -91,7 +91,12 @@ impl<'a> CandidateLiterals<'a> {
 
 impl<'a> Candidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
-    pub(super) fn look(catalog: &'a Catalog, lines: &[&str], named: &'a [bool], drives: bool) -> (Vec<bool>, Self) {
+    pub(super) fn look_over(
+        catalog: &'a Catalog,
+        lines: &[&str],
+        named: &'a [bool],
+        drives: bool,
+    ) -> (Vec<bool>, Self) {
         let mut literals = CandidateLiterals::new(catalog, lines, drives);
         let mut live: Vec<bool> =
             catalog.tools.iter().zip(named).map(|(tool, &named)| named || tool.markers.is_empty()).collect();
@@ -100,7 +105,7 @@ impl<'a> Candidates<'a> {
         // Most lines have what the line above has.
         let mut above: (Vec<u32>, u32) = (Vec::new(), NO_SET);
         for line in lines {
-            let found = literals.of(line);
+            let found = literals.literals_in(line);
             if above.1 != NO_SET && above.0 == found {
                 set_of.push(above.1);
                 continue;
@@ -113,7 +118,7 @@ impl<'a> Candidates<'a> {
                 continue;
             }
             for &literal in found {
-                for what in catalog.meaning(literal as usize) {
+                for what in catalog.meanings_of(literal as usize) {
                     if let Meaning::Marker(tool) = *what {
                         live[tool] = true;
                     }
@@ -128,35 +133,35 @@ impl<'a> Candidates<'a> {
         // Which rules count is known only now: what says whose output it is may stand at its end.
         let mut sets = vec![Vec::new(); known.len()];
         for (literals, set) in known {
-            fill(&mut sets[set as usize], catalog, &literals, &live, named);
+            fill_candidates(&mut sets[set as usize], catalog, &literals, &live, named);
         }
         (live, Candidates { literals, named, sets, set_of, spare: Vec::new() })
     }
 
     /// The rules that may match the line with this index.
-    pub(super) fn of(&mut self, index: usize, line: &str, live: &[bool]) -> &[RuleCandidate] {
+    pub(super) fn candidates_of_line(&mut self, index: usize, line: &str, live: &[bool]) -> &[RuleCandidate] {
         match self.sets.get(self.set_of[index] as usize) {
             Some(set) => set,
             None => {
                 let catalog = self.literals.catalog;
                 self.spare.clear();
-                fill(&mut self.spare, catalog, self.literals.of(line), live, self.named);
+                fill_candidates(&mut self.spare, catalog, self.literals.literals_in(line), live, self.named);
                 &self.spare
             }
         }
     }
 }
 
-fn fill(set: &mut Vec<RuleCandidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
+fn fill_candidates(set: &mut Vec<RuleCandidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
     for &literal in literals {
-        for what in catalog.meaning(literal as usize) {
+        for what in catalog.meanings_of(literal as usize) {
             let Meaning::Rule(index) = *what else { continue };
             let rule = &catalog.rules[index];
             if let (Ok(index), Ok(tool)) = (u16::try_from(index), u16::try_from(rule.tool))
                 && live[rule.tool]
             {
-                let conditional = rule.text().blank_before > 0 || rule.text().when.is_some();
-                set.push(RuleCandidate { rule: index, tool, kind: rule.text().kind, conditional });
+                let conditional = rule.rule_text().blank_before > 0 || rule.rule_text().when.is_some();
+                set.push(RuleCandidate { rule: index, tool, kind: rule.rule_text().kind, conditional });
             }
         }
     }
@@ -171,9 +176,9 @@ mod tests {
 
     #[test]
     fn a_line_has_the_same_candidates_however_many_sets_there_were_before_it() {
-        let catalog = catalog::shipped();
+        let catalog = catalog::shipped_catalog();
         let literals: Vec<&str> =
-            catalog.rules.iter().step_by(50).map(|rule| &*rule.text().needs.as_slice()[0]).collect();
+            catalog.rules.iter().step_by(50).map(|rule| &*rule.rule_text().needs.as_slice()[0]).collect();
         let subset = |number: usize| -> String {
             literals.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1).map(|(_, text)| *text).collect()
         };
@@ -181,13 +186,17 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let named = vec![false; catalog.tools.len()];
         let rules = |set: &[RuleCandidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
-        let (live, mut many) = Candidates::look(catalog, &lines, &named, false);
+        let (live, mut many) = Candidates::look_over(catalog, &lines, &named, false);
         assert_eq!(many.sets.len(), SETS_MAX);
         assert!(many.set_of.contains(&NO_SET));
         for index in (SETS_MAX - 10..SETS_MAX).chain(2 * SETS_MAX - 10..2 * SETS_MAX) {
-            let mut alone = Candidates::look(catalog, &lines[index..=index], &named, false).1;
+            let mut alone = Candidates::look_over(catalog, &lines[index..=index], &named, false).1;
             alone.set_of[0] = NO_SET;
-            assert_eq!(rules(many.of(index, lines[index], &live)), rules(alone.of(0, lines[index], &live)), "{index}");
+            assert_eq!(
+                rules(many.candidates_of_line(index, lines[index], &live)),
+                rules(alone.candidates_of_line(0, lines[index], &live)),
+                "{index}"
+            );
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::diagnose::Severity;
 use crate::diagnose::imported::MatcherHit;
 
 use super::found::{Frame, LineRole, RawDiagnostic, Rest};
-use super::{Engine, head};
+use super::{Engine, line_head};
 
 /// What imported matchers see in a stream, by the position of the first line.
 #[derive(Debug, Default)]
@@ -27,13 +27,16 @@ impl Claims {
 
 impl Engine<'_> {
     /// Runs the imported matchers of the live tools.
-    pub(super) fn claims(&self, stream: &[(usize, usize)]) -> Claims {
+    pub(super) fn find_claims(&self, stream: &[(usize, usize)]) -> Claims {
         let mut claims = Claims::default();
         let live = self.catalog.imported.iter().filter(|(tool, _)| self.outcome.live[*tool]);
         let mut texts: Vec<&str> = Vec::new();
         for (tool, imported) in live {
             if texts.is_empty() {
-                texts = stream.iter().map(|&(index, from)| head(self.lines[index].get(from..).unwrap_or(""))).collect();
+                texts = stream
+                    .iter()
+                    .map(|&(index, from)| line_head(self.lines[index].get(from..).unwrap_or("")))
+                    .collect();
                 claims.taken = vec![false; stream.len()];
             }
             // A time is no place, whatever a pattern that fits everything makes of it.
@@ -49,7 +52,13 @@ impl Engine<'_> {
 
     /// Gives the line at `at` to the first matcher that claims it and what follows; `first` is the turn before the
     /// rules. Whether somebody did.
-    pub(super) fn claim(&mut self, stream: &[(usize, usize)], at: usize, claims: &mut Claims, first: bool) -> bool {
+    pub(super) fn claim_lines(
+        &mut self,
+        stream: &[(usize, usize)],
+        at: usize,
+        claims: &mut Claims,
+        first: bool,
+    ) -> bool {
         let Some(seen) = claims.by_start.get(&at) else { return false };
         let any_named = self.named.contains(&true);
         let turn = |tool: usize| first == (self.named[tool] || !any_named);
@@ -60,16 +69,16 @@ impl Engine<'_> {
             return false;
         };
         if first {
-            self.close();
+            self.close_block();
         }
         for line in &seen.lines {
             claims.taken[*line] = true;
         }
-        self.take(stream, tool, seen);
+        self.take_hit(stream, tool, seen);
         true
     }
 
-    fn take(&mut self, stream: &[(usize, usize)], tool: usize, seen: MatcherHit) {
+    fn take_hit(&mut self, stream: &[(usize, usize)], tool: usize, seen: MatcherHit) {
         let item = self.outcome.items.len();
         let lines: Vec<usize> = seen.lines.iter().map(|line| stream[*line].0).collect();
         let (Some(&start), Some(&last)) = (lines.first(), lines.last()) else { return };
@@ -83,15 +92,15 @@ impl Engine<'_> {
             severity: severity.unwrap_or(Severity::Error),
             category: None,
             decides: false,
-            place: file.map(|file| Frame { file: texts.keep(file), line, col }),
-            code: code.map(|code| texts.keep(code)),
-            message: texts.keep(prefix(&message, MESSAGE_BYTES_MAX).to_owned()),
+            place: file.map(|file| Frame { file: texts.keep_text(file), line, col }),
+            code: code.map(|code| texts.keep_text(code)),
+            message: texts.keep_text(prefix(&message, MESSAGE_BYTES_MAX).to_owned()),
             test: None,
             span: (start, last + 1),
             tentative: false,
             repeats: false,
             guessed: false,
-            rest: dir.map(|dir| Box::new(Rest { dirs: vec![texts.keep(dir)], ..Default::default() })),
+            rest: dir.map(|dir| Box::new(Rest { dirs: vec![texts.keep_text(dir)], ..Default::default() })),
         });
     }
 }

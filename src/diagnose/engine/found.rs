@@ -84,22 +84,22 @@ pub(crate) struct Rest<'a> {
 
 impl<'a> RawDiagnostic<'a> {
     /// Places inside the project that its block names, in order.
-    pub(crate) fn frames(&self) -> &[Frame<'a>] {
+    pub(crate) fn all_frames(&self) -> &[Frame<'a>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.frames)
     }
 
     /// Further places that it speaks of, with what it says there.
-    pub(crate) fn more(&self) -> &[(Frame<'a>, &'a str)] {
+    pub(crate) fn more_frames(&self) -> &[(Frame<'a>, &'a str)] {
         self.rest.as_ref().map_or(&[], |rest| &rest.more)
     }
 
     /// Folders that its paths may be relative to, the likeliest first.
-    pub(crate) fn dirs(&self) -> &[&'a str] {
+    pub(crate) fn stack_dirs(&self) -> &[&'a str] {
         self.rest.as_ref().map_or(&[], |rest| &rest.dirs)
     }
 
     /// What few items have, to add to.
-    pub(crate) fn rest(&mut self) -> &mut Rest<'a> {
+    pub(crate) fn rest_mut(&mut self) -> &mut Rest<'a> {
         self.rest.get_or_insert_default()
     }
 }
@@ -136,7 +136,7 @@ pub(super) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     /// What `matcher` reads from `text`, matched on `seen`, which is as long; `slots` are of its regex.
-    pub(super) fn take(
+    pub(super) fn take_groups(
         matcher: &RuleMatcher,
         slots: &mut CaptureLocations,
         text: &'a str,
@@ -151,14 +151,14 @@ impl<'a> Groups<'a> {
             let value = match text.get(from..until) {
                 Some(value) => value.trim(),
                 // A regex of bytes may have cut a character.
-                None => texts.keep(String::from_utf8_lossy(&text.as_bytes()[from..until]).into_owned()).trim(),
+                None => texts.keep_text(String::from_utf8_lossy(&text.as_bytes()[from..until]).into_owned()).trim(),
             };
             if value.is_empty() {
                 continue;
             }
             let counted = || value.replace(',', "").parse::<usize>().ok();
             match group {
-                DefinitionGroup::File => groups.file = Some(unlabelled(value)),
+                DefinitionGroup::File => groups.file = Some(without_label(value)),
                 DefinitionGroup::Package => package = Some(value.replace('.', "/")),
                 // cpplint says 0 of what concerns the whole file.
                 DefinitionGroup::Line => groups.line = value.parse().ok().filter(|&line| line > 0),
@@ -177,24 +177,24 @@ impl<'a> Groups<'a> {
             }
         }
         if let (Some(package), Some(file)) = (package, &mut groups.file) {
-            *file = texts.keep(format!("{package}/{file}"));
+            *file = texts.keep_text(format!("{package}/{file}"));
         }
         Some(groups)
     }
 
-    pub(super) fn place(&self) -> Option<Frame<'a>> {
+    pub(super) fn group_location(&self) -> Option<Frame<'a>> {
         Some(Frame { file: self.file?, line: self.line, col: self.col })
     }
 }
 
 /// A file without the label that a runner puts before each line, which a rule for the tool alone takes for part of the name
 /// (`[error] src/A.scala`, `Error: src/a.ts`).
-fn unlabelled(file: &str) -> &str {
+fn without_label(file: &str) -> &str {
     let mut file = file;
     while let Some((label, rest)) = file.split_once(' ') {
         let bracketed = label.strip_prefix('[').and_then(|label| label.strip_suffix(']'));
         let Some(word) = bracketed.or_else(|| label.strip_suffix(':')) else { break };
-        if severity(word).is_none() || rest.trim_start().is_empty() {
+        if severity_of_word(word).is_none() || rest.trim_start().is_empty() {
             break;
         }
         file = rest.trim_start();
@@ -206,7 +206,7 @@ fn unlabelled(file: &str) -> &str {
 const SEVERITY_BYTES_MAX: usize = 23;
 
 /// The severity that a tool's word or letter means.
-pub(crate) fn severity(word: &str) -> Option<Severity> {
+pub(crate) fn severity_of_word(word: &str) -> Option<Severity> {
     let word = word.trim_end_matches(':');
     let mut lower = [0; SEVERITY_BYTES_MAX];
     let lower = lower.get_mut(..word.len())?;

@@ -31,7 +31,7 @@ pub(crate) struct Tally {
 
 impl Engine<'_> {
     /// Remembers what `line` counts, for [`Engine::close_tallies`] to say where it ends.
-    pub(super) fn tally(&mut self, tool: usize, line: usize, said: ReportedCounts) {
+    pub(super) fn take_counts(&mut self, tool: usize, line: usize, said: ReportedCounts) {
         if said == ReportedCounts::default() || self.outcome.tallies.len() >= TALLIES_MAX {
             return;
         }

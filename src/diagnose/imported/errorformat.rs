@@ -4,7 +4,7 @@
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::MatcherHit;
-use super::vim::{FILE_NAME_CHARACTER, ScanfPart, translate};
+use super::vim::{FILE_NAME_CHARACTER, ScanfPart, translate_parts};
 use crate::base::limits::{BLOCK_LINES_MAX, DEFINITION_REGEX_BYTES_MAX, DEFINITION_RULES_MAX};
 use crate::base::one_or_many::OneOrMany;
 use crate::diagnose::{Severity, engine};
@@ -34,7 +34,7 @@ impl ErrorFormat {
     /// The pattern and what is wrong with it.
     pub(crate) fn parse(texts: &OneOrMany) -> Result<Self, String> {
         let texts = match texts {
-            OneOrMany::One(text) => split(text),
+            OneOrMany::One(text) => split_formats(text),
             OneOrMany::Many(texts) => texts.clone(),
         };
         if texts.len() > DEFINITION_RULES_MAX {
@@ -48,13 +48,13 @@ impl ErrorFormat {
     pub(crate) fn run(&self, lines: &[&str]) -> Vec<MatcherHit> {
         let mut state = ErrorformatState::default();
         for (at, line) in lines.iter().enumerate() {
-            self.line(&mut state, at, line);
+            self.match_line(&mut state, at, line);
         }
         state.seen.retain(|seen| seen.file.is_some() || seen.severity.is_some() && !seen.message.is_empty());
         state.seen
     }
 
-    fn line(&self, state: &mut ErrorformatState, at: usize, line: &str) {
+    fn match_line(&self, state: &mut ErrorformatState, at: usize, line: &str) {
         let mut line = line;
         let mut rest_only = false;
         // `%O`, `%P` and `%Q` may leave a rest to be looked at, once for each file name in the line.
@@ -76,7 +76,7 @@ impl ErrorFormat {
             if pattern.stays {
                 state.start = index;
             }
-            let rest = state.apply(pattern, &ErrorformatFields::take(&captures, line), at);
+            let rest = state.apply_pattern(pattern, &ErrorformatFields::take_fields(&captures, line), at);
             match rest {
                 Some(rest) => line = &line[line.len() - rest..],
                 None => return,
@@ -90,7 +90,7 @@ impl ErrorFormat {
 const RESTS_MAX: usize = 32;
 
 /// At commas that have no backslash before them; the backslash goes.
-fn split(text: &str) -> Vec<String> {
+fn split_formats(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -134,7 +134,7 @@ impl ErrorformatPattern {
             }
             let Some(&item) = chars.get(at) else { return Err("ends in `%`".to_owned()) };
             at += 1;
-            if let Some(field) = field(item, chars.get(at).copied()) {
+            if let Some(field) = field_regex(item, chars.get(at).copied()) {
                 if named.contains(item) {
                     return Err(format!("`%{item}` stands twice"));
                 }
@@ -143,7 +143,7 @@ impl ErrorformatPattern {
                 continue;
             }
             match item {
-                '*' => at = scanned(&chars, at, &mut parts)?,
+                '*' => at = scan_set(&chars, at, &mut parts)?,
                 '#' => parts.push(ScanfPart::Vim('*')),
                 '%' | '\\' | '.' | '^' | '$' | '~' | '[' => parts.push(ScanfPart::Vim(item)),
                 '>' => stays = true,
@@ -163,7 +163,7 @@ impl ErrorformatPattern {
             }
         }
         parts.push(ScanfPart::Vim('$'));
-        let regex = RegexBuilder::new(&translate(&parts)?)
+        let regex = RegexBuilder::new(&translate_parts(&parts)?)
             .unicode(false)
             .case_insensitive(true)
             .size_limit(DEFINITION_REGEX_BYTES_MAX)
@@ -175,7 +175,7 @@ impl ErrorformatPattern {
 }
 
 /// The regex of a field that is followed by `next`.
-fn field(item: char, next: Option<char>) -> Option<String> {
+fn field_regex(item: char, next: Option<char>) -> Option<String> {
     Some(match item {
         'f' => match next {
             None => ".+".to_owned(),
@@ -192,7 +192,7 @@ fn field(item: char, next: Option<char>) -> Option<String> {
 }
 
 /// `%*[…]` and `%*\d`; the position after it.
-fn scanned(chars: &[char], at: usize, parts: &mut Vec<ScanfPart>) -> Result<usize, String> {
+fn scan_set(chars: &[char], at: usize, parts: &mut Vec<ScanfPart>) -> Result<usize, String> {
     let mut end = at;
     match chars.get(end) {
         Some('[') => {
@@ -230,7 +230,7 @@ struct ErrorformatFields {
 }
 
 impl ErrorformatFields {
-    fn take(captures: &Captures<'_>, line: &str) -> Self {
+    fn take_fields(captures: &Captures<'_>, line: &str) -> Self {
         let text = |name: &str| {
             let bytes = captures.name(name)?.as_bytes();
             Some(String::from_utf8_lossy(bytes).into_owned())
@@ -239,7 +239,7 @@ impl ErrorformatFields {
         ErrorformatFields {
             file: text("f").map(|file| file.trim().to_owned()).filter(|file| !file.is_empty()),
             line: number("l"),
-            col: number("c").or_else(|| number("v")).or_else(|| text("p").map(|pointer| pointed(&pointer))),
+            col: number("c").or_else(|| number("v")).or_else(|| text("p").map(|pointer| pointed_column(&pointer))),
             kind: text("t").and_then(|kind| kind.chars().next()),
             number: text("n"),
             message: text("m"),
@@ -250,7 +250,7 @@ impl ErrorformatFields {
 }
 
 /// The column that a pointer line (`%p`) points at: tabs go to the next multiple of eight.
-fn pointed(pointer: &str) -> u32 {
+fn pointed_column(pointer: &str) -> u32 {
     let column = pointer.bytes().fold(0, |column: u32, byte| match byte {
         b'\t' => (column / 8 + 1) * 8,
         _ => column.saturating_add(1),
@@ -272,7 +272,7 @@ struct ErrorformatState {
 
 impl ErrorformatState {
     /// Applies a matching pattern; the bytes of the line that are still to be looked at.
-    fn apply(&mut self, pattern: &ErrorformatPattern, fields: &ErrorformatFields, at: usize) -> Option<usize> {
+    fn apply_pattern(&mut self, pattern: &ErrorformatPattern, fields: &ErrorformatFields, at: usize) -> Option<usize> {
         let left_out = pattern.flag == Some('-');
         match pattern.prefix {
             Some('D') => self.dirs.extend(fields.file.clone()),
@@ -327,7 +327,7 @@ impl ErrorformatState {
             file: fields.file.clone().or_else(|| known.cloned()),
             line: fields.line,
             col: fields.col,
-            severity: kind.and_then(severity),
+            severity: kind.and_then(severity_of_kind),
             code: fields.number.clone(),
             message: message.map(|message| message.trim().to_owned()).unwrap_or_default(),
             dir: self.dirs.last().cloned(),
@@ -348,7 +348,7 @@ impl ErrorformatState {
             seen.message.push_str(message);
         }
         seen.code = seen.code.take().or_else(|| fields.number.clone());
-        seen.severity = seen.severity.or(fields.kind.and_then(severity));
+        seen.severity = seen.severity.or(fields.kind.and_then(severity_of_kind));
         seen.line = seen.line.or(fields.line);
         seen.col = seen.col.or(fields.col);
         if seen.file.is_none() {
@@ -358,6 +358,6 @@ impl ErrorformatState {
     }
 }
 
-fn severity(kind: char) -> Option<Severity> {
-    engine::severity(kind.encode_utf8(&mut [0; 4]))
+fn severity_of_kind(kind: char) -> Option<Severity> {
+    engine::severity_of_word(kind.encode_utf8(&mut [0; 4]))
 }

@@ -9,17 +9,17 @@ use std::str::Chars;
 ///
 /// # Errors
 /// What the `regex` crate does not have: lookaround and back-references.
-pub(super) fn translate(source: &str) -> Result<String, String> {
+pub(super) fn translate_regex(source: &str) -> Result<String, String> {
     let mut out = String::with_capacity(source.len() + 8);
     let mut rest = source.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            '\\' => escape(&mut rest, &mut out, false)?,
-            '[' => class(&mut rest, &mut out)?,
-            '(' => group(&mut rest, &mut out)?,
+            '\\' => translate_escape(&mut rest, &mut out, false)?,
+            '[' => translate_class(&mut rest, &mut out)?,
+            '(' => translate_group(&mut rest, &mut out)?,
             // A brace that begins no repetition means itself.
             '{' if !is_repetition(rest.clone()) => out.push_str("\\{"),
-            '}' | ']' if !closes(&out) => {
+            '}' | ']' if !closes_class(&out) => {
                 out.push('\\');
                 out.push(c);
             }
@@ -30,7 +30,7 @@ pub(super) fn translate(source: &str) -> Result<String, String> {
 }
 
 /// Whether the text so far ends in an open repetition, which a `}` closes.
-fn closes(out: &str) -> bool {
+fn closes_class(out: &str) -> bool {
     let digits = out.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
     digits.ends_with('{') && !digits.ends_with("\\{")
 }
@@ -42,7 +42,7 @@ fn is_repetition(rest: Peekable<Chars<'_>>) -> bool {
     !from.is_empty() && inside.len() < 8 && digits(from) && digits(to)
 }
 
-fn group(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String> {
+fn translate_group(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String> {
     out.push('(');
     if rest.peek() != Some(&'?') {
         return Ok(());
@@ -60,7 +60,7 @@ fn group(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String>
 }
 
 /// What follows a backslash.
-fn escape(rest: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) -> Result<(), String> {
+fn translate_escape(rest: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) -> Result<(), String> {
     let Some(c) = rest.next() else { return Err("ends in a backslash".to_owned()) };
     match c {
         'd' | 'D' | 'w' | 'W' | 's' | 'S' | 't' | 'n' | 'r' | 'f' | 'v' => {
@@ -95,7 +95,7 @@ fn escape(rest: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) -> R
     Ok(())
 }
 
-fn class(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String> {
+fn translate_class(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String> {
     let negated = rest.next_if_eq(&'^').is_some();
     if rest.next_if_eq(&']').is_some() {
         // `[^]` is any character, `[]` none.
@@ -107,7 +107,7 @@ fn class(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String>
         match rest.next() {
             None => return Err("a `[` is not closed".to_owned()),
             Some(']') => break,
-            Some('\\') => escape(rest, &mut inside, true)?,
+            Some('\\') => translate_escape(rest, &mut inside, true)?,
             // Set operations of the `regex` crate.
             Some(c @ ('[' | '&' | '~')) => {
                 inside.push('\\');

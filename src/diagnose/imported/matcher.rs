@@ -63,19 +63,19 @@ pub(super) fn parse(text: &str) -> Result<Vec<Result<ProblemMatcher, String>>, S
     let document: Value = serde_json::from_str(&without_comments(text)).map_err(|error| format!("no JSON: {error}"))?;
     let mut matchers = Vec::new();
     let mut patterns = BTreeMap::new();
-    collect(&document, 0, &mut matchers, &mut patterns);
+    collect_matchers(&document, 0, &mut matchers, &mut patterns);
     if matchers.is_empty() {
         return Err("holds no problem matcher".to_owned());
     }
     matchers.truncate(DEFINITION_RULES_MAX);
-    Ok(matchers.into_iter().map(|matcher| ProblemMatcher::of(matcher, &patterns)).collect())
+    Ok(matchers.into_iter().map(|matcher| ProblemMatcher::from_json(matcher, &patterns)).collect())
 }
 
 /// Folders of JSON that are looked into.
 const DEPTH_MAX: usize = 32;
 
 /// Every object with a `pattern` is a matcher, every one with a `name` and a `regexp` a named pattern.
-fn collect<'a>(
+fn collect_matchers<'a>(
     value: &'a Value,
     depth: usize,
     matchers: &mut Vec<&'a Value>,
@@ -85,7 +85,7 @@ fn collect<'a>(
         return;
     }
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect(value, depth + 1, matchers, named)),
+        Value::Array(values) => values.iter().for_each(|value| collect_matchers(value, depth + 1, matchers, named)),
         Value::Object(fields) => {
             let name = fields.get("name").and_then(Value::as_str);
             if fields.contains_key("pattern") {
@@ -95,7 +95,7 @@ fn collect<'a>(
             } else if let (Some(name), true) = (name, fields.contains_key("regexp")) {
                 named.insert(name, vec![value]);
             } else {
-                fields.values().for_each(|value| collect(value, depth + 1, matchers, named));
+                fields.values().for_each(|value| collect_matchers(value, depth + 1, matchers, named));
             }
         }
         _ => {}
@@ -103,7 +103,7 @@ fn collect<'a>(
 }
 
 impl ProblemMatcher {
-    fn of(value: &Value, named: &BTreeMap<&str, Vec<&Value>>) -> Result<Self, String> {
+    fn from_json(value: &Value, named: &BTreeMap<&str, Vec<&Value>>) -> Result<Self, String> {
         let owner = ["owner", "name"].iter().find_map(|key| value[*key].as_str()).unwrap_or("a matcher");
         let wrong = |reason: String| format!("{owner}: {reason}");
         let patterns: Vec<&Value> = match &value["pattern"] {
@@ -120,7 +120,7 @@ impl ProblemMatcher {
         let patterns: Result<Vec<MatcherPattern>, String> = patterns
             .into_iter()
             .enumerate()
-            .map(|(index, pattern)| MatcherPattern::of(pattern, alone, index == last))
+            .map(|(index, pattern)| MatcherPattern::from_value(pattern, alone, index == last))
             .enumerate()
             .map(|(index, pattern)| pattern.map_err(|reason| wrong(format!("pattern {}: {reason}", index + 1))))
             .collect();
@@ -128,8 +128,8 @@ impl ProblemMatcher {
         if patterns.is_empty() {
             return Err(wrong("has no pattern".to_owned()));
         }
-        let severity = value["severity"].as_str().and_then(engine::severity);
-        Ok(ProblemMatcher { patterns, severity, dir: dir(&value["fileLocation"]) })
+        let severity = value["severity"].as_str().and_then(engine::severity_of_word);
+        Ok(ProblemMatcher { patterns, severity, dir: base_dir(&value["fileLocation"]) })
     }
 
     /// What is seen in `lines`.
@@ -138,7 +138,7 @@ impl ProblemMatcher {
         let mut at = 0;
         while at < lines.len() {
             let before = seen.len();
-            at = self.at(lines, at, &mut seen);
+            at = self.match_at(lines, at, &mut seen);
             if seen.len() == before {
                 at += 1;
             }
@@ -147,7 +147,7 @@ impl ProblemMatcher {
     }
 
     /// Tries the patterns from a line on; the position after what matched.
-    fn at(&self, lines: &[&str], start: usize, seen: &mut Vec<MatcherHit>) -> usize {
+    fn match_at(&self, lines: &[&str], start: usize, seen: &mut Vec<MatcherHit>) -> usize {
         let (last, before) = match self.patterns.split_last() {
             Some(parts) if start + parts.1.len() < lines.len() => parts,
             _ => return start,
@@ -155,16 +155,16 @@ impl ProblemMatcher {
         let mut known = KnownProperty::default();
         for (pattern, at) in before.iter().zip(start..) {
             let Some(captures) = pattern.regex.captures(lines[at].as_bytes()) else { return start };
-            known.fill(pattern, &captures);
+            known.fill_properties(pattern, &captures);
         }
         let first = start + before.len();
         let mut at = first;
         while at < lines.len() && at - first < BLOCK_LINES_MAX {
             let Some(captures) = last.regex.captures(lines[at].as_bytes()) else { break };
             let mut said = known.clone();
-            said.fill(last, &captures);
+            said.fill_properties(last, &captures);
             let lines = if at == first { (start..=at).collect() } else { vec![at] };
-            seen.push(said.seen(self, lines));
+            seen.push(said.into_hit(self, lines));
             at += 1;
             if !last.loops {
                 break;
@@ -175,7 +175,7 @@ impl ProblemMatcher {
 }
 
 /// `["relative", "${workspaceFolder}/web"]`: `web`.
-fn dir(location: &Value) -> Option<String> {
+fn base_dir(location: &Value) -> Option<String> {
     let base = location.get(1)?.as_str()?;
     let below = ["${workspaceFolder}", "${workspaceRoot}", "${cwd}"].iter().find_map(|root| base.strip_prefix(root));
     let below = below.unwrap_or(base).trim_matches('/');
@@ -183,10 +183,10 @@ fn dir(location: &Value) -> Option<String> {
 }
 
 impl MatcherPattern {
-    fn of(value: &Value, alone: bool, last: bool) -> Result<Self, String> {
+    fn from_value(value: &Value, alone: bool, last: bool) -> Result<Self, String> {
         let source = value["regexp"].as_str().ok_or("has no `regexp`")?;
-        let translated = javascript::translate(source)?;
-        let regex = catalog::compile(&translated)
+        let translated = javascript::translate_regex(source)?;
+        let regex = catalog::compile_regex(&translated)
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())?;
         let group = |key: &str| value[key].as_u64().and_then(|group| usize::try_from(group).ok());
         let mut groups: BTreeMap<CaptureRole, usize> =
@@ -221,7 +221,7 @@ impl MatcherPattern {
 struct KnownProperty(BTreeMap<CaptureRole, String>);
 
 impl KnownProperty {
-    fn fill(&mut self, pattern: &MatcherPattern, captures: &Captures<'_>) {
+    fn fill_properties(&mut self, pattern: &MatcherPattern, captures: &Captures<'_>) {
         for (role, group) in &pattern.groups {
             let Some(value) = captures.get(*group) else { continue };
             let value = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
@@ -239,13 +239,13 @@ impl KnownProperty {
         }
     }
 
-    fn seen(mut self, matcher: &ProblemMatcher, lines: Vec<usize>) -> MatcherHit {
+    fn into_hit(mut self, matcher: &ProblemMatcher, lines: Vec<usize>) -> MatcherHit {
         let mut take = |role| self.0.remove(&role).filter(|value: &String| !value.is_empty());
         let place = take(CaptureRole::Location).unwrap_or_default();
         let mut numbers = place.split(',').map(|number| number.trim().parse::<u32>().ok());
         let (line, col) = (numbers.next().flatten(), numbers.next().flatten());
         let number = |value: Option<String>| value?.parse::<u32>().ok().filter(|number| *number > 0);
-        let severity = take(CaptureRole::Severity).as_deref().and_then(engine::severity).or(matcher.severity);
+        let severity = take(CaptureRole::Severity).as_deref().and_then(engine::severity_of_word).or(matcher.severity);
         // The project file that the path is relative to.
         let project = take(CaptureRole::FromPath);
         let above = project.as_deref().and_then(|file| Some(file.rsplit_once('/')?.0.to_owned()));

@@ -55,7 +55,7 @@ impl ImportedFormat {
 ///
 /// # Errors
 /// For each part that can't be used, what is wrong with it. The other parts hold.
-pub(super) fn of(
+pub(super) fn import_formats(
     tool: &ToolText,
     attached: impl Fn(&str) -> Result<String, String>,
 ) -> (Vec<ImportedFormat>, Vec<String>) {

@@ -13,31 +13,31 @@ pub(super) enum ScanfPart {
 ///
 /// # Errors
 /// What the `regex` crate does not have (lookaround, `\zs`), and what is not known.
-pub(super) fn translate(parts: &[ScanfPart]) -> Result<String, String> {
+pub(super) fn translate_parts(parts: &[ScanfPart]) -> Result<String, String> {
     let mut out = String::new();
     let mut at = 0;
     while let Some(part) = parts.get(at) {
         at += 1;
         match part {
             ScanfPart::Done(regex) => out.push_str(regex),
-            ScanfPart::Vim('\\') => at = escape(parts, at, &mut out)?,
-            ScanfPart::Vim('[') => at = class(parts, at, &mut out),
+            ScanfPart::Vim('\\') => at = translate_escape(parts, at, &mut out)?,
+            ScanfPart::Vim('[') => at = translate_class(parts, at, &mut out),
             ScanfPart::Vim(c @ ('*' | '.' | '^' | '$')) => out.push(*c),
-            ScanfPart::Vim(c) => literal(*c, &mut out),
+            ScanfPart::Vim(c) => append_literal(*c, &mut out),
         }
     }
     Ok(out)
 }
 
 /// A character that means itself.
-fn literal(c: char, out: &mut String) {
+fn append_literal(c: char, out: &mut String) {
     if c.is_ascii_punctuation() && !matches!(c, '<' | '>') {
         out.push('\\');
     }
     out.push(c);
 }
 
-fn vim(parts: &[ScanfPart], at: usize) -> Option<char> {
+fn vim_character(parts: &[ScanfPart], at: usize) -> Option<char> {
     match parts.get(at) {
         Some(ScanfPart::Vim(c)) => Some(*c),
         _ => None,
@@ -45,8 +45,8 @@ fn vim(parts: &[ScanfPart], at: usize) -> Option<char> {
 }
 
 /// What follows a backslash; the position after it.
-fn escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
-    let Some(c) = vim(parts, at) else { return Err("a `\\` with nothing behind it".to_owned()) };
+fn translate_escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
+    let Some(c) = vim_character(parts, at) else { return Err("a `\\` with nothing behind it".to_owned()) };
     let known = match c {
         '(' => "(?:",
         ')' => ")",
@@ -78,16 +78,16 @@ fn escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, Str
         'r' => "\\r",
         'b' => "\\x08",
         'n' => "\\n",
-        '%' if vim(parts, at + 1) == Some('(') => {
+        '%' if vim_character(parts, at + 1) == Some('(') => {
             out.push_str("(?:");
             return Ok(at + 2);
         }
-        '{' => return repetition(parts, at + 1, out),
+        '{' => return translate_repetition(parts, at + 1, out),
         '@' | 'z' | '&' | '%' | '_' | 'v' | 'V' | 'c' | 'C' | '1'..='9' => {
             return Err(format!("`\\{c}` can't be used here"));
         }
         c => {
-            literal(c, out);
+            append_literal(c, out);
             return Ok(at + 1);
         }
     };
@@ -99,13 +99,13 @@ fn escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, Str
 pub(super) const FILE_NAME_CHARACTER: &str = "[0-9A-Za-z/.\\-_+,#$%~=\\x80-\\xFF]";
 
 /// `\{n,m}`, `\{-n,m}`.
-fn repetition(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
+fn translate_repetition(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
     let mut inside = String::new();
     let mut at = at;
     loop {
-        match vim(parts, at) {
+        match vim_character(parts, at) {
             Some('}') => break,
-            Some('\\') if vim(parts, at + 1) == Some('}') => {
+            Some('\\') if vim_character(parts, at + 1) == Some('}') => {
                 at += 1;
                 break;
             }
@@ -131,17 +131,17 @@ fn repetition(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize,
 }
 
 /// `[…]`; the position after it. A `[` that is not closed means itself.
-fn class(parts: &[ScanfPart], at: usize, out: &mut String) -> usize {
-    let mut end = at + usize::from(vim(parts, at) == Some('^'));
-    end += usize::from(vim(parts, end) == Some(']'));
-    while vim(parts, end).is_some_and(|c| c != ']') {
+fn translate_class(parts: &[ScanfPart], at: usize, out: &mut String) -> usize {
+    let mut end = at + usize::from(vim_character(parts, at) == Some('^'));
+    end += usize::from(vim_character(parts, end) == Some(']'));
+    while vim_character(parts, end).is_some_and(|c| c != ']') {
         end += 1;
     }
-    if vim(parts, end) != Some(']') {
+    if vim_character(parts, end) != Some(']') {
         out.push_str("\\[");
         return at;
     }
-    let inside: Vec<char> = (at..end).filter_map(|at| vim(parts, at)).collect();
+    let inside: Vec<char> = (at..end).filter_map(|at| vim_character(parts, at)).collect();
     let mut class = String::new();
     let mut index = 0;
     if inside.first() == Some(&'^') {

@@ -95,7 +95,7 @@ const TRANSLATED: &[(Severity, &[&str])] = &[
 ];
 
 /// The severity of a translated word at the start, and what is behind its colon.
-pub(super) fn translated(text: &str) -> Option<(Severity, &str)> {
+pub(super) fn translated_severity(text: &str) -> Option<(Severity, &str)> {
     let text = text.trim_start_matches([':', ' ', '\t']);
     let behind = |word: &str| text.strip_prefix(word)?.trim_start().strip_prefix([':', '：']);
     let mut rows = TRANSLATED.iter();

@@ -1,7 +1,7 @@
 use super::*;
 
 fn shown(line: &str) -> String {
-    let Some(said) = read(line) else { return "none".to_owned() };
+    let Some(said) = read_located(line) else { return "none".to_owned() };
     let severity = match said.severity {
         Some(Severity::Error) => "E",
         Some(Severity::Warning) => "W",

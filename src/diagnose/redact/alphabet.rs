@@ -42,7 +42,7 @@ pub(super) enum Alphabet {
 }
 
 impl Alphabet {
-    pub(super) fn has(self, b: u8) -> bool {
+    pub(super) fn has_byte(self, b: u8) -> bool {
         let alnum = b.is_ascii_alphanumeric();
         match self {
             Alphabet::Digits => b.is_ascii_digit(),
@@ -83,7 +83,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(value: &[u8]) -> Spread {
+    fn measure_spread(value: &[u8]) -> Spread {
         let mut spread = Spread::default();
         let mut before = 0_u8;
         let mut in_capitals = false;
@@ -123,7 +123,7 @@ impl Spread {
 /// versions and the names of things fall into words; commit ids and checksums have one case.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
-    let spread = Spread::of(&value[..value.len() - padding]);
+    let spread = Spread::measure_spread(&value[..value.len() - padding]);
     value.len() >= 16
         && padding <= 3
         && spread.others == 0
@@ -151,7 +151,7 @@ fn has_words(value: &[u8]) -> bool {
 /// separator, as hexadecimal and Base32 keys are.
 pub(super) fn is_opaque(value: &[u8], min: usize) -> bool {
     let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
-    let spread = Spread::of(&value[..value.len() - padding]);
+    let spread = Spread::measure_spread(&value[..value.len() - padding]);
     let letters = spread.lower + spread.upper;
     value.len() >= min
         && spread.others == 0

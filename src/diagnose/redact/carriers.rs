@@ -24,7 +24,7 @@ fn is_placeholder(value: &[u8]) -> bool {
 }
 
 /// `Bearer <token>` anywhere; the token is long and has a digit, so that "bearer authentication" is left alone.
-pub(super) fn bearer(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_bearer(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let start = run_end(text, hit.end, 4, is_blank);
     if start == hit.end || text[..hit.start].last().is_some_and(u8::is_ascii_alphanumeric) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn bearer(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 }
 
 /// `Authorization: <scheme> <credential>` in headers, JSON and curl arguments.
-pub(super) fn authorization(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_authorization(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let separator = run_end(text, hit.end, 8, |b| b"\"'\\:= \t".contains(&b));
     if !text[hit.end..separator].iter().any(|b| b":=".contains(b)) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn authorization(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 }
 
 /// `-H "X-Service-Key: …"`: the quotes say where the value ends, whatever it is made of.
-pub(super) fn header(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_header(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let quote_at = run_end(text, hit.end, 2, |b| b == b' ' || b == b'=');
     let &quote @ (b'"' | b'\'') = text.get(quote_at)? else { return None };
     let close = run_end(text, quote_at + 1, VALUE_BYTES_MAX, |b| b != quote && b != b'\n');
@@ -127,7 +127,7 @@ fn cut_password(text: &[u8], authority: Range<usize>) -> Option<Secret> {
 }
 
 /// `Cookie: a=…; b=…` and `Set-Cookie: a=…; Path=/`, as headers and in JSON: what the cookies are.
-pub(super) fn cookie(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_cookie(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let is_set = ends_with(&text[..hit.start], b"set-");
     let start = run_end(text, hit.end, 8, |b| b"\"'\\:=[ \t".contains(&b));
     if !text[hit.end..start].contains(&b':') {
@@ -151,7 +151,7 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
 }
 
 /// `?sig=…`, `&X-Amz-Signature=…`: the signature of an address that anybody may use who knows it.
-pub(super) fn signature(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_signature(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let start = run_start(text, hit.start, NAME_BYTES_MAX, |b| b.is_ascii_alphanumeric() || b == b'-');
     let name = &text[start..hit.start];
     let is_query = matches!(text[..start].last(), Some(b'?' | b'&' | b';'));
@@ -165,7 +165,7 @@ pub(super) fn signature(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 }
 
 /// `machine <host> login <user> password <password>`, on one line or several.
-pub(super) fn netrc(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+pub(super) fn find_netrc(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     if text[..hit.start].last().is_some_and(|&b| is_credential(b)) {
         return None;
     }
@@ -196,7 +196,7 @@ pub(super) fn private_lines(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let lines: usize = std::str::from_utf8(&text[hit.end..number_end]).ok()?.trim().parse().ok()?;
     for _ in 0..lines.min(64) {
         let start = run_end(text, end, 2, |b| b == b'\n' || b == b'\r');
-        let line_end = run_end(text, start, 128, |b| Alphabet::Base64.has(b));
+        let line_end = run_end(text, start, 128, |b| Alphabet::Base64.has_byte(b));
         if line_end - start < 4 {
             break;
         }

@@ -26,31 +26,31 @@ struct Secretive {
     form: CommandForm,
 }
 
-const fn row(program: &'static str, option: &'static str, form: CommandForm) -> Secretive {
+const fn new_row(program: &'static str, option: &'static str, form: CommandForm) -> Secretive {
     Secretive { program, option, form }
 }
 
 const OPTIONS: [Secretive; 15] = [
-    row("curl", "-u", CommandForm::Pair),
-    row("curl", "--user", CommandForm::Pair),
-    row("curl", "-U", CommandForm::Pair),
-    row("curl", "--proxy-user", CommandForm::Pair),
-    row("mysql", "-p", CommandForm::Attached),
-    row("mysqldump", "-p", CommandForm::Attached),
-    row("mysqladmin", "-p", CommandForm::Attached),
-    row("mariadb", "-p", CommandForm::Attached),
-    row("sshpass", "-p", CommandForm::Whole),
-    row("redis-cli", "-a", CommandForm::Whole),
-    row("ldapsearch", "-w", CommandForm::Whole),
-    row("mongosh", "-p", CommandForm::Whole),
-    row("mongodump", "-p", CommandForm::Whole),
-    row("sqlcmd", "-P", CommandForm::Whole),
+    new_row("curl", "-u", CommandForm::Pair),
+    new_row("curl", "--user", CommandForm::Pair),
+    new_row("curl", "-U", CommandForm::Pair),
+    new_row("curl", "--proxy-user", CommandForm::Pair),
+    new_row("mysql", "-p", CommandForm::Attached),
+    new_row("mysqldump", "-p", CommandForm::Attached),
+    new_row("mysqladmin", "-p", CommandForm::Attached),
+    new_row("mariadb", "-p", CommandForm::Attached),
+    new_row("sshpass", "-p", CommandForm::Whole),
+    new_row("redis-cli", "-a", CommandForm::Whole),
+    new_row("ldapsearch", "-w", CommandForm::Whole),
+    new_row("mongosh", "-p", CommandForm::Whole),
+    new_row("mongodump", "-p", CommandForm::Whole),
+    new_row("sqlcmd", "-P", CommandForm::Whole),
     // `docker login`, `podman login`, `helm registry login`.
-    row("login", "-p", CommandForm::Whole),
+    new_row("login", "-p", CommandForm::Whole),
 ];
 
 /// The names of the programs, each once.
-pub(super) fn programs() -> impl Iterator<Item = &'static str> {
+pub(super) fn program_names() -> impl Iterator<Item = &'static str> {
     let is_first = |at: usize| at == 0 || OPTIONS[at - 1].program != OPTIONS[at].program;
     (0..OPTIONS.len()).filter(move |&at| is_first(at)).map(|at| OPTIONS[at].program)
 }
@@ -71,13 +71,13 @@ pub(super) fn password_in<W: AsRef<[u8]>>(program: &[u8], words: &[W]) -> Option
                 Some(_) => (number, attached),
             };
             let value = words.get(at)?.as_ref().get(from..)?;
-            let range = password(value, row.form)?;
+            let range = password_range(value, row.form)?;
             Some((at, from + range.start..from + range.end))
         })
     })
 }
 
-fn password(value: &[u8], form: CommandForm) -> Option<Range<usize>> {
+fn password_range(value: &[u8], form: CommandForm) -> Option<Range<usize>> {
     let open = usize::from(value.first().is_some_and(|b| b"\"'".contains(b)));
     let close = value.len() - usize::from(open == 1 && value.len() > 1 && value.last() == value.first());
     let start = match form {
@@ -108,7 +108,7 @@ pub(super) fn on_line(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     let line = &text[hit.end..end];
     // Most lines that name the program have no option at all.
     memchr::memmem::find(line, b" -")?;
-    let ranges = words(line);
+    let ranges = word_ranges(line);
     let shown: Vec<&[u8]> = ranges.iter().map(|range| &line[range.clone()]).collect();
     let program = text[hit.clone()].to_ascii_lowercase();
     let (number, range) = password_in(&program, &shown)?;
@@ -127,7 +127,7 @@ fn line_end(text: &[u8], start: usize) -> usize {
 }
 
 /// The words of a line; quotes hold one together.
-fn words(line: &[u8]) -> Vec<Range<usize>> {
+fn word_ranges(line: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut start, mut quote) = (None, None);
     for (at, &b) in line.iter().enumerate() {

@@ -32,7 +32,7 @@ fn mark_end(text: &[u8], at: usize) -> Option<usize> {
 /// If a tool has cut a value there: the end of the mark, and of the rest of the value where its end is shown too.
 pub(super) fn tail_end(text: &[u8], at: usize, body: Alphabet) -> Option<usize> {
     let mark = mark_end(text, at)?;
-    let end = run_end(text, mark, COMPARED_BYTES_MAX, |b| body.has(b) && b != b'.');
+    let end = run_end(text, mark, COMPARED_BYTES_MAX, |b| body.has_byte(b) && b != b'.');
     let rest = &text[mark..end];
     let is_rest = rest.len() >= SEED_BYTES && rest.iter().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
     Some(if is_rest { end } else { mark })
@@ -47,7 +47,7 @@ pub(super) struct Values {
 
 impl Values {
     /// Remembers a value that was replaced.
-    pub(super) fn add(&mut self, value: &str, kind: &'static str) {
+    pub(super) fn add_value(&mut self, value: &str, kind: &'static str) {
         let bytes = value.as_bytes();
         let has = |class: fn(&u8) -> bool| bytes.iter().any(class);
         // `hunter` may be anybody's word; a key of many lines is never shown twice.
@@ -127,7 +127,7 @@ fn copy_end(text: &[u8], start: usize, value: &[u8]) -> Option<usize> {
     if same == value.len() {
         let ends_a_word = !is_inside_a_word(end) || !value[same - 1].is_ascii_alphanumeric();
         // A value that may be a name (`_bindgen_ty_3`) stands elsewhere for what it names.
-        let is_name = value.iter().all(|&b| Alphabet::Dotted.has(b)) && !is_opaque(value, VALUE_BYTES_MIN);
+        let is_name = value.iter().all(|&b| Alphabet::Dotted.has_byte(b)) && !is_opaque(value, VALUE_BYTES_MIN);
         return (starts_a_word && ends_a_word && !is_name).then_some(end);
     }
     let part = &value[..same];

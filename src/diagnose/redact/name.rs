@@ -39,12 +39,12 @@ struct SecretName<'a> {
 }
 
 impl<'a> SecretName<'a> {
-    fn identifier(&self) -> &'a [u8] {
+    fn identifier_bytes(&self) -> &'a [u8] {
         &self.text[self.start..self.end]
     }
 
     fn is_option(&self) -> bool {
-        self.identifier().starts_with(b"-")
+        self.identifier_bytes().starts_with(b"-")
     }
 
     /// `?key=…`, `&key=…`
@@ -61,7 +61,7 @@ fn is_space(b: u8) -> bool {
     b == b' ' || b == b'\t'
 }
 
-fn contains(text: &[u8], part: &str) -> bool {
+fn contains_part(text: &[u8], part: &str) -> bool {
     memchr::memmem::find(text, part.as_bytes()).is_some()
 }
 
@@ -78,7 +78,7 @@ pub(super) fn flag_kind(arg: &str) -> Option<&'static str> {
     known
         .filter(|(known, _)| name.ends_with(known))
         .max_by_key(|(known, _)| known.len())
-        .map(|(known, _)| kind(known.as_bytes()))
+        .map(|(known, _)| kind_of_name(known.as_bytes()))
 }
 
 /// For `--key` and `--signing-key`: what to call the value that follows if it looks like one.
@@ -87,14 +87,14 @@ pub(super) fn is_key_flag(arg: &str) -> bool {
 }
 
 /// The value behind the name at `hit`, if it is one to hide.
-pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Option<Secret> {
+pub(super) fn find_assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Option<Secret> {
     let start = run_start(text, hit.start, NAME_BYTES_MAX, is_name);
     let end = run_end(text, hit.end, NAME_BYTES_MAX, is_name);
     if text[..start].ends_with(MARKER) {
         return None;
     }
     let name = SecretName { text, start, end };
-    let identifier = name.identifier();
+    let identifier = name.identifier_bytes();
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
     let weight = match weight {
@@ -114,13 +114,13 @@ pub(super) fn assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Opti
     }
     let is_secret = match (weight, join) {
         (Weight::Hint, _) => !is_public(identifier),
-        (_, Join::Prose) => prose(&name, shown, weight),
-        (Weight::Strong, _) => strong(&name, &value, join),
-        (Weight::Weak, _) => weak(&name, &value, join),
-        (Weight::Key, _) => key(&name, &value, join),
+        (_, Join::Prose) => is_prose_value(&name, shown, weight),
+        (Weight::Strong, _) => is_strong_value(&name, &value, join),
+        (Weight::Weak, _) => is_weak_value(&name, &value, join),
+        (Weight::Key, _) => is_key_value(&name, &value, join),
     };
     let range = value.range.start..whole_value_end(text, &value, max);
-    is_secret.then_some(Secret { range, kind: kind(identifier) })
+    is_secret.then_some(Secret { range, kind: kind_of_name(identifier) })
 }
 
 /// `sort_key`, `sortKey`, `key`, but not `monkey`.
@@ -129,9 +129,9 @@ fn begins_a_word(text: &[u8], start: usize, at: usize) -> bool {
     b"_-.".contains(before) || before.is_ascii_lowercase() && text[at].is_ascii_uppercase()
 }
 
-fn kind(name: &[u8]) -> &'static str {
+fn kind_of_name(name: &[u8]) -> &'static str {
     let name = name.to_ascii_lowercase();
-    let has = |part: &str| contains(&name, part);
+    let has = |part: &str| contains_part(&name, part);
     match () {
         () if has("pass") || has("pwd") => "password",
         () if has("jwt") => "jwt",
@@ -175,7 +175,7 @@ fn value_behind(name: &SecretName<'_>, max: usize, weight: Weight) -> Option<(Va
         let end = run_end(text, start, max, |b| b != quote && b != b'\n' && (open == at || b != b'\\'));
         return Some((Value { range: start..end, quoted: true }, join));
     }
-    let is_whole = is_constant(name.identifier()) && join == Join::Tight;
+    let is_whole = is_constant(name.identifier_bytes()) && join == Join::Tight;
     let end = run_end(text, at, max, |b| in_bare_value(b, is_whole));
     Some((Value { range: at..end, quoted: false }, join))
 }
@@ -242,7 +242,7 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
     if is_placeholder_start(value[0]) || value.iter().all(|b| b"*xX.-_?#=>".contains(b)) {
         return true;
     }
-    if !quoted && (value.iter().any(|b| b"([{".contains(b)) || contains(value, "::")) {
+    if !quoted && (value.iter().any(|b| b"([{".contains(b)) || contains_part(value, "::")) {
         return true;
     }
     // The name of a variable (`password: GITHUB_TOKEN`).
@@ -264,8 +264,8 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
 }
 
 /// `password` and its like: any value, but not the words of a sentence or of source code.
-fn strong(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
-    let (text, identifier) = (name.text, name.identifier());
+fn is_strong_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+    let (text, identifier) = (name.text, name.identifier_bytes());
     let shown = &text[value.range.clone()];
     let is_path = shown[0] == b'/' || shown.starts_with(b"./") || shown.starts_with(b"~/");
     if identifier.eq_ignore_ascii_case(b"pwd") && (is_path || is_constant(identifier) && !looks_random(shown))
@@ -292,8 +292,8 @@ fn strong(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
 }
 
 /// `token`: parsers and lexers say it too, so the value has to have letters and digits, and in a sentence to be long.
-fn weak(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
-    let (text, identifier) = (name.text, name.identifier());
+fn is_weak_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+    let (text, identifier) = (name.text, name.identifier_bytes());
     let shown = &text[value.range.clone()];
     if is_public(identifier) || !value.quoted && is_field(shown) {
         return false;
@@ -323,17 +323,18 @@ fn is_field(value: &[u8]) -> bool {
 }
 
 /// `key`: maps, caches and databases have keys too, and `CACHE_KEY=…` is as long as a secret.
-fn key(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
-    let identifier = name.identifier().to_ascii_lowercase();
+fn is_key_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+    let identifier = name.identifier_bytes().to_ascii_lowercase();
     let shown = &name.text[value.range.clone()];
-    if HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) {
+    if HARMLESS_KEYS.iter().any(|part| contains_part(&identifier, part)) {
         return false;
     }
     let is_bare = identifier.trim_ascii_start() == b"key" && !name.is_query();
     if is_bare && !is_key_of(name) {
         return looks_random(shown) || is_opaque(shown, 32) && is_one_run(shown) && !is_harmless_here(name);
     }
-    let is_argument = matches!(join, Join::Tight | Join::Space) && (name.is_option() || is_constant(name.identifier()));
+    let is_argument =
+        matches!(join, Join::Tight | Join::Space) && (name.is_option() || is_constant(name.identifier_bytes()));
     is_opaque(shown, if is_argument || value.quoted { 10 } else { 12 })
 }
 
@@ -354,14 +355,14 @@ fn is_key_of(name: &SecretName<'_>) -> bool {
 fn is_harmless_here(name: &SecretName<'_>) -> bool {
     let start = run_start(name.text, name.start, CONTEXT_BYTES_MAX, |b| b != b'\n');
     let before = name.text[start..name.start].to_ascii_lowercase();
-    HARMLESS_KEYS.iter().any(|part| contains(&before, part))
+    HARMLESS_KEYS.iter().any(|part| contains_part(&before, part))
 }
 
 /// `token 3f9…`, `key for staging: 3f9…`: nothing but the value says that it is one.
-fn prose(name: &SecretName<'_>, shown: &[u8], weight: Weight) -> bool {
+fn is_prose_value(name: &SecretName<'_>, shown: &[u8], weight: Weight) -> bool {
     if weight == Weight::Key {
-        let identifier = name.identifier().to_ascii_lowercase();
-        let harmless = HARMLESS_KEYS.iter().any(|part| contains(&identifier, part)) || is_harmless_here(name);
+        let identifier = name.identifier_bytes().to_ascii_lowercase();
+        let harmless = HARMLESS_KEYS.iter().any(|part| contains_part(&identifier, part)) || is_harmless_here(name);
         return !harmless && (looks_random(shown) || is_key_of(name) && is_opaque(shown, 20));
     }
     looks_random(shown) || is_opaque(shown, 20)
@@ -370,7 +371,9 @@ fn prose(name: &SecretName<'_>, shown: &[u8], weight: Weight) -> bool {
 /// What anybody may see, however random it looks.
 fn is_public(identifier: &[u8]) -> bool {
     let identifier = identifier.to_ascii_lowercase();
-    contains(&identifier, "public") || contains(&identifier, "pubkey") || contains(&identifier, "pub_key")
+    contains_part(&identifier, "public")
+        || contains_part(&identifier, "pubkey")
+        || contains_part(&identifier, "pub_key")
 }
 
 /// A word stands directly before the name: prose, not a key.

@@ -27,7 +27,7 @@ enum ProviderKey {
 
 use ProviderKey::{Behind, Of, Uuid};
 
-const fn provider(name: &'static str, keys: &'static [ProviderKey]) -> Provider {
+const fn new_provider(name: &'static str, keys: &'static [ProviderKey]) -> Provider {
     Provider { name, keys }
 }
 
@@ -42,95 +42,95 @@ const CONTRIBSYS: &[ProviderKey] = &[Of(Joined, 17, 17)];
 
 #[rustfmt::skip]
 pub(super) const PROVIDERS: &[Provider] = &[
-    provider("adafruit", &[Of(Url, 32, 32)]),
-    provider("adobe", &[Of(AnyHex, 32, 32)]),
-    provider("airtable", &[Of(Alnum, 17, 17)]),
-    provider("algolia", &[Of(Alnum, 32, 32)]),
-    provider("alibaba", &[Of(Alnum, 30, 30)]),
-    provider("artifactory", JFROG),
-    provider("asana", &[Of(Digits, 16, 16), Of(Alnum, 32, 32)]),
-    provider("atlassian", ATLASSIAN),
-    provider("confluence", ATLASSIAN),
-    provider("jira", ATLASSIAN),
-    provider("beamer", &[Behind("b_", UrlPadded, 44, 44)]),
-    provider("bintray", JFROG),
-    provider("bitbucket", &[Of(Alnum, 32, 32), Of(UrlPadded, 64, 64)]),
-    provider("bittrex", &[Of(Alnum, 32, 32)]),
-    provider("contribsys__com", CONTRIBSYS),
-    provider("cloudflare", &[Of(Url, 40, 40), Of(AnyHex, 37, 37)]),
-    provider("codecov", &[Of(Alnum, 32, 32), Uuid]),
-    provider("cohere", &[Of(Alnum, 40, 40)]),
-    provider("co_api_key", &[Of(Alnum, 40, 40)]),
-    provider("coinbase", &[Of(Url, 64, 64)]),
-    provider("confluent", &[Of(Alnum, 16, 16), Of(Alnum, 64, 64)]),
-    provider("contentful", &[Of(UrlPadded, 43, 43)]),
-    provider("datadog", &[Of(Alnum, 40, 40), Of(AnyHex, 32, 32)]),
-    provider("dd_api_key", &[Of(AnyHex, 32, 32)]),
-    provider("discord", &[Of(AnyHex, 64, 64), Of(Digits, 17, 19), Of(UrlPadded, 32, 32), Of(Dotted, 59, 72)]),
-    provider("droneci", &[Of(Alnum, 32, 32)]),
-    provider("dropbox", &[Of(Alnum, 15, 15), Of(UrlPadded, 64, 64), Behind("sl.", UrlPadded, 130, 1300)]),
-    provider("etsy", &[Of(Alnum, 24, 24)]),
-    provider("facebook", &[Of(AnyHex, 32, 32), Of(Joined, 43, 57)]),
-    provider("fastly", &[Of(UrlPadded, 32, 32)]),
-    provider("finicity", &[Of(AnyHex, 32, 32), Of(Alnum, 20, 20)]),
-    provider("finnhub", &[Of(Alnum, 20, 20)]),
-    provider("flickr", &[Of(Alnum, 32, 32)]),
-    provider("freshbooks", &[Of(Alnum, 64, 64)]),
-    provider("gitter", &[Of(Url, 40, 40)]),
-    provider("gocardless", &[Behind("live_", UrlPadded, 40, 40), Behind("sandbox_", UrlPadded, 40, 40)]),
-    provider("heroku", &[Uuid]),
-    provider("hubspot", &[Uuid]),
-    provider("intercom", &[Of(UrlPadded, 60, 60)]),
-    provider("jfrog", JFROG),
-    provider("xray", JFROG),
-    provider("kraken", &[Of(Wide, 80, 90)]),
-    provider("kucoin", &[Of(AnyHex, 24, 24), Uuid]),
-    provider("launchdarkly", &[Of(UrlPadded, 40, 40), Uuid]),
-    provider("linear", &[Of(AnyHex, 32, 32)]),
-    provider("linkedin", LINKEDIN),
-    provider("linked_in", LINKEDIN),
-    provider("linked-in", LINKEDIN),
-    provider("lob", &[
+    new_provider("adafruit", &[Of(Url, 32, 32)]),
+    new_provider("adobe", &[Of(AnyHex, 32, 32)]),
+    new_provider("airtable", &[Of(Alnum, 17, 17)]),
+    new_provider("algolia", &[Of(Alnum, 32, 32)]),
+    new_provider("alibaba", &[Of(Alnum, 30, 30)]),
+    new_provider("artifactory", JFROG),
+    new_provider("asana", &[Of(Digits, 16, 16), Of(Alnum, 32, 32)]),
+    new_provider("atlassian", ATLASSIAN),
+    new_provider("confluence", ATLASSIAN),
+    new_provider("jira", ATLASSIAN),
+    new_provider("beamer", &[Behind("b_", UrlPadded, 44, 44)]),
+    new_provider("bintray", JFROG),
+    new_provider("bitbucket", &[Of(Alnum, 32, 32), Of(UrlPadded, 64, 64)]),
+    new_provider("bittrex", &[Of(Alnum, 32, 32)]),
+    new_provider("contribsys__com", CONTRIBSYS),
+    new_provider("cloudflare", &[Of(Url, 40, 40), Of(AnyHex, 37, 37)]),
+    new_provider("codecov", &[Of(Alnum, 32, 32), Uuid]),
+    new_provider("cohere", &[Of(Alnum, 40, 40)]),
+    new_provider("co_api_key", &[Of(Alnum, 40, 40)]),
+    new_provider("coinbase", &[Of(Url, 64, 64)]),
+    new_provider("confluent", &[Of(Alnum, 16, 16), Of(Alnum, 64, 64)]),
+    new_provider("contentful", &[Of(UrlPadded, 43, 43)]),
+    new_provider("datadog", &[Of(Alnum, 40, 40), Of(AnyHex, 32, 32)]),
+    new_provider("dd_api_key", &[Of(AnyHex, 32, 32)]),
+    new_provider("discord", &[Of(AnyHex, 64, 64), Of(Digits, 17, 19), Of(UrlPadded, 32, 32), Of(Dotted, 59, 72)]),
+    new_provider("droneci", &[Of(Alnum, 32, 32)]),
+    new_provider("dropbox", &[Of(Alnum, 15, 15), Of(UrlPadded, 64, 64), Behind("sl.", UrlPadded, 130, 1300)]),
+    new_provider("etsy", &[Of(Alnum, 24, 24)]),
+    new_provider("facebook", &[Of(AnyHex, 32, 32), Of(Joined, 43, 57)]),
+    new_provider("fastly", &[Of(UrlPadded, 32, 32)]),
+    new_provider("finicity", &[Of(AnyHex, 32, 32), Of(Alnum, 20, 20)]),
+    new_provider("finnhub", &[Of(Alnum, 20, 20)]),
+    new_provider("flickr", &[Of(Alnum, 32, 32)]),
+    new_provider("freshbooks", &[Of(Alnum, 64, 64)]),
+    new_provider("gitter", &[Of(Url, 40, 40)]),
+    new_provider("gocardless", &[Behind("live_", UrlPadded, 40, 40), Behind("sandbox_", UrlPadded, 40, 40)]),
+    new_provider("heroku", &[Uuid]),
+    new_provider("hubspot", &[Uuid]),
+    new_provider("intercom", &[Of(UrlPadded, 60, 60)]),
+    new_provider("jfrog", JFROG),
+    new_provider("xray", JFROG),
+    new_provider("kraken", &[Of(Wide, 80, 90)]),
+    new_provider("kucoin", &[Of(AnyHex, 24, 24), Uuid]),
+    new_provider("launchdarkly", &[Of(UrlPadded, 40, 40), Uuid]),
+    new_provider("linear", &[Of(AnyHex, 32, 32)]),
+    new_provider("linkedin", LINKEDIN),
+    new_provider("linked_in", LINKEDIN),
+    new_provider("linked-in", LINKEDIN),
+    new_provider("lob", &[
         Behind("live_", AnyHex, 35, 35), Behind("test_", AnyHex, 35, 35),
         Behind("live_pub_", AnyHex, 31, 31), Behind("test_pub_", AnyHex, 31, 31),
     ]),
-    provider("mailgun", &[
+    new_provider("mailgun", &[
         Behind("key-", AnyHex, 32, 32), Behind("pubkey-", AnyHex, 32, 32), Of(Url, 50, 50),
     ]),
-    provider("mapbox", &[Behind("pk.", Dotted, 83, 83)]),
-    provider("mattermost", &[Of(Alnum, 26, 26)]),
-    provider("meraki", &[Of(AnyHex, 40, 40)]),
-    provider("messagebird", MESSAGEBIRD),
-    provider("message_bird", MESSAGEBIRD),
-    provider("message-bird", MESSAGEBIRD),
-    provider("netlify", &[Of(UrlPadded, 40, 46)]),
-    provider("newrelic", NEW_RELIC),
-    provider("new-relic", NEW_RELIC),
-    provider("new_relic", NEW_RELIC),
-    provider("nytimes", NYTIMES),
-    provider("newyorktimes", NYTIMES),
-    provider("new-york-times", NYTIMES),
-    provider("okta", &[Behind("00", UrlPadded, 40, 40)]),
-    provider("plaid", &[Of(Alnum, 24, 24), Of(Alnum, 30, 30)]),
-    provider("privateai", PRIVATE_AI),
-    provider("private_ai", PRIVATE_AI),
-    provider("private-ai", PRIVATE_AI),
-    provider("rapidapi", &[Of(Url, 50, 50)]),
-    provider("sendbird", &[Uuid, Of(AnyHex, 40, 40)]),
-    provider("sentry", &[Of(AnyHex, 64, 64)]),
-    provider("snyk", &[Uuid]),
-    provider("sonar", &[Of(UrlPadded, 40, 40)]),
-    provider("sourcegraph", &[Of(AnyHex, 40, 40)]),
-    provider("squarespace", &[Uuid]),
-    provider("sumo", &[Behind("su", Alnum, 12, 12), Of(Alnum, 64, 64)]),
-    provider("telegr", &[Of(Joined, 41, 52)]),
-    provider("travis", &[Of(Alnum, 22, 22)]),
-    provider("twitch", &[Of(Alnum, 30, 30)]),
-    provider("twitter", &[
+    new_provider("mapbox", &[Behind("pk.", Dotted, 83, 83)]),
+    new_provider("mattermost", &[Of(Alnum, 26, 26)]),
+    new_provider("meraki", &[Of(AnyHex, 40, 40)]),
+    new_provider("messagebird", MESSAGEBIRD),
+    new_provider("message_bird", MESSAGEBIRD),
+    new_provider("message-bird", MESSAGEBIRD),
+    new_provider("netlify", &[Of(UrlPadded, 40, 46)]),
+    new_provider("newrelic", NEW_RELIC),
+    new_provider("new-relic", NEW_RELIC),
+    new_provider("new_relic", NEW_RELIC),
+    new_provider("nytimes", NYTIMES),
+    new_provider("newyorktimes", NYTIMES),
+    new_provider("new-york-times", NYTIMES),
+    new_provider("okta", &[Behind("00", UrlPadded, 40, 40)]),
+    new_provider("plaid", &[Of(Alnum, 24, 24), Of(Alnum, 30, 30)]),
+    new_provider("privateai", PRIVATE_AI),
+    new_provider("private_ai", PRIVATE_AI),
+    new_provider("private-ai", PRIVATE_AI),
+    new_provider("rapidapi", &[Of(Url, 50, 50)]),
+    new_provider("sendbird", &[Uuid, Of(AnyHex, 40, 40)]),
+    new_provider("sentry", &[Of(AnyHex, 64, 64)]),
+    new_provider("snyk", &[Uuid]),
+    new_provider("sonar", &[Of(UrlPadded, 40, 40)]),
+    new_provider("sourcegraph", &[Of(AnyHex, 40, 40)]),
+    new_provider("squarespace", &[Uuid]),
+    new_provider("sumo", &[Behind("su", Alnum, 12, 12), Of(Alnum, 64, 64)]),
+    new_provider("telegr", &[Of(Joined, 41, 52)]),
+    new_provider("travis", &[Of(Alnum, 22, 22)]),
+    new_provider("twitch", &[Of(Alnum, 30, 30)]),
+    new_provider("twitter", &[
         Of(Alnum, 25, 25), Of(Alnum, 45, 45), Of(Alnum, 50, 50), Of(Url, 36, 66), Of(Percent, 102, 122),
     ]),
-    provider("yandex", &[Behind("YC", Url, 38, 38)]),
-    provider("zendesk", &[Of(Alnum, 40, 40)]),
+    new_provider("yandex", &[Behind("YC", Url, 38, 38)]),
+    new_provider("zendesk", &[Of(Alnum, 40, 40)]),
 ];
 
 /// Words between a service's name and its value, bytes.
@@ -139,7 +139,7 @@ const BETWEEN_BYTES_MAX: usize = 24;
 /// The key behind a service's name, if the value is one of its kind.
 pub(super) fn key_beside(text: &[u8], hit: Range<usize>, provider: &Provider) -> Option<Secret> {
     let starts = [behind_sign(text, &hit), behind_option(text, &hit)];
-    let key_at = |start: usize| provider.keys.iter().find_map(|key| key.matches(text, start));
+    let key_at = |start: usize| provider.keys.iter().find_map(|key| key.match_at(text, start));
     let range = starts.into_iter().flatten().find_map(key_at)?;
     Some(Secret { range, kind: "key" })
 }
@@ -175,7 +175,7 @@ fn behind_option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
 
 impl ProviderKey {
     /// The key that starts there and ends where it should.
-    fn matches(self, text: &[u8], start: usize) -> Option<Range<usize>> {
+    fn match_at(self, text: &[u8], start: usize) -> Option<Range<usize>> {
         let (body, alphabet, min, max) = match self {
             Uuid => return is_uuid(text.get(start..start + 36)?).then_some(start..start + 36),
             Of(alphabet, min, max) => (start, alphabet, min, max),
@@ -184,7 +184,7 @@ impl ProviderKey {
                 (has_prefix.then_some(start + prefix.len())?, alphabet, min, max)
             }
         };
-        let end = run_end(text, body, max + 1, |b| alphabet.has(b));
+        let end = run_end(text, body, max + 1, |b| alphabet.has_byte(b));
         let is_long_enough = (min..=max).contains(&(end - body));
         let is_word = |at: usize| text.get(at).is_some_and(|&b| b.is_ascii_alphanumeric() || b"_-/(".contains(&b));
         let goes_on = is_word(end) || text.get(end) == Some(&b'.') && is_word(end + 1);
@@ -196,7 +196,7 @@ impl ProviderKey {
 #[cfg(test)]
 impl Provider {
     /// For each format an alphabet, what stands before it, and a length.
-    pub(super) fn samples(&self) -> Vec<(Alphabet, &'static str, usize)> {
+    pub(super) fn sample_shapes(&self) -> Vec<(Alphabet, &'static str, usize)> {
         let sample = |key: &ProviderKey| match *key {
             Of(alphabet, min, _) => (alphabet, "", min),
             Behind(prefix, alphabet, min, _) => (alphabet, prefix, min),

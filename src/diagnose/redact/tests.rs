@@ -152,7 +152,7 @@ KEY_LENGTH=2048 API_VERSION=2026-11-24 ACCESS_MODE=read_write_v2
 #[test]
 fn secrets_of_every_kind_are_replaced() {
     for (text, secret, kind) in SECRETS {
-        let (redacted, count) = redact(text);
+        let (redacted, count) = redact_text(text);
         assert!(!redacted.contains(secret), "{text:?} became {redacted:?}");
         assert!(redacted.contains(&format!("[redacted:{kind}]")), "{text:?} became {redacted:?}");
         assert_eq!(count, 1, "{text:?} became {redacted:?}");
@@ -161,29 +161,29 @@ fn secrets_of_every_kind_are_replaced() {
 
 #[test]
 fn what_surrounds_a_secret_stays() {
-    assert_eq!(redact("a postgres://app:x1@db/y b").0, "a postgres://app:[redacted:url-password]@db/y b");
-    assert_eq!(redact("?token=abc123&page=2").0, "?token=[redacted:token]&page=2");
-    assert_eq!(redact(r#"{"password": "x y", "a": 1}"#).0, r#"{"password": "[redacted:password]", "a": 1}"#);
+    assert_eq!(redact_text("a postgres://app:x1@db/y b").0, "a postgres://app:[redacted:url-password]@db/y b");
+    assert_eq!(redact_text("?token=abc123&page=2").0, "?token=[redacted:token]&page=2");
+    assert_eq!(redact_text(r#"{"password": "x y", "a": 1}"#).0, r#"{"password": "[redacted:password]", "a": 1}"#);
 }
 
 #[test]
 fn plain_tool_output_is_left_alone() {
     for line in PLAIN.lines() {
-        assert_eq!(redact(line), (Cow::Borrowed(line), 0));
+        assert_eq!(redact_text(line), (Cow::Borrowed(line), 0));
     }
-    assert_eq!(redact(PLAIN).1, 0);
+    assert_eq!(redact_text(PLAIN).1, 0);
 }
 
 #[test]
 fn a_private_key_goes_whole_even_when_an_end_is_cut_off() {
     let body = "MIIEpAIBAAKCAQEAxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n".repeat(3);
     let (begin, end) = ("-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----");
-    assert_eq!(redact(&format!("a\n{begin}{body}{end}\nb")).0, "a\n[redacted:private-key]\nb");
-    assert_eq!(redact(&format!("a\n{begin}{body}done: é")).0, "a\n[redacted:private-key]\ndone: é");
-    assert_eq!(redact(&format!("x y\n{body}{end}\nb")).0, "x y\n[redacted:private-key]\nb");
+    assert_eq!(redact_text(&format!("a\n{begin}{body}{end}\nb")).0, "a\n[redacted:private-key]\nb");
+    assert_eq!(redact_text(&format!("a\n{begin}{body}done: é")).0, "a\n[redacted:private-key]\ndone: é");
+    assert_eq!(redact_text(&format!("x y\n{body}{end}\nb")).0, "x y\n[redacted:private-key]\nb");
     let json = format!("{{\"k\":\"{}\"}}", format!("{begin}{body}{end}").replace('\n', "\\n"));
-    assert_eq!(redact(&json).0, "{\"k\":\"[redacted:private-key]\"}");
-    assert_eq!(redact(&format!("{begin}{begin}{body}{end}")).1, 2);
+    assert_eq!(redact_text(&json).0, "{\"k\":\"[redacted:private-key]\"}");
+    assert_eq!(redact_text(&format!("{begin}{begin}{body}{end}")).1, 2);
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn arguments_know_which_of_them_are_values() {
 fn redacting_again_changes_nothing() {
     let found = ["DB_PASSWORD=xWient_secret: = 'abcd", "password: hunter2a  password:tesnt"];
     for text in SECRETS.iter().map(|(text, ..)| *text).chain(found) {
-        let once = redact(text).0.into_owned();
-        assert_eq!(redact(&once), (Cow::Borrowed(once.as_str()), 0));
+        let once = redact_text(text).0.into_owned();
+        assert_eq!(redact_text(&once), (Cow::Borrowed(once.as_str()), 0));
     }
     let taken_out_before_the_flag = ["x", "-;password:`p1ss=7`a_token=p1ss=b", "y"];
     for args in
@@ -236,7 +236,7 @@ fn hostile_repetition_stays_linear() {
     ] {
         let text = unit.repeat((256 << 10) / unit.len());
         let started = std::time::Instant::now();
-        let _ = redact(&text);
+        let _ = redact_text(&text);
         assert!(started.elapsed().as_secs() < 20, "{unit:?} took {:?}", started.elapsed());
     }
 }
@@ -244,25 +244,25 @@ fn hostile_repetition_stays_linear() {
 proptest! {
     #[test]
     fn never_panics_and_is_stable(text in r#"(password|token: |=|"|'| |é|://|@|a1|ghp_[a-z0-9]{36}|-----BEGIN PRIVATE KEY-----|\n|Bearer |🦀|\\){0,40}"#) {
-        let (once, count) = redact(&text);
+        let (once, count) = redact_text(&text);
         prop_assert_eq!(count == 0, once == text);
-        let _ = redact(&once);
+        let _ = redact_text(&once);
     }
 }
 
 #[test]
 fn a_long_text_is_read_as_a_short_one_is() {
     let secrets = SECRETS.map(|(text, ..)| text).join("\n");
-    let (short, count) = redact(&secrets);
+    let (short, count) = redact_text(&secrets);
     let filler = "nothing to see here\n".repeat(LONG_TEXT_BYTES_MIN / 20 + 1);
     let whole = format!("{filler}{secrets}");
-    let (long, long_count) = redact(&whole);
+    let (long, long_count) = redact_text(&whole);
     assert_eq!((long.strip_prefix(&filler), long_count), (Some(&*short), count));
     assert!(count >= SECRETS.len());
     // As is one that needs no automaton at all.
     for (text, ..) in SECRETS {
         let padded = format!("{text}\n{}", "nothing to see here\n".repeat(LINE_BYTES_MAX / 20));
-        let (alone, among) = (redact(text), redact(&padded));
+        let (alone, among) = (redact_text(text), redact_text(&padded));
         assert!(text.len() < LINE_BYTES_MAX && padded.len() > LINE_BYTES_MAX);
         assert_eq!((among.0.lines().next(), among.1), (alone.0.lines().next(), alone.1), "{text}");
     }

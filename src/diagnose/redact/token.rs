@@ -38,10 +38,10 @@ pub(super) fn with_prefix(text: &[u8], hit: Range<usize>, format: &Prefixed) -> 
     if &text[hit.clone()] != format.prefix.as_bytes() || !may_start(text, hit.start, format.prefix) {
         return None;
     }
-    let judged = run_end(text, hit.end, format.max.min(BODY_BYTES_MAX).saturating_add(1), |b| format.body.has(b));
+    let judged = run_end(text, hit.end, format.max.min(BODY_BYTES_MAX).saturating_add(1), |b| format.body.has_byte(b));
     let body = &text[hit.end..judged];
     let is_whole = (format.min..=format.max).contains(&body.len()) && format.needs.are_met(body);
-    let end = if is_whole { run_end(text, judged, usize::MAX, |b| format.body.has(b)) } else { judged };
+    let end = if is_whole { run_end(text, judged, usize::MAX, |b| format.body.has_byte(b)) } else { judged };
     let end =
         if is_whole { cut::tail_end(text, end, format.body).unwrap_or(end) } else { cut_end(text, &hit, end, format)? };
     Some(Secret { range: hit.start..end, kind: format.kind })
@@ -68,13 +68,13 @@ fn cut_end(text: &[u8], hit: &Range<usize>, end: usize, format: &Prefixed) -> Op
 }
 
 /// The token around this hit of `format`'s literal.
-pub(super) fn around(text: &[u8], hit: Range<usize>, format: &Inside) -> Option<Secret> {
+pub(super) fn token_around(text: &[u8], hit: Range<usize>, format: &Inside) -> Option<Secret> {
     if &text[hit.clone()] != format.literal.as_bytes() {
         return None;
     }
     let max = format.before_max;
-    let start = run_start(text, hit.start, max + 1, |b| format.before.has(b));
-    let end = run_end(text, hit.end, format.after_max.saturating_add(1), |b| format.after.has(b));
+    let start = run_start(text, hit.start, max + 1, |b| format.before.has_byte(b));
+    let end = run_end(text, hit.end, format.after_max.saturating_add(1), |b| format.after.has_byte(b));
     let (before, after) = (hit.start - start, end - hit.end);
     let goes_on = format.after_max != usize::MAX && text.get(end).is_some_and(u8::is_ascii_alphanumeric);
     let fits = (format.before_min..=max).contains(&before) && (format.after_min..=format.after_max).contains(&after);
@@ -84,8 +84,8 @@ pub(super) fn around(text: &[u8], hit: Range<usize>, format: &Inside) -> Option<
 
 /// `eyJ….eyJ….…` around a hit of `.ey`: header and payload are JSON objects, so both start the same; the signature may
 /// be empty.
-pub(super) fn jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let start = run_start(text, hit.start, VALUE_BYTES_MAX, |b| Alphabet::Url.has(b));
+pub(super) fn find_jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let start = run_start(text, hit.start, VALUE_BYTES_MAX, |b| Alphabet::Url.has_byte(b));
     let header = &text[start..hit.start];
     if !header.starts_with(b"ey") || header.len() < 10 {
         return None;
@@ -113,7 +113,7 @@ pub(super) fn jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 
 /// The end of one part of a token; `\n` in an encoded text ends it.
 fn jwt_part_end(text: &[u8], start: usize) -> usize {
-    let end = run_end(text, start, JWT_BYTES_MAX, |b| Alphabet::Url.has(b) || b"/\\=".contains(&b));
+    let end = run_end(text, start, JWT_BYTES_MAX, |b| Alphabet::Url.has_byte(b) || b"/\\=".contains(&b));
     let part = text.get(start..end).unwrap_or_default();
     let escape =
         part.iter().zip(part.iter().skip(1).chain([&b'n'])).position(|(a, b)| *a == b'\\' && b"nrt\"".contains(b));
@@ -122,11 +122,11 @@ fn jwt_part_end(text: &[u8], start: usize) -> usize {
 
 /// The start of such a token that a tool has cut within its header.
 pub(super) fn jwt_start(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Url.has(b));
+    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Url.has_byte(b));
     if inside_a_word || !JWT_STARTS.iter().any(|start| text[hit.start..].starts_with(start)) {
         return None;
     }
-    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Url.has(b));
+    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Url.has_byte(b));
     let end = cut::tail_end(text, end, Alphabet::Url)?;
     Some(Secret { range: hit.start..end, kind: "jwt" })
 }
@@ -134,23 +134,23 @@ pub(super) fn jwt_start(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 /// `ZXlK…`: a JSON web token, encoded once more.
 pub(super) fn encoded_jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
     // `=` ends another such word, or stands behind a name.
-    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has(b) && b != b'=');
+    let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has_byte(b) && b != b'=');
     if inside_a_word || &text[hit.clone()] != b"ZXlK" {
         return None;
     }
-    let end = run_end(text, hit.end, JWT_BYTES_MAX, |b| Alphabet::Base64.has(b) || b == b'_' || b == b'-');
+    let end = run_end(text, hit.end, JWT_BYTES_MAX, |b| Alphabet::Base64.has_byte(b) || b == b'_' || b == b'-');
     let is_token = |at: usize| {
         let group = text.get(at..at + 12)?;
         let decoded = data_encoding::BASE64.decode(group).ok()?;
-        Some(decoded.iter().all(|&b| Alphabet::Url.has(b) || b == b'.'))
+        Some(decoded.iter().all(|&b| Alphabet::Url.has_byte(b) || b == b'.'))
     };
     let secret = end - hit.start >= 48 && is_token(hit.start) == Some(true);
     secret.then_some(Secret { range: hit.start..end, kind: "jwt" })
 }
 
 /// `Basic dXNlcjpwYXNz`: what it encodes is a user and a password.
-pub(super) fn basic(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Base64.has(b));
+pub(super) fn find_basic(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let end = run_end(text, hit.end, VALUE_BYTES_MAX, |b| Alphabet::Base64.has_byte(b));
     let value = &text[hit.end..end];
     let decoded = data_encoding::BASE64.decode(value).ok()?;
     let is_pair = value.len() >= 8

@@ -2,11 +2,11 @@ use super::*;
 
 /// The definition for a sample, after its own test was run.
 fn made(sample: &str) -> Skeleton {
-    let made = skeleton("acme", Category::LintError, sample.as_bytes()).expect("a skeleton");
+    let made = draft_skeleton("acme", Category::LintError, sample.as_bytes()).expect("a skeleton");
     let file = DefinitionFile { file: "acme.toml".into(), layer: 0, text: made.text.clone(), attached: Vec::new() };
     let files = [file];
-    let (definitions, faults) = Definitions::layered(&files, &Categories::default());
-    assert_eq!((faults, definitions.check(&files)), (Vec::new(), Vec::new()), "{}", made.text);
+    let (definitions, faults) = Definitions::from_layers(&files, &Categories::default());
+    assert_eq!((faults, definitions.check_files(&files)), (Vec::new(), Vec::new()), "{}", made.text);
     made
 }
 
@@ -44,7 +44,7 @@ fn the_form_that_most_lines_have_is_found_with_all_its_parts() {
 #[test]
 fn without_a_place_the_words_that_say_so_are_taken() {
     assert_eq!(made("starting\nERROR the widget is upside down\n").found, 1);
-    assert!(skeleton("acme", Category::LintError, b"all is well\n").is_err());
+    assert!(draft_skeleton("acme", Category::LintError, b"all is well\n").is_err());
 }
 
 #[test]

@@ -1,23 +1,24 @@
 //! Diagnostics as commands to a CI system: GitHub's `::error file=a.js,line=3::message` and Azure's
 //! `##vso[task.logissue type=error;sourcepath=a.js;linenumber=3]message`, a line each.
 
-use super::{StructuredFinding, severity};
+use super::{StructuredFinding, severity_of_word};
 
 /// The diagnostic that a line hands to a CI system; `None` of one without a file.
-pub(super) fn entry(line: &str) -> Option<StructuredFinding> {
+pub(super) fn read_annotation(line: &str) -> Option<StructuredFinding> {
     let line = line.trim();
     let (word, properties, message) = match line.strip_prefix("::") {
         Some(rest) => {
             let (head, message) = rest.split_once("::")?;
             let (word, properties) = head.split_once(' ')?;
-            (Some(word), Properties::of(properties, ','), message)
+            (Some(word), Properties::from_text(properties, ','), message)
         }
         None => {
             let (head, message) = line.strip_prefix("##vso[task.logissue ")?.split_once(']')?;
-            (None, Properties::of(head, ';'), message)
+            (None, Properties::from_text(head, ';'), message)
         }
     };
-    let severity = severity(word.map_or_else(|| properties.get(&["type"]), |word| Some(word.to_owned()))?.as_str());
+    let severity =
+        severity_of_word(word.map_or_else(|| properties.get(&["type"]), |word| Some(word.to_owned()))?.as_str());
     let number = |names: &[&str]| properties.get(names)?.parse().ok().filter(|number| *number > 0);
     Some(StructuredFinding {
         file: Some(properties.get(&["file", "sourcepath"])?),
@@ -26,7 +27,12 @@ pub(super) fn entry(line: &str) -> Option<StructuredFinding> {
         severity: Some(severity?),
         code: properties.get(&["code"]),
         test: None,
-        message: decoded(message).lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned(),
+        message: decode_text(message)
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_owned(),
     })
 }
 
@@ -34,19 +40,19 @@ pub(super) fn entry(line: &str) -> Option<StructuredFinding> {
 struct Properties<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Properties<'a> {
-    fn of(text: &'a str, separator: char) -> Self {
+    fn from_text(text: &'a str, separator: char) -> Self {
         Properties(text.split(separator).filter_map(|pair| pair.trim().split_once('=')).collect())
     }
 
     /// The value of the first of `names` that has one.
     fn get(&self, names: &[&str]) -> Option<String> {
-        let value = |name: &&str| self.0.iter().find(|(known, _)| known == name).map(|(_, value)| decoded(value));
+        let value = |name: &&str| self.0.iter().find(|(known, _)| known == name).map(|(_, value)| decode_text(value));
         names.iter().find_map(value).filter(|value| !value.is_empty())
     }
 }
 
 /// A text without the escapes of these commands.
-fn decoded(text: &str) -> String {
+fn decode_text(text: &str) -> String {
     const ESCAPES: [(&str, &str); 7] = [
         ("%0D", "\r"),
         ("%0A", "\n"),
@@ -67,16 +73,17 @@ mod tests {
 
     #[test]
     fn commands_of_ci_systems_are_read() {
-        let said =
-            entry("::error file=/p/test/io flow.js,title=io > waits,line=3,col=5::Error: 100%25 late%0A%0A at x")
-                .expect("a diagnostic");
+        let said = read_annotation(
+            "::error file=/p/test/io flow.js,title=io > waits,line=3,col=5::Error: 100%25 late%0A%0A at x",
+        )
+        .expect("a diagnostic");
         assert_eq!((said.file.as_deref(), said.line, said.col), (Some("/p/test/io flow.js"), Some(3), Some(5)));
         assert_eq!((said.severity, &*said.message), (Some(Severity::Error), "Error: 100% late"));
-        let said = entry("  ::warning file=a%2Cb.c::meh").expect("a diagnostic");
+        let said = read_annotation("  ::warning file=a%2Cb.c::meh").expect("a diagnostic");
         assert_eq!((said.file.as_deref(), said.line, said.severity), (Some("a,b.c"), None, Some(Severity::Warning)));
         let azure =
             "##vso[task.logissue type=error;sourcepath=src/a.cs;linenumber=7;columnnumber=2;code=CS1002]; expected";
-        let said = entry(azure).expect("a diagnostic");
+        let said = read_annotation(azure).expect("a diagnostic");
         assert_eq!((said.file.as_deref(), said.line, said.col), (Some("src/a.cs"), Some(7), Some(2)));
         assert_eq!((said.code.as_deref(), &*said.message), (Some("CS1002"), "; expected"));
     }
@@ -91,7 +98,7 @@ mod tests {
             "std::error file=x::y",
             "##vso[task.setvariable variable=file]a.c",
         ] {
-            assert_eq!(entry(line), None, "{line}");
+            assert_eq!(read_annotation(line), None, "{line}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lean::Lean;
-use super::{StructuredFinding, report, severity};
+use super::{StructuredFinding, report, severity_of_word};
 use crate::diagnose::Severity;
 
 type Object = Map<String, Value>;
@@ -109,7 +109,7 @@ const SEVERITY: &[&str] = &["severity", "level", "Severity", "issue_severity", "
 const PLACE_DEPTH_MAX: usize = 5;
 
 /// The value at the start of `text` and the bytes it has. What is read without finding one is taken from `budget`.
-pub(crate) fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
+pub(crate) fn read_value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
     if *budget == 0 {
         return None;
     }
@@ -125,23 +125,23 @@ pub(crate) fn value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
 }
 
 /// The diagnostics in a value, in order.
-pub(crate) fn entries(value: &Value) -> Vec<StructuredFinding> {
+pub(crate) fn findings_in(value: &Value) -> Vec<StructuredFinding> {
     let mut entries = Vec::new();
-    walk(value, None, &mut entries);
+    walk_value(value, None, &mut entries);
     entries
 }
 
-fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<StructuredFinding>) {
+fn walk_value(value: &Value, file: Option<&str>, entries: &mut Vec<StructuredFinding>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| walk(value, file, entries)),
+        Value::Array(values) => values.iter().for_each(|value| walk_value(value, file, entries)),
         Value::Object(object) if object.get("assertionResults").is_some_and(Value::is_array) => {
-            report::entries(object, entries);
+            report::read_suite(object, entries);
         }
         Value::Object(object) => {
             let own = text_of(object, FILE).filter(|_| !object.contains_key("runs")).or(file);
-            match entry(object, file) {
+            match read_finding(object, file) {
                 Some(entry) => entries.push(entry),
-                None => object.values().for_each(|value| walk(value, own, entries)),
+                None => object.values().for_each(|value| walk_value(value, own, entries)),
             }
         }
         _ => {}
@@ -149,16 +149,16 @@ fn walk(value: &Value, file: Option<&str>, entries: &mut Vec<StructuredFinding>)
 }
 
 /// The object as a diagnostic: it has a message or a code, and a line.
-fn entry(object: &Object, outer: Option<&str>) -> Option<StructuredFinding> {
-    let message = message(object).unwrap_or_default();
-    let code = code(object);
+fn read_finding(object: &Object, outer: Option<&str>) -> Option<StructuredFinding> {
+    let message = message_of(object).unwrap_or_default();
+    let code = code_of(object);
     if message.is_empty() && code.is_none() {
         return None;
     }
-    let (line, col) = position(object, 0)?;
-    let file = file(object, 0).or_else(|| outer.map(str::to_owned));
+    let (line, col) = position_of(object, 0)?;
+    let file = file_of(object, 0).or_else(|| outer.map(str::to_owned));
     // A line beside a message is a diagnostic only where something more says so; programs log their own lines, too.
-    let said = SEVERITY.iter().find_map(|name| said(object.get(*name)?));
+    let said = SEVERITY.iter().find_map(|name| severity_of(object.get(*name)?));
     if file.is_none() && said.is_none() && code.is_none() && col.is_none() {
         return None;
     }
@@ -170,7 +170,7 @@ fn text_of<'a>(object: &'a Object, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| object.get(*name)?.as_str()).map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn message(object: &Object) -> Option<String> {
+fn message_of(object: &Object) -> Option<String> {
     MESSAGE.iter().find_map(|name| match object.get(*name)? {
         Value::String(text) => Some(text.clone()),
         Value::Object(inner) => text_of(inner, &["text", "markdown", "message", "value"]).map(str::to_owned),
@@ -183,18 +183,18 @@ fn message(object: &Object) -> Option<String> {
     })
 }
 
-fn code(object: &Object) -> Option<String> {
+fn code_of(object: &Object) -> Option<String> {
     CODE.iter().find_map(|name| match object.get(*name)? {
-        Value::String(text) if !text.is_empty() && severity(text).is_none() => Some(text.clone()),
+        Value::String(text) if !text.is_empty() && severity_of_word(text).is_none() => Some(text.clone()),
         Value::Number(number) if *name != "id" => Some(number.to_string()),
         Value::Object(inner) => text_of(inner, &["code", "value", "id", "name"]).map(str::to_owned),
         _ => None,
     })
 }
 
-fn said(value: &Value) -> Option<Severity> {
+fn severity_of(value: &Value) -> Option<Severity> {
     match value {
-        Value::String(word) => severity(word),
+        Value::String(word) => severity_of_word(word),
         Value::Number(number) => match number.as_u64()? {
             1 => Some(Severity::Warning),
             2 => Some(Severity::Error),
@@ -205,7 +205,7 @@ fn said(value: &Value) -> Option<Severity> {
 }
 
 /// The objects below `object` that may say where it is.
-fn places(object: &Object) -> impl Iterator<Item = &Object> {
+fn location_objects(object: &Object) -> impl Iterator<Item = &Object> {
     let below = PLACE.iter().filter_map(|name| object.get(*name));
     below.filter_map(|value| match value {
         Value::Object(inner) => Some(inner),
@@ -217,7 +217,7 @@ fn places(object: &Object) -> impl Iterator<Item = &Object> {
     })
 }
 
-fn position(object: &Object, depth: usize) -> Option<(u32, Option<u32>)> {
+fn position_of(object: &Object, depth: usize) -> Option<(u32, Option<u32>)> {
     let number = |names: &[&str]| {
         let found = names.iter().find_map(|name| match object.get(*name)? {
             Value::Number(number) => number.as_u64(),
@@ -239,17 +239,17 @@ fn position(object: &Object, depth: usize) -> Option<(u32, Option<u32>)> {
     if depth == PLACE_DEPTH_MAX {
         return None;
     }
-    places(object).find_map(|inner| position(inner, depth + 1))
+    location_objects(object).find_map(|inner| position_of(inner, depth + 1))
 }
 
-fn file(object: &Object, depth: usize) -> Option<String> {
+fn file_of(object: &Object, depth: usize) -> Option<String> {
     if let Some(file) = text_of(object, FILE) {
         return Some(file.to_owned());
     }
     if depth == PLACE_DEPTH_MAX {
         return None;
     }
-    places(object).find_map(|inner| file(inner, depth + 1))
+    location_objects(object).find_map(|inner| file_of(inner, depth + 1))
 }
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        let entries = entries(&serde_json::from_str(text).expect("JSON"));
+        let entries = findings_in(&serde_json::from_str(text).expect("JSON"));
         let or = |number: Option<u32>| number.unwrap_or(0);
         let shown = |e: StructuredFinding| {
             let (file, code) = (e.file.unwrap_or_default(), e.code.unwrap_or_default());

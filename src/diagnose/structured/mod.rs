@@ -49,27 +49,27 @@ pub(super) struct StructuredDocument {
 }
 
 /// The documents in `text` that hold diagnostics, in order. Their lines are those of `text.lines()`.
-pub(super) fn documents(text: &str) -> Vec<StructuredDocument> {
+pub(super) fn find_documents(text: &str) -> Vec<StructuredDocument> {
     let mut documents = Vec::new();
     // A text that begins a document again and again and never ends one is not read again and again.
     let mut budget = text.len().saturating_mul(2);
     let (mut at, mut line) = (0, 0);
     while at < text.len() {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
-        let read = read(&text[at..], &text[at..end], &mut budget);
+        let read = read_document(&text[at..], &text[at..end], &mut budget);
         let read = read.filter(|(_, entries, _)| !entries.is_empty());
         let (used, entries, left_out) = read.unwrap_or_default();
         let end = if used > 0 { line_end(text, at + used) } else { end };
         let count = memchr::memchr_iter(b'\n', &text.as_bytes()[at..end]).count().max(1);
         if !entries.is_empty() {
-            documents.push(document(line..line + count, entries, left_out));
+            documents.push(new_document(line..line + count, entries, left_out));
         }
         (at, line) = (end, line + count);
     }
     documents
 }
 
-fn document(lines: Range<usize>, mut entries: Vec<StructuredFinding>, left_out: usize) -> StructuredDocument {
+fn new_document(lines: Range<usize>, mut entries: Vec<StructuredFinding>, left_out: usize) -> StructuredDocument {
     let cut = entries.len().saturating_sub(DOCUMENT_ENTRIES_MAX) + left_out;
     entries.truncate(DOCUMENT_ENTRIES_MAX);
     for entry in &mut entries {
@@ -87,34 +87,36 @@ fn line_end(text: &str, at: usize) -> usize {
 
 /// Reads the document that begins in the first line of `rest`: how many bytes it has, what it says, and how many elements
 /// of its lists were left out.
-fn read(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>, usize)> {
+fn read_document(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>, usize)> {
     let indent = line.len() - line.trim_start().len();
     let (used, entries, left_out) = match line.as_bytes().get(indent)? {
         b'{' | b'[' => {
-            let (used, read) = json::value(&rest[indent..], budget)?;
-            (used, json::entries(&read.value), read.left_out)
+            let (used, read) = json::read_value(&rest[indent..], budget)?;
+            (used, json::findings_in(&read.value), read.left_out)
         }
         b'<' => {
-            let (used, entries) = xml::entries(&rest[indent..], budget)?;
+            let (used, entries) = xml::read_xml(&rest[indent..], budget)?;
             (used, entries, 0)
         }
-        b':' | b'#' if let Some(entry) = annotation::entry(line) => return Some((line.len(), vec![entry], 0)),
+        b':' | b'#' if let Some(entry) = annotation::read_annotation(line) => {
+            return Some((line.len(), vec![entry], 0));
+        }
         // A comment is none.
         b'/' | b'#' => return None,
         _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {
             Some(start) => {
-                let (used, read) = json::value(&line[start..], budget)?;
-                return Some((start + used, json::entries(&read.value), read.left_out));
+                let (used, read) = json::read_value(&line[start..], budget)?;
+                return Some((start + used, json::findings_in(&read.value), read.left_out));
             }
-            None => return table::entries(rest, line, budget).map(|(used, entries)| (used, entries, 0)),
+            None => return table::read_table(rest, line, budget).map(|(used, entries)| (used, entries, 0)),
         },
     };
     Some((indent + used, entries, left_out))
 }
 
 /// What a reporter's word or number for the severity means; ESLint has 1 and 2, PMD five priorities of which 1 is worst.
-fn severity(word: &str) -> Option<Severity> {
-    engine::severity(word).or_else(|| {
+fn severity_of_word(word: &str) -> Option<Severity> {
+    engine::severity_of_word(word).or_else(|| {
         Some(match word.to_ascii_lowercase().as_str() {
             "blocker" | "major" => Severity::Error,
             "minor" | "normal" => Severity::Warning,
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn documents_are_found_between_other_lines() {
         let text = "before\n[\n  {\"file\": \"a.py\", \"line\": 3, \"message\": \"bad\"}\n]\nafter\n{\"file\":\"b.py\",\"line\":4,\"message\":\"worse\"}\nlog {\"path\":\"c.py\",\"line\":5,\"msg\":\"worst\"}\n";
-        let found = documents(text);
+        let found = find_documents(text);
         assert_eq!(found.iter().map(|document| document.lines.clone()).collect::<Vec<_>>(), [1..4, 5..6, 6..7]);
         assert_eq!(found[0].entries[0].file.as_deref(), Some("a.py"));
         assert_eq!(found[2].entries[0].message, "worst");
@@ -141,7 +143,7 @@ mod tests {
         for text in
             ["{\n  int x;\n}\n", "[INFO] a\n", "<stdin>:1:2: x\n", "[[[[[", "<a><b>", "{\"a\": 1}\n", "", "[1, 2"]
         {
-            assert_eq!(documents(text), [], "{text}");
+            assert_eq!(find_documents(text), [], "{text}");
         }
     }
 
@@ -149,7 +151,7 @@ mod tests {
     fn a_text_that_begins_documents_without_end_is_not_read_twice_over() {
         let text = "[1,\n".repeat(50_000);
         let began = std::time::Instant::now();
-        assert_eq!(documents(&text), []);
+        assert_eq!(find_documents(&text), []);
         assert!(began.elapsed().as_secs() < 5);
     }
 }

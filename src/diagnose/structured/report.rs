@@ -2,33 +2,33 @@
 
 use serde_json::{Map, Value};
 
-use crate::diagnose::clean::clean;
+use crate::diagnose::clean::clean_output;
 use crate::diagnose::engine::Frame;
 use crate::diagnose::{Severity, generic};
 
 use super::StructuredFinding;
 
 /// The failing tests of one file, or why the file didn't run.
-pub(super) fn entries(suite: &Map<String, Value>, entries: &mut Vec<StructuredFinding>) {
-    let file = text(suite.get("name")).map(str::to_owned);
+pub(super) fn read_suite(suite: &Map<String, Value>, entries: &mut Vec<StructuredFinding>) {
+    let file = text_of(suite.get("name")).map(str::to_owned);
     let tests = suite.get("assertionResults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let before = entries.len();
-    for test in tests.iter().filter(|test| text(test.get("status")) == Some("failed")) {
-        let said = test.get("failureMessages").and_then(|all| text(all.get(0))).unwrap_or_default();
+    for test in tests.iter().filter(|test| text_of(test.get("status")) == Some("failed")) {
+        let said = test.get("failureMessages").and_then(|all| text_of(all.get(0))).unwrap_or_default();
         let names = test.get("ancestorTitles").and_then(Value::as_array).into_iter().flatten();
-        let names: Vec<&str> = names.chain(test.get("title")).filter_map(|name| text(Some(name))).collect();
-        let line = test.get("location").and_then(|place| number(place.get("line")));
-        let col = test.get("location").and_then(|place| number(place.get("column")));
-        let entry = entry(said, file.as_deref(), Some(names.join(" > ")));
+        let names: Vec<&str> = names.chain(test.get("title")).filter_map(|name| text_of(Some(name))).collect();
+        let line = test.get("location").and_then(|place| number_of(place.get("line")));
+        let col = test.get("location").and_then(|place| number_of(place.get("column")));
+        let entry = new_finding(said, file.as_deref(), Some(names.join(" > ")));
         entries.push(StructuredFinding { line: entry.line.or(line), col: entry.col.or(col), ..entry });
     }
-    if entries.len() == before && text(suite.get("status")) == Some("failed") {
-        entries.push(entry(text(suite.get("message")).unwrap_or_default(), file.as_deref(), None));
+    if entries.len() == before && text_of(suite.get("status")) == Some("failed") {
+        entries.push(new_finding(text_of(suite.get("message")).unwrap_or_default(), file.as_deref(), None));
     }
 }
 
-fn entry(said: &str, file: Option<&str>, test: Option<String>) -> StructuredFinding {
-    let said = clean(said.as_bytes());
+fn new_finding(said: &str, file: Option<&str>, test: Option<String>) -> StructuredFinding {
+    let said = clean_output(said.as_bytes());
     let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let is_class = |class: &str| class.ends_with("Error") && class.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let (code, message) = match first.split_once(": ") {
@@ -39,17 +39,17 @@ fn entry(said: &str, file: Option<&str>, test: Option<String>) -> StructuredFind
     };
     let own = |place: &Frame<'_>| file.is_some_and(|file| file.ends_with(place.file));
     let frames = said.lines().filter(|line| line.trim_start().starts_with("at "));
-    let place = frames.flat_map(generic::places).find(own).map(|place| (place.line, place.col));
+    let place = frames.flat_map(generic::find_locations).find(own).map(|place| (place.line, place.col));
     let (line, col) = place.unwrap_or_default();
     let (file, message) = (file.map(str::to_owned), message.to_owned());
     StructuredFinding { file, line, col, severity: Some(Severity::Error), code, test, message }
 }
 
-fn text(value: Option<&Value>) -> Option<&str> {
+fn text_of(value: Option<&Value>) -> Option<&str> {
     value?.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn number(value: Option<&Value>) -> Option<u32> {
+fn number_of(value: Option<&Value>) -> Option<u32> {
     u32::try_from(value?.as_u64()?).ok()
 }
 
@@ -64,7 +64,7 @@ mod tests {
             {"ancestorTitles":[],"title":"fits","status":"passed","failureMessages":[]}]}"#;
         let Value::Object(suite) = serde_json::from_str(report).expect("JSON") else { panic!("an object") };
         let mut found = Vec::new();
-        entries(&suite, &mut found);
+        read_suite(&suite, &mut found);
         assert_eq!(found.len(), 1);
         let StructuredFinding { file, line, code, test, message, .. } = &found[0];
         assert_eq!(

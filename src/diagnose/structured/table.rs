@@ -1,7 +1,7 @@
 //! Diagnostics in tables: a header line that names the columns, then one diagnostic a line (PMD's and coffeelint's CSV,
 //! Polyspace's tab-separated export).
 
-use super::{StructuredFinding, severity};
+use super::{StructuredFinding, severity_of_word};
 use crate::base::limits::{DOCUMENT_ENTRIES_MAX, LINE_MATCH_BYTES_MAX};
 
 /// A column by what it holds.
@@ -16,7 +16,7 @@ enum Column {
     Other,
 }
 
-fn column(name: &str) -> Column {
+fn column_kind(name: &str) -> Column {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     match name.as_str() {
         "file" | "path" | "filename" | "filepath" | "sourcefile" => Column::File,
@@ -31,14 +31,14 @@ fn column(name: &str) -> Column {
 
 /// The table at the start of `rest`, whose first line is `header`: its bytes and what it says. A table has a column for
 /// the line and one for the file or the message.
-pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
+pub(crate) fn read_table(rest: &str, header: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
     // Almost every line stops here.
     if *budget == 0 || header.len() > LINE_MATCH_BYTES_MAX || !header.contains([',', '\t', ';']) {
         return None;
     }
     let separator =
         [b'\t', b';', b','].into_iter().find(|separator| header.bytes().filter(|b| b == separator).count() >= 2)?;
-    let columns: Vec<Column> = cells(header, separator)?.iter().map(|name| column(name)).collect();
+    let columns: Vec<Column> = split_cells(header, separator)?.iter().map(|name| column_kind(name)).collect();
     let has = |wanted| columns.iter().filter(|column| **column == wanted).count() == 1;
     if !has(Column::Line) || !(has(Column::File) || columns.contains(&Column::Message)) {
         return None;
@@ -46,7 +46,7 @@ pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(u
     let mut used = header.len();
     let mut entries = Vec::new();
     for row in rest.get(used..)?.split_inclusive('\n') {
-        let cells = cells(row, separator).filter(|cells| cells.len() == columns.len());
+        let cells = split_cells(row, separator).filter(|cells| cells.len() == columns.len());
         let Some(cells) = cells.filter(|_| entries.len() < DOCUMENT_ENTRIES_MAX) else { break };
         let cell = |wanted| {
             let at = columns.iter().position(|column| *column == wanted)?;
@@ -60,7 +60,7 @@ pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(u
                 file: cell(Column::File).filter(|file| file != "stdin"),
                 line,
                 col: cell(Column::Col).and_then(|col| col.parse().ok()),
-                severity: cell(Column::Severity).and_then(|word| severity(&word)),
+                severity: cell(Column::Severity).and_then(|word| severity_of_word(&word)),
                 code: cell(Column::Code),
                 message: cell(Column::Message).unwrap_or_default(),
             });
@@ -70,7 +70,7 @@ pub(crate) fn entries(rest: &str, header: &str, budget: &mut usize) -> Option<(u
 }
 
 /// The cells of a row as RFC 4180 quotes them; `None` when a quoted one does not end in its line.
-fn cells(row: &str, separator: u8) -> Option<Vec<String>> {
+fn split_cells(row: &str, separator: u8) -> Option<Vec<String>> {
     let mut cells = Vec::new();
     let mut cell = String::new();
     let mut quoted = false;
@@ -97,7 +97,7 @@ mod tests {
 
     fn read(text: &str) -> Vec<(Option<String>, Option<u32>, String)> {
         let header = text.split_inclusive('\n').next().expect("a line");
-        let (_, entries) = entries(text, header, &mut 10_000).unwrap_or_default();
+        let (_, entries) = read_table(text, header, &mut 10_000).unwrap_or_default();
         entries.into_iter().map(|entry| (entry.file, entry.line, entry.message)).collect()
     }
 

@@ -6,7 +6,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::{StructuredFinding, severity};
+use super::{StructuredFinding, severity_of_word};
 use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::diagnose::{Severity, generic};
 
@@ -44,7 +44,7 @@ struct Element {
 
 /// What the document at the start of `text` says, and its bytes. A document that breaks off says what it said until
 /// then; what is read without finding anything is taken from `budget`.
-pub(crate) fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
+pub(crate) fn read_xml(text: &str, budget: &mut usize) -> Option<(usize, Vec<StructuredFinding>)> {
     let begins = text.get(1..)?.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '?' | '!'));
     if *budget == 0 || !begins {
         return None;
@@ -55,19 +55,21 @@ pub(crate) fn entries(text: &str, budget: &mut usize) -> Option<(usize, Vec<Stru
     loop {
         match reader.read_event() {
             Ok(Event::Start(start)) if open.len() < DEPTH_MAX => {
-                open.push(element(&start));
+                open.push(start_element(&start));
                 continue;
             }
-            Ok(Event::Empty(start)) if open.len() < DEPTH_MAX => close(element(&start), &mut open, &mut entries),
+            Ok(Event::Empty(start)) if open.len() < DEPTH_MAX => {
+                close_element(start_element(&start), &mut open, &mut entries)
+            }
             Ok(Event::End(_)) => {
                 let Some(element) = open.pop() else { break };
-                close(element, &mut open, &mut entries);
+                close_element(element, &mut open, &mut entries);
             }
-            Ok(Event::Text(text)) => say(&mut open, &text.xml10_content()),
-            Ok(Event::CData(text)) => say(&mut open, &text.xml10_content()),
+            Ok(Event::Text(text)) => append_text(&mut open, &text.xml10_content()),
+            Ok(Event::CData(text)) => append_text(&mut open, &text.xml10_content()),
             Ok(Event::GeneralRef(name)) => match name.resolve_char_ref() {
-                Ok(Some(c)) => say(&mut open, c.encode_utf8(&mut [0; 4])),
-                _ => say(&mut open, entity(&name)),
+                Ok(Some(c)) => append_text(&mut open, c.encode_utf8(&mut [0; 4])),
+                _ => append_text(&mut open, entity_text(&name)),
             },
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => continue,
             Ok(Event::Start(_) | Event::Empty(_) | Event::Eof) | Err(_) => break,
@@ -90,7 +92,7 @@ fn reader_is_past_root(reader: &Reader<&[u8]>, text: &str) -> bool {
     text.get(..used).is_some_and(|read| read.ends_with('>'))
 }
 
-fn entity(name: &str) -> &'static str {
+fn entity_text(name: &str) -> &'static str {
     match name {
         "lt" => "<",
         "gt" => ">",
@@ -101,7 +103,7 @@ fn entity(name: &str) -> &'static str {
     }
 }
 
-fn say(open: &mut [Element], text: &str) {
+fn append_text(open: &mut [Element], text: &str) {
     if let Some(element) = open.last_mut()
         && element.text.len() < MESSAGE_BYTES_MAX
     {
@@ -109,7 +111,7 @@ fn say(open: &mut [Element], text: &str) {
     }
 }
 
-fn element(start: &BytesStart<'_>) -> Element {
+fn start_element(start: &BytesStart<'_>) -> Element {
     let attributes: Vec<(String, String)> = start
         .attributes()
         .flatten()
@@ -134,7 +136,7 @@ fn element(start: &BytesStart<'_>) -> Element {
         Ok(1 | 2) => Some(Severity::Error),
         Ok(3) => Some(Severity::Warning),
         Ok(4 | 5) => Some(Severity::Info),
-        _ => severity(&priority),
+        _ => severity_of_word(&priority),
     });
     let name = start.local_name().into_inner().to_owned();
     let test = if name == TEST_CASE {
@@ -148,15 +150,15 @@ fn element(start: &BytesStart<'_>) -> Element {
         file,
         place: line.map(|line| (line, number(COL))),
         message: find(MESSAGE, &any),
-        code: find(CODE, &|key, value| key != "type" || severity(value).is_none()),
-        severity: find(SEVERITY, &any).and_then(|word| severity(&word)).or(priority),
+        code: find(CODE, &|key, value| key != "type" || severity_of_word(value).is_none()),
+        severity: find(SEVERITY, &any).and_then(|word| severity_of_word(&word)).or(priority),
         text: String::new(),
         waiting: Vec::new(),
     }
 }
 
 /// An element ended: what it says goes to the entries, or to the element around it.
-fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<StructuredFinding>) {
+fn close_element(mut element: Element, open: &mut [Element], entries: &mut Vec<StructuredFinding>) {
     let text = element.text.trim();
     // JUnit: whatever is below a test case with a failure, it failed, and it may have no place.
     let of_test = open.last().is_some_and(|outer| outer.test.is_some());
@@ -164,7 +166,7 @@ fn close(mut element: Element, open: &mut [Element], entries: &mut Vec<Structure
         element.message = Some(if text.is_empty() { "failed".to_owned() } else { text.to_owned() });
     }
     if let Some(outer) = open.last_mut().filter(|outer| outer.test.is_some() && element.place.is_none()) {
-        say(std::slice::from_mut(outer), element.text.as_str());
+        append_text(std::slice::from_mut(outer), element.text.as_str());
         outer.code = outer.code.take().or_else(|| element.code.clone());
     }
     if element.test.is_some() && element.place.is_none() && element.message.is_some() {
@@ -221,7 +223,7 @@ fn test_name(name: &str, class: Option<String>) -> String {
 
 /// A failed test whose case has no line: its text may name one.
 fn failed_test(element: Element, open: &[Element]) -> StructuredFinding {
-    let said = element.text.lines().flat_map(generic::places).next();
+    let said = element.text.lines().flat_map(generic::find_locations).next();
     let (line, col) = said.as_ref().map_or((None, None), |place| (place.line, place.col));
     let outer = || open.iter().rev().find_map(|outer| outer.file.clone());
     StructuredFinding {
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        let (_, entries) = entries(text, &mut usize::MAX.clone()).unwrap_or_default();
+        let (_, entries) = read_xml(text, &mut usize::MAX.clone()).unwrap_or_default();
         let or = |number: Option<u32>| number.unwrap_or(0);
         let shown = |e: StructuredFinding| {
             let (file, code) = (e.file.unwrap_or_default(), e.code.unwrap_or_default());
@@ -285,6 +287,6 @@ a &lt; b
     fn a_document_that_breaks_off_says_what_it_said() {
         let cut = r#"<checkstyle><file name="a.js"><error line="1" message="m"/><error line="2" mess"#;
         assert_eq!(read(cut).len(), 1);
-        assert_eq!(entries("<a>text <b></a>", &mut 100), None);
+        assert_eq!(read_xml("<a>text <b></a>", &mut 100), None);
     }
 }

@@ -39,7 +39,7 @@ fn recorded() -> Vec<(String, String, Vec<u8>)> {
 /// What is wrong with any diagnosis that is like this.
 fn check(said: &Diagnosis, output: &[u8]) -> Result<(), String> {
     let text = text_of(output);
-    let lines = redact::redact(&text).0.lines().count();
+    let lines = redact::redact_text(&text).0.lines().count();
     if said.items.len() > ITEMS_MAX || said.others.len() > ITEMS_MAX {
         return Err(format!("{} items", said.items.len()));
     }
@@ -90,7 +90,7 @@ fn recorded_outputs_are_the_same_in_colour_and_with_other_line_ends() {
         if let Err(reason) = check(&said, &output) {
             wrong.push(format!("{name}: {reason}"));
         }
-        let text = clean::clean(&output);
+        let text = clean::clean_output(&output);
         let variants = [("CRLF", text.replace('\n', "\r\n")), ("colour", painted(&text))];
         for (variant, output) in variants {
             if diagnosed(&command, output) != said {
@@ -104,7 +104,8 @@ fn recorded_outputs_are_the_same_in_colour_and_with_other_line_ends() {
 /// The lines of the outputs that definitions are tested with.
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tools = catalog::tested_tools();
-    let inputs = tools.iter().flat_map(|tool| &tool.tests).map(|test| clean::clean(test.input.as_bytes()).into_owned());
+    let inputs =
+        tools.iter().flat_map(|tool| &tool.tests).map(|test| clean::clean_output(test.input.as_bytes()).into_owned());
     inputs.flat_map(|input| input.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 });
 

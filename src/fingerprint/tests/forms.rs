@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::compute_fingerprint;
 use crate::base::tree::NoTree;
-use crate::diagnose::{Definitions, Diagnostic, Input, diagnose};
+use crate::diagnose::{Definitions, Diagnostic, Input, diagnose_output};
 use crate::run::Ended;
 
 /// How an output was printed: the command, the folder that it ran in, and the text.
@@ -26,12 +26,12 @@ fn items(definitions: &Definitions, (command, dir, output): &Form) -> Vec<Diagno
         baseline: None,
         definitions,
     };
-    diagnose(&input).items
+    diagnose_output(&input).items
 }
 
 /// Asserts that all forms are one pattern, found in one file.
 fn assert_one(what: &str, file: &str, forms: &[Form]) {
-    let definitions = Definitions::shipped();
+    let definitions = Definitions::shipped_only();
     let mut patterns = BTreeSet::new();
     for form in forms {
         let found = items(&definitions, form);
@@ -191,7 +191,7 @@ fn a_finding_of_ruff_is_one_in_every_format() {
 
 #[test]
 fn a_file_that_is_not_formatted_is_one_item() {
-    let definitions = Definitions::shipped();
+    let definitions = Definitions::shipped_only();
     let of = |command, output| items(&definitions, &(command, "", output));
     let diff = of(
         "cargo fmt --check",

@@ -2,7 +2,7 @@
 
 /// The two paths of `diff --git a/x b/x`, as far as they can be told apart: where nothing else is said (a change of
 /// mode, an empty file) both are the same.
-pub(super) fn pair(rest: &str) -> Option<(String, String)> {
+pub(super) fn split_name_pair(rest: &str) -> Option<(String, String)> {
     if rest.starts_with('"') || rest.ends_with('"') {
         let (old, new) = if let Some(end) = quoted_end(rest) {
             (&rest[..end], rest[end..].trim_start())
@@ -10,7 +10,7 @@ pub(super) fn pair(rest: &str) -> Option<(String, String)> {
             let start = rest.find(" \"")?;
             (&rest[..start], &rest[start + 1..])
         };
-        return Some((without_prefix(&unquoted(old)), without_prefix(&unquoted(new))));
+        return Some((without_prefix(&unquote_name(old)), without_prefix(&unquote_name(new))));
     }
     // `a/x b/x`: both halves name the same file, so the blank between them is in the middle.
     let middle = rest.len() / 2;
@@ -28,7 +28,7 @@ pub(super) fn pair(rest: &str) -> Option<(String, String)> {
 pub(super) fn of_side(rest: &str) -> Option<String> {
     // `diff -u` writes the time behind a tab, git a tab alone behind a name with blanks.
     let name = if rest.starts_with('"') { rest } else { rest.split('\t').next().unwrap_or(rest) };
-    let name = unquoted(name.trim_end());
+    let name = unquote_name(name.trim_end());
     (name != "/dev/null").then(|| without_prefix(&name))
 }
 
@@ -56,7 +56,7 @@ fn quoted_end(text: &str) -> Option<usize> {
 }
 
 /// Resolves C-style quotes; bytes that are not UTF-8 become replacement characters. Anything else stays as it is.
-pub(super) fn unquoted(name: &str) -> String {
+pub(super) fn unquote_name(name: &str) -> String {
     let Some(inside) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return name.to_owned() };
     let mut bytes = Vec::with_capacity(inside.len());
     let mut rest = inside.bytes();

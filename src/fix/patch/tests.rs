@@ -68,7 +68,8 @@ fn lines_have_the_numbers_of_their_sides_whatever_they_look_like() {
     let patch = Patch::parse(DIFF.as_bytes());
     let file = &patch.files[0];
     assert_eq!(file.hunks[0].heading, "fn outer() {");
-    let changed = |kind| file.of(kind).map(|line| (line.old, line.new, line.text.as_str())).collect::<Vec<_>>();
+    let changed =
+        |kind| file.lines_of_kind(kind).map(|line| (line.old, line.new, line.text.as_str())).collect::<Vec<_>>();
     assert_eq!(changed(PatchKind::Removed), [(11, 11, "- two"), (30, 30, "x")]);
     assert_eq!(changed(PatchKind::Added), [(12, 11, "+ two"), (31, 30, "y"), (31, 31, "z")]);
 }
@@ -77,7 +78,7 @@ fn lines_have_the_numbers_of_their_sides_whatever_they_look_like() {
 fn a_plain_diff_and_a_cut_one_are_read_as_far_as_they_go() {
     let plain = "--- a.c\t2026-01-01 00:00:00\n+++ a.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-a\n+b\n--- b.c\n+++ b.c\n@@ -1 +1,9 @@\n-c\n+d\n";
     let patch = Patch::parse(plain.as_bytes());
-    let names: Vec<_> = patch.files.iter().map(|file| (file.new.as_str(), file.lines().count())).collect();
+    let names: Vec<_> = patch.files.iter().map(|file| (file.new.as_str(), file.all_lines().count())).collect();
     // The newline at the end of a cut hunk reads as an empty line of context.
     assert_eq!(names, [("a.c", 2), ("b.c", 3)]);
     assert_eq!(Patch::parse(b"nothing of the kind\n@@ -1 +1 @@\n+x\n"), Patch::default());

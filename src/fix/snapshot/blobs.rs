@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
 use super::prune::is_hash;
-use super::take::folders;
+use super::take::snapshot_folders;
 use super::{Skipped, SnapshotOptions};
 use crate::config::Places;
 
@@ -32,10 +32,11 @@ impl Blobs {
     ///
     /// # Errors
     /// When there is no repository or no git.
-    pub(crate) fn open(places: &Places, options: &SnapshotOptions) -> Result<Self, Skipped> {
-        let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-        let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-        Ok(Blobs { git: Git::new(folders(places, repository, &place), Instant::now() + options.time_max)? })
+    pub(crate) fn open_blobs(places: &Places, options: &SnapshotOptions) -> Result<Self, Skipped> {
+        let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
+        let place = ObjectFolder::open_folder(places)
+            .map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+        Ok(Blobs { git: Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)? })
     }
 
     /// The files that are named by tree or commit (a hash, a commit's with `~2` behind it) and path; `None` of one that
@@ -43,7 +44,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn find(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
+    pub(crate) fn find_blobs(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
         let is_safe = |(tree, path): &(String, &str)| {
             is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
         };
@@ -55,9 +56,9 @@ impl Blobs {
         };
         let input: String = names.iter().map(line).collect();
         let format = "--batch-check=%(objecttype) %(objectname) %(objectsize)";
-        let answer = self.ask(&["cat-file", format], &input)?;
+        let answer = self.ask_git(&["cat-file", format], &input)?;
         let answer = String::from_utf8_lossy(&answer);
-        let mut found: Vec<Option<Blob>> = answer.lines().take(names.len()).map(blob).collect();
+        let mut found: Vec<Option<Blob>> = answer.lines().take(names.len()).map(parse_blob).collect();
         found.resize(names.len(), None);
         Ok(found)
     }
@@ -66,12 +67,12 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn read_texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
         let small = |blob: &&Blob| blob.bytes <= CONTENT_BYTES_MAX;
         let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
         let answer =
-            if wanted.is_empty() { Vec::new() } else { self.ask(&["cat-file", "--batch=%(objectsize)"], &input)? };
+            if wanted.is_empty() { Vec::new() } else { self.ask_git(&["cat-file", "--batch=%(objectsize)"], &input)? };
         let mut rest = &answer[..];
         let mut read = || -> Option<String> {
             let end = rest.iter().position(|byte| *byte == b'\n')?;
@@ -92,23 +93,23 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
         if !is_hash(tree) {
-            return Err(Skipped::because("that is no tree"));
+            return Err(Skipped::with_reason("that is no tree"));
         }
         let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
-        let listed = listed.map_err(|trouble| Skipped::because(trouble.reason()))?;
+        let listed = listed.map_err(|trouble| Skipped::with_reason(trouble.reason_text()))?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).take(PATHS_MAX);
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    fn ask(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Skipped> {
+    fn ask_git(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Skipped> {
         let answer: Result<Vec<u8>, GitError> = self.git.run(GitView::Both, arguments, Some(input.as_bytes()));
-        answer.map_err(|trouble| Skipped::because(trouble.reason()))
+        answer.map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
     }
 }
 
-fn blob(line: &str) -> Option<Blob> {
+fn parse_blob(line: &str) -> Option<Blob> {
     let mut words = line.split(' ');
     let (kind, id, bytes) = (words.next()?, words.next()?, words.next()?);
     (matches!(kind, "blob" | "tree") && is_hash(id)).then_some(Blob { id: id.to_owned(), bytes: bytes.parse().ok()? })

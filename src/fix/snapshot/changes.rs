@@ -40,7 +40,7 @@ impl Compared {
 ///
 /// # Errors
 /// Not a repository, no such commit, git not installed or not done in time: what git says, for people.
-pub(crate) fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
+pub(crate) fn work_tree_changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
     let none = PathBuf::new();
     let folders = Folders {
         root: root.to_owned(),
@@ -51,7 +51,7 @@ pub(crate) fn changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped
         scratch: none,
     };
     let git = Git::new(folders, Instant::now() + Duration::from_millis(CHANGES_MS_MAX))?;
-    ChangesRequest(git).patch(compared).map_err(|trouble| Skipped::because(trouble.reason()))
+    ChangesRequest(git).read_patch(compared).map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
 }
 
 /// git in the user's own repository.
@@ -62,7 +62,7 @@ impl ChangesRequest {
         self.0.run(GitView::Caller, arguments, None)
     }
 
-    fn patch(&mut self, compared: &Compared) -> Result<Patch, GitError> {
+    fn read_patch(&mut self, compared: &Compared) -> Result<Patch, GitError> {
         let fixed = [
             "diff",
             "--patch",
@@ -83,8 +83,8 @@ impl ChangesRequest {
         let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         arguments.push(format!("--unified={CONTEXT_LINES}"));
         match compared {
-            Compared::WorkTree => arguments.push(self.head()?),
-            Compared::Index => arguments.extend(["--cached".into(), self.head()?]),
+            Compared::WorkTree => arguments.push(self.head_commit()?),
+            Compared::Index => arguments.extend(["--cached".into(), self.head_commit()?]),
             Compared::Range(range) if range.starts_with('-') => {
                 return Err(GitError::Failed(format!("not a commit or range: {range}")));
             }
@@ -99,7 +99,7 @@ impl ChangesRequest {
     }
 
     /// `HEAD`, before the first commit the tree without files.
-    fn head(&self) -> Result<String, GitError> {
+    fn head_commit(&self) -> Result<String, GitError> {
         if self.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).is_ok() {
             return Ok("HEAD".to_owned());
         }

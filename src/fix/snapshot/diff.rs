@@ -9,7 +9,7 @@ use super::look::FILTERED;
 use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::secret_files::is_secret;
-use super::take::folders;
+use super::take::snapshot_folders;
 use super::{Skipped, SnapshotOptions};
 use crate::base::limits::{
     LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,
@@ -17,7 +17,7 @@ use crate::base::limits::{
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::Places;
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::fix::derived::is_derived;
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 use crate::store::{FileChange, FileChangeKind};
@@ -66,7 +66,7 @@ pub(crate) struct Diff {
 ///
 /// # Errors
 /// When objects of a tree are gone, when it takes too long, when git can't be started.
-pub(crate) fn diff(
+pub(crate) fn diff_trees(
     places: &Places,
     from: &str,
     to: &str,
@@ -79,26 +79,27 @@ pub(crate) fn diff(
     for tree in [from, to] {
         // From an event that may be another machine's: only a hash is a tree here.
         if !is_hash(tree) {
-            return Err(Skipped::because("that is no tree"));
+            return Err(Skipped::with_reason("that is no tree"));
         }
     }
-    let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
+    let place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
     let until = |time: Duration| Instant::now() + time;
-    let mut git = Git::new(folders(places, repository, &place), until(options.time_max))?;
+    let mut git = Git::new(snapshot_folders(places, repository, &place), until(options.time_max))?;
     let whole = [OsStr::new("--find-renames"), OsStr::new("--raw"), OsStr::new("--numstat"), OsStr::new("--patch")];
-    let printed = match ask(&git, &whole, from, to, options) {
+    let printed = match ask_diff(&git, &whole, from, to, options) {
         // Too much for its text: the names at least.
         Err(GitError::Late | GitError::TooMuch) => {
-            git.until(until(options.time_max / 2));
-            ask(&git, &[OsStr::new("--no-renames"), OsStr::new("--raw")], from, to, options)
+            git.set_deadline(until(options.time_max / 2));
+            ask_diff(&git, &[OsStr::new("--no-renames"), OsStr::new("--raw")], from, to, options)
         }
         printed => printed,
     };
     match printed {
-        Ok(printed) => Ok(read(&printed, limits)),
-        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::because("objects of the base are gone")),
-        Err(trouble) => Err(Skipped::because(trouble.reason())),
+        Ok(printed) => Ok(read_diff(&printed, limits)),
+        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::with_reason("objects of the base are gone")),
+        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }
 }
 
@@ -107,22 +108,28 @@ pub(crate) fn diff(
 ///
 /// # Errors
 /// As [`diff()`].
-pub(crate) fn patch(places: &Places, from: &str, to: &str, options: &SnapshotOptions) -> Result<Patch, Skipped> {
+pub(crate) fn patch_between(
+    places: &Places,
+    from: &str,
+    to: &str,
+    options: &SnapshotOptions,
+) -> Result<Patch, Skipped> {
     if !is_hash(from) || !is_hash(to) {
-        return Err(Skipped::because("that is no tree"));
+        return Err(Skipped::with_reason("that is no tree"));
     }
-    let Some(repository) = &places.repository else { return Err(Skipped::because("not in a git repository")) };
-    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-    let git = Git::new(folders(places, repository, &place), Instant::now() + options.time_max)?;
+    let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
+    let place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)?;
     let context = format!("--unified={CONTEXT_LINES}");
     let what = ["--find-renames", "--patch", "--histogram", &context].map(OsStr::new);
-    match ask(&git, &what, from, to, options) {
+    match ask_diff(&git, &what, from, to, options) {
         Ok(printed) => Ok(Patch::parse(&printed)),
-        Err(trouble) => Err(Skipped::because(trouble.reason())),
+        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }
 }
 
-fn ask(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &SnapshotOptions) -> Result<Vec<u8>, GitError> {
+fn ask_diff(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &SnapshotOptions) -> Result<Vec<u8>, GitError> {
     let fixed = ["diff-tree", "-r", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/"];
     let mut arguments: Vec<OsString> = fixed.iter().map(OsString::from).collect();
     arguments.push("--dst-prefix=b/".into());
@@ -144,20 +151,20 @@ fn is_loss(why: &str) -> bool {
 }
 
 /// Reads `--raw --numstat --patch -z`: two lists whose fields end in NUL, a NUL, and the text.
-fn read(printed: &[u8], limits: DiffLimits) -> Diff {
+fn read_diff(printed: &[u8], limits: DiffLimits) -> Diff {
     let mut fields = DiffFields(printed);
     let mut diff = Diff::default();
     let mut files: Vec<FileChange> = Vec::new();
-    while let Some(file) = fields.raw() {
+    while let Some(file) = fields.next_raw() {
         files.push(file);
     }
-    let counts: Vec<(u64, u64, bool)> = std::iter::from_fn(|| fields.numbers()).collect();
+    let counts: Vec<(u64, u64, bool)> = std::iter::from_fn(|| fields.next_numbers()).collect();
     for (file, (added, removed, opaque)) in files.iter_mut().zip(counts) {
         (file.added, file.removed) = (added, removed);
         file.opaque = opaque;
     }
     let text = fields.0.strip_prefix(b"\0").unwrap_or(fields.0);
-    let mut sections = sections(text).into_iter().peekable();
+    let mut sections = split_sections(text).into_iter().peekable();
     let mut derived: Vec<String> = Vec::new();
     for file in &mut files {
         // A file that became a link is taken out and put in again: two texts.
@@ -169,7 +176,7 @@ fn read(printed: &[u8], limits: DiffLimits) -> Diff {
             }
             if let Some(path) = file.path.0.to_str().filter(|path| is_derived(path)) {
                 let lines = text::count(file.added + file.removed, "line");
-                derived.push(format!("{}: {lines} changed\n", text::one_line(&redact(path).0)));
+                derived.push(format!("{}: {lines} changed\n", text::one_line(&redact_text(path).0)));
                 continue;
             }
             add_text(&mut diff, section, limits);
@@ -184,8 +191,8 @@ fn read(printed: &[u8], limits: DiffLimits) -> Diff {
     diff.files_cut = files.len().saturating_sub(limits.files) as u64;
     files.truncate(limits.files);
     for file in &mut files {
-        file.path = clean(&file.path);
-        file.from = file.from.as_ref().map(clean);
+        file.path = clean_path(&file.path);
+        file.from = file.from.as_ref().map(clean_path);
         if file.opaque {
             (file.added, file.removed) = (0, 0);
         }
@@ -199,7 +206,7 @@ fn add_text(diff: &mut Diff, section: &[u8], limits: DiffLimits) {
     let left = limits.bytes.saturating_sub(diff.text.len()).min(limits.file_bytes);
     let read = whole_lines(section, left.saturating_mul(READ_FACTOR));
     let lossy = String::from_utf8_lossy(read);
-    let (redacted, count) = redact(&lossy);
+    let (redacted, count) = redact_text(&lossy);
     let mut kept = 0;
     let mut cut = section.len() - read.len();
     for line in text::printable(&redacted).split_inclusive('\n') {
@@ -228,7 +235,7 @@ fn whole_lines(text: &[u8], max: usize) -> &[u8] {
 
 /// The text of each file: from one `diff --git` to the next. No line of a content begins with it, because one of
 /// ` +-\` stands before each.
-fn sections(text: &[u8]) -> Vec<&[u8]> {
+fn split_sections(text: &[u8]) -> Vec<&[u8]> {
     let finder = memchr::memmem::Finder::new(b"\ndiff --git ");
     let mut starts: Vec<usize> = text.starts_with(b"diff --git ").then_some(0).into_iter().collect();
     starts.extend(finder.find_iter(text).map(|at| at + 1));
@@ -237,8 +244,8 @@ fn sections(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// A path without the secret that may be in it.
-fn clean(path: &Lossless) -> Lossless {
-    match path.0.to_str().map(redact) {
+fn clean_path(path: &Lossless) -> Lossless {
+    match path.0.to_str().map(redact_text) {
         Some((text, count)) if count > 0 => Lossless::from(text.as_ref()),
         _ => path.clone(),
     }
@@ -255,12 +262,12 @@ impl<'a> DiffFields<'a> {
         Some(field)
     }
 
-    fn path(&mut self) -> Option<Lossless> {
+    fn next_path(&mut self) -> Option<Lossless> {
         self.next().map(|bytes| Lossless::from(OsStr::from_bytes(bytes)))
     }
 
     /// `:100644 100644 <id> <id> M`, the path; of a renamed one both.
-    fn raw(&mut self) -> Option<FileChange> {
+    fn next_raw(&mut self) -> Option<FileChange> {
         if !self.0.starts_with(b":") {
             return None;
         }
@@ -273,16 +280,16 @@ impl<'a> DiffFields<'a> {
             b'T' => FileChangeKind::Retyped,
             _ => FileChangeKind::Modified,
         };
-        let first = self.path()?;
+        let first = self.next_path()?;
         let (from, path) = match kind {
-            FileChangeKind::Renamed => (Some(first), self.path()?),
+            FileChangeKind::Renamed => (Some(first), self.next_path()?),
             _ => (None, first),
         };
         Some(FileChange { path, kind, from, added: 0, removed: 0, opaque: false })
     }
 
     /// `3\t1\tpath`, `-\t-\tpath` of a binary one, `3\t1\t` and two paths of a renamed one.
-    fn numbers(&mut self) -> Option<(u64, u64, bool)> {
+    fn next_numbers(&mut self) -> Option<(u64, u64, bool)> {
         if !self.0.first().is_some_and(|&byte| byte == b'-' || byte.is_ascii_digit()) {
             return None;
         }

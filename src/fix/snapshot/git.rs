@@ -59,7 +59,7 @@ impl From<io::Error> for GitError {
 
 impl GitError {
     /// For people.
-    pub(super) fn reason(&self) -> String {
+    pub(super) fn reason_text(&self) -> String {
         match self {
             GitError::Late => "git did not finish in time".to_owned(),
             GitError::TooMuch => "git has more to say than is read".to_owned(),
@@ -119,11 +119,11 @@ impl Git {
     pub(super) fn new(folders: Folders, until: Instant) -> Result<Self, Skipped> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(program) = find_program(&path, &folders.root) else {
-            return Err(Skipped::because("git is not installed"));
+            return Err(Skipped::with_reason("git is not installed"));
         };
         Ok(Git {
             program,
-            alternates: alternates(&folders.user_objects),
+            alternates: alternates_value(&folders.user_objects),
             root: folders.root,
             git_dir: folders.git_dir,
             objects: folders.objects,
@@ -135,22 +135,22 @@ impl Git {
     }
 
     /// The work tree's top.
-    pub(super) fn root(&self) -> &Path {
+    pub(super) fn root_path(&self) -> &Path {
         &self.root
     }
 
     /// Our objects.
-    pub(super) fn objects(&self) -> &Path {
+    pub(super) fn objects_path(&self) -> &Path {
         &self.objects
     }
 
     /// A folder of ours for files that are needed for a moment.
-    pub(super) fn scratch(&self) -> &Path {
+    pub(super) fn scratch_path(&self) -> &Path {
         &self.scratch
     }
 
     /// The same with another time limit.
-    pub(super) fn until(&mut self, until: Instant) {
+    pub(super) fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
 
@@ -191,7 +191,7 @@ impl Git {
             command.current_dir(&self.root);
         }
         command.stdin(match input {
-            Some(bytes) => Stdio::from(self.input(bytes)?),
+            Some(bytes) => Stdio::from(self.input_file(bytes)?),
             None => Stdio::null(),
         });
         self.set_environment(&mut command, view);
@@ -203,13 +203,13 @@ impl Git {
         command.arg("--no-pager").args(&arguments);
         let named = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut child = command.spawn().map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
-        let (printed, said) = match self.read(&mut child) {
+        let (printed, said) = match self.read_output(&mut child) {
             Ok(read) => read,
             Err(trouble) => {
                 let _ = child.kill();
                 // Its end closes the pipe; one that hangs in a system call is left to hang.
                 if let Some(stdout) = &child.stdout {
-                    readable(&[stdout.as_fd()], Duration::from_millis(KILLED_MS_MAX));
+                    wait_readable(&[stdout.as_fd()], Duration::from_millis(KILLED_MS_MAX));
                 }
                 let _ = child.try_wait();
                 return Err(trouble);
@@ -226,7 +226,7 @@ impl Git {
     }
 
     /// What it prints until it closes both its streams: standard output, and the start of standard error.
-    fn read(&self, child: &mut Child) -> Result<(Vec<u8>, Vec<u8>), GitError> {
+    fn read_output(&self, child: &mut Child) -> Result<(Vec<u8>, Vec<u8>), GitError> {
         let (Some(stdout), Some(stderr)) = (child.stdout.as_mut(), child.stderr.as_mut()) else {
             return Ok((Vec::new(), Vec::new()));
         };
@@ -240,7 +240,7 @@ impl Git {
                 (true, false) => &[stdout.as_fd()],
                 _ => &[stderr.as_fd()],
             };
-            let Some(which) = readable(watched, left) else { return Err(GitError::Late) };
+            let Some(which) = wait_readable(watched, left) else { return Err(GitError::Late) };
             if prints && which == 0 {
                 let count = read_piece(stdout, &mut piece)?;
                 printed.extend_from_slice(&piece[..count]);
@@ -306,7 +306,7 @@ impl Git {
     }
 
     /// A file with this content, open at its start: a pipe would have to be filled while the answer is read.
-    fn input(&self, content: &[u8]) -> io::Result<File> {
+    fn input_file(&self, content: &[u8]) -> io::Result<File> {
         let path = self.scratch.join("input");
         let mut options = OpenOptions::new();
         let mut file = private::open(&path, options.read(true).write(true).create(true).mode(0o600))?;
@@ -318,7 +318,7 @@ impl Git {
 }
 
 /// The first of these from which something can be read, or whose other end is closed; `None` when the time is up.
-fn readable(files: &[BorrowedFd<'_>], limit: Duration) -> Option<usize> {
+fn wait_readable(files: &[BorrowedFd<'_>], limit: Duration) -> Option<usize> {
     let until = Instant::now() + limit;
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -355,18 +355,18 @@ fn find_program(path: &OsStr, root: &Path) -> Option<PathBuf> {
 }
 
 /// The user's objects, and what they borrow by relative paths, which git follows only from the repository itself.
-fn alternates(objects: &Path) -> OsString {
-    let mut list = quoted(objects);
+fn alternates_value(objects: &Path) -> OsString {
+    let mut list = quoted_path(objects);
     let borrowed = read_start(&objects.join("info/alternates"), 64 << 10).unwrap_or_default();
     for line in borrowed.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !b"#\"/".contains(&line[0])) {
         list.push(":");
-        list.push(quoted(&objects.join(OsStr::from_bytes(line))));
+        list.push(quoted_path(&objects.join(OsStr::from_bytes(line))));
     }
     list
 }
 
 /// A path quoted as in C: a colon in git's list of alternates, a line end in a list of files, is no separator.
-pub(super) fn quoted(path: &Path) -> OsString {
+pub(super) fn quoted_path(path: &Path) -> OsString {
     let mut text = vec![b'"'];
     for &byte in path.as_os_str().as_bytes() {
         match byte {
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_colon_in_a_path_is_no_separator() {
-        let list = alternates(Path::new("/a:b/\"c\"/objects"));
+        let list = alternates_value(Path::new("/a:b/\"c\"/objects"));
         assert_eq!(list, "\"/a:b/\\\"c\\\"/objects\"");
     }
 }

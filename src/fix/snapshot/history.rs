@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
-use super::take::{folders, repository};
+use super::take::{require_repository, snapshot_folders};
 use super::{Skipped, SnapshotOptions};
 use crate::config::Places;
 
@@ -49,11 +49,11 @@ pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Snaps
         return Ok(true);
     }
     check_hashes(&[old, new])?;
-    let git = open(places, options)?;
+    let git = open_git(places, options)?;
     match git.run(GitView::User, ["merge-base", "--is-ancestor", old, new], None) {
         Ok(_) => Ok(true),
         Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(false),
-        Err(trouble) => Err(Skipped::because(trouble.reason())),
+        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Snaps
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn ancestors(
+pub(crate) fn read_ancestors(
     places: &Places,
     olds: &[&str],
     new: &str,
@@ -69,7 +69,7 @@ pub(crate) fn ancestors(
 ) -> Result<BTreeSet<String>, Skipped> {
     let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
     check_hashes(&hashes)?;
-    let git = open(places, options)?;
+    let git = open_git(places, options)?;
     let ask = || -> Result<BTreeSet<String>, GitError> {
         let lines = |hashes: &[&str]| hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
         let check = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
@@ -87,7 +87,7 @@ pub(crate) fn ancestors(
         let beyond: BTreeSet<&str> = beyond.lines().collect();
         Ok(olds.into_iter().filter(|old| !beyond.contains(old)).map(str::to_owned).collect())
     };
-    ask().map_err(|trouble| Skipped::because(trouble.reason()))
+    ask().map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
 }
 
 /// The changed files that came with another base, relative to the root: between the points where the old and the new
@@ -105,12 +105,12 @@ pub(crate) fn came_with_base(
         return Ok(BTreeSet::new());
     }
     check_hashes(&[old, new, moved.trees[0], moved.trees[1]])?;
-    let git = open(places, options)?;
+    let git = open_git(places, options)?;
     let came = || -> Result<BTreeSet<PathBuf>, GitError> {
         let own = own_commits(places, moved.branch);
         let mut steps = BTreeSet::new();
-        for base in bases(&git, moved.branch)? {
-            let (before, after) = (fork(&git, old, &base)?, fork(&git, new, &base)?);
+        for base in base_commits(&git, moved.branch)? {
+            let (before, after) = (fork_point(&git, old, &base)?, fork_point(&git, new, &base)?);
             // What was committed on this branch and pushed afterwards is in the base, but didn't come from it.
             if let (Some(before), Some(after)) = (before, after)
                 && before != after
@@ -122,33 +122,34 @@ pub(crate) fn came_with_base(
         if steps.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let here = changes(&git, moved.trees[0], moved.trees[1], options)?;
+        let here = changes_in_history(&git, moved.trees[0], moved.trees[1], options)?;
         let mut came = BTreeSet::new();
         for (before, after) in steps {
-            let there = changes(&git, &before, &after, options)?;
+            let there = changes_in_history(&git, &before, &after, options)?;
             came.extend(
                 here.iter().filter(|(path, change)| there.get(*path) == Some(*change)).map(|(path, _)| path.clone()),
             );
         }
         Ok(came)
     };
-    came().map_err(|trouble| Skipped::because(trouble.reason()))
+    came().map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
 }
 
-fn open(places: &Places, options: &SnapshotOptions) -> Result<Git, Skipped> {
-    let repository = repository(places)?;
-    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-    Git::new(folders(places, repository, &place), Instant::now() + options.time_max)
+fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, Skipped> {
+    let repository = require_repository(places)?;
+    let place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)
 }
 
 /// From events and from files that anybody can have written: only a hash is an object here.
 fn check_hashes(hashes: &[&str]) -> Result<(), Skipped> {
     let is_hash = |hash: &&str| matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if hashes.iter().all(is_hash) { Ok(()) } else { Err(Skipped::because("that is no commit")) }
+    if hashes.iter().all(is_hash) { Ok(()) } else { Err(Skipped::with_reason("that is no commit")) }
 }
 
 /// Commits that the branch may be based on, without its own.
-fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, GitError> {
+fn base_commits(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, GitError> {
     let mut arguments = vec!["for-each-ref".to_owned(), "--format=%(refname) %(objectname)".to_owned()];
     arguments.extend(BASES.iter().map(|base| (*base).to_owned()));
     let upstream = branch.map(|branch| format!("refs/heads/{branch}"));
@@ -171,7 +172,7 @@ fn bases(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, GitError> 
 }
 
 /// Where `commit` left `base`; `None` when they have nothing in common.
-fn fork(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
+fn fork_point(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
     match git.run(GitView::User, ["merge-base", commit, base], None) {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).lines().next().map(str::to_owned)),
         Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(None),
@@ -180,7 +181,7 @@ fn fork(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError>
 }
 
 /// The contents of each file that differs, before and after.
-fn changes(
+fn changes_in_history(
     git: &Git,
     from: &str,
     to: &str,
@@ -214,7 +215,7 @@ fn own_commits(places: &Places, branch: Option<&str>) -> BTreeSet<String> {
     if branch.split('/').any(|part| part == "..") {
         return BTreeSet::new();
     }
-    let log = tail(&repository.common_dir.join("logs/refs/heads").join(branch)).unwrap_or_default();
+    let log = read_tail(&repository.common_dir.join("logs/refs/heads").join(branch)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     log.lines().filter_map(own_commit).collect()
 }
@@ -227,7 +228,7 @@ fn own_commit(line: &str) -> Option<String> {
         .then(|| new.to_owned())
 }
 
-fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read_tail(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(LOG_BYTES_MAX)))?;

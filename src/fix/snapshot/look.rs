@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::SnapshotOptions;
-use super::git::{Git, GitError, GitView, quoted};
+use super::git::{Git, GitError, GitView, quoted_path};
 use super::secret_files::is_secret;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
@@ -40,16 +40,16 @@ pub(super) struct WorkTreeScan<'a> {
 
 impl<'a> WorkTreeScan<'a> {
     /// What git says of the work tree and our index.
-    pub(super) fn list(git: &Git) -> Result<Vec<u8>, GitError> {
+    pub(super) fn list_files(git: &Git) -> Result<Vec<u8>, GitError> {
         let arguments =
             ["ls-files", "-z", "-v", "--cached", "--deleted", "--modified", "--others", "--exclude-standard"];
         git.run(GitView::Own, arguments, None)
     }
 
     /// Reads that.
-    pub(super) fn read(listing: &[u8], git: &Git, options: &'a SnapshotOptions) -> Result<Self, GitError> {
+    pub(super) fn read_listing(listing: &[u8], git: &Git, options: &'a SnapshotOptions) -> Result<Self, GitError> {
         let mut look = WorkTreeScan {
-            root: git.root().to_owned(),
+            root: git.root_path().to_owned(),
             options,
             kept: Vec::new(),
             changed: Vec::new(),
@@ -72,7 +72,7 @@ impl<'a> WorkTreeScan<'a> {
                 b'H' => look.kept.push(path.to_owned()),
                 // Changed, removed, in conflict, unknown; a path may be several of these.
                 b'C' | b'R' | b'M' | b'?' if !look.is_excluded(path) && seen.insert(path) => {
-                    look.consider(path, tag == b'?');
+                    look.consider_path(path, tag == b'?');
                 }
                 _ => {}
             }
@@ -96,7 +96,7 @@ impl<'a> WorkTreeScan<'a> {
         self.changed.is_empty() && self.gone.is_empty()
     }
 
-    fn consider(&mut self, path: &[u8], is_new: bool) {
+    fn consider_path(&mut self, path: &[u8], is_new: bool) {
         // An unknown repository is listed as a folder.
         if path.ends_with(b"/") {
             self.leave_out();
@@ -157,8 +157,8 @@ impl<'a> WorkTreeScan<'a> {
 
     /// Puts what is different into our index.
     pub(super) fn put_in(&mut self, git: &Git, format: &str) -> Result<(), GitError> {
-        let mut filtered = self.filtered(git)?;
-        filtered.extend(self.secret());
+        let mut filtered = self.filtered_paths(git)?;
+        filtered.extend(self.secret_paths());
         let mut lines = Vec::new();
         let none = "0".repeat(if format == "sha256" { 64 } else { 40 });
         for path in &self.gone {
@@ -183,7 +183,7 @@ impl<'a> WorkTreeScan<'a> {
     }
 
     /// Those of the changed files whose content only a filter's program could tell (LFS, encryption).
-    fn filtered(&self, git: &Git) -> Result<HashSet<Vec<u8>>, GitError> {
+    fn filtered_paths(&self, git: &Git) -> Result<HashSet<Vec<u8>>, GitError> {
         if self.changed.is_empty() {
             return Ok(HashSet::new());
         }
@@ -196,7 +196,7 @@ impl<'a> WorkTreeScan<'a> {
 
     /// Those of the changed files that hold secrets. What is committed or staged of them is in the user's objects; what
     /// was only saved goes to none.
-    fn secret(&self) -> Vec<Vec<u8>> {
+    fn secret_paths(&self) -> Vec<Vec<u8>> {
         let path = |name: &Vec<u8>| Path::new(OsStr::from_bytes(name)).to_owned();
         let is_file = |name: &Vec<u8>| fs::symlink_metadata(self.root.join(path(name))).is_ok_and(|it| it.is_file());
         self.changed.iter().filter(|name| is_secret(&path(name)) && is_file(name)).cloned().collect()
@@ -205,7 +205,7 @@ impl<'a> WorkTreeScan<'a> {
     /// For a filtered or secret file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
     /// what somebody encrypts is stored nowhere.
     fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), GitError> {
-        let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch())?;
+        let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch_path())?;
         let mut names = Vec::new();
         let mut paths = Vec::new();
         for path in filtered {
@@ -224,7 +224,7 @@ impl<'a> WorkTreeScan<'a> {
             };
             let stand_in = folder.path().join(paths.len().to_string());
             write_atomic(&stand_in, text.as_bytes(), 0o600, Durability::Cached)?;
-            names.extend([quoted(&stand_in).as_bytes(), b"\n"].concat());
+            names.extend([quoted_path(&stand_in).as_bytes(), b"\n"].concat());
             paths.push(path);
         }
         if paths.is_empty() {
@@ -252,14 +252,14 @@ impl<'a> WorkTreeScan<'a> {
             match fs::symlink_metadata(&path) {
                 // A submodule: what is changed in it doesn't show in the tree.
                 Ok(metadata) if metadata.is_dir() => self.blind |= path.join(".git").exists(),
-                Ok(metadata) => last = last.max(changed(&metadata)),
+                Ok(metadata) => last = last.max(change_time(&metadata)),
                 Err(_) if gone.contains(name.as_slice()) => {}
                 Err(_) => last = i64::MAX,
             }
         }
         let above = |folder: &Path| folder.ancestors().find_map(|it| fs::symlink_metadata(self.root.join(it)).ok());
         for metadata in self.shrunk.iter().filter_map(|folder| above(folder)) {
-            last = last.max(changed(&metadata));
+            last = last.max(change_time(&metadata));
         }
         Ok(Timestamp(last))
     }
@@ -273,7 +273,7 @@ const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
 const SECRET_DIGITS: usize = 8;
 
 /// When a file changed last in any way, microseconds since the epoch.
-fn changed(metadata: &Metadata) -> i64 {
+fn change_time(metadata: &Metadata) -> i64 {
     let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000);
     micros(metadata.mtime(), metadata.mtime_nsec()).max(micros(metadata.ctime(), metadata.ctime_nsec()))
 }

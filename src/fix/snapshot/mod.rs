@@ -32,12 +32,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use blobs::Blobs;
-pub(crate) use changes::{Compared, changes};
-pub(crate) use diff::{Diff, DiffLimits, diff, patch};
-pub(crate) use history::{Moved, ancestors, came_with_base, is_ancestor};
-pub(crate) use place::{ObjectFolderStatus, standings};
-pub(crate) use prune::{Pruned, is_due, prune, purge, size};
-pub(crate) use take::{Taken, head_tree, take};
+pub(crate) use changes::{Compared, work_tree_changes};
+pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};
+pub(crate) use history::{Moved, came_with_base, is_ancestor, read_ancestors};
+pub(crate) use place::{ObjectFolderStatus, folder_statuses};
+pub(crate) use prune::{Pruned, folder_size, is_due, prune_objects, purge_objects};
+pub(crate) use take::{Taken, head_tree, take_snapshot};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    fn because(reason: impl Into<String>) -> Self {
+    fn with_reason(reason: impl Into<String>) -> Self {
         Skipped { reason: reason.into() }
     }
 }

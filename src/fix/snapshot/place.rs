@@ -61,7 +61,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    fn of(metadata: &fs::Metadata) -> Self {
+    fn from_metadata(metadata: &fs::Metadata) -> Self {
         Stamp {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -80,18 +80,18 @@ pub(super) struct ObjectFolder {
 }
 
 /// `snapshots/` of a state folder.
-pub(super) fn folder(state: &Path) -> PathBuf {
+pub(super) fn snapshot_folder(state: &Path) -> PathBuf {
     state.join("snapshots")
 }
 
 /// `objects/` of a state folder.
-pub(super) fn objects(state: &Path) -> PathBuf {
+pub(super) fn objects_folder(state: &Path) -> PathBuf {
     state.join("objects")
 }
 
 /// How snapshots stand, of every work tree that shares the state folder, by path.
-pub(crate) fn standings(state: &Path) -> Vec<ObjectFolderStatus> {
-    let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
+pub(crate) fn folder_statuses(state: &Path) -> Vec<ObjectFolderStatus> {
+    let entries = fs::read_dir(snapshot_folder(state)).into_iter().flatten().flatten();
     let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
     standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
     standings
@@ -103,13 +103,13 @@ pub(super) fn read_standing(dir: &Path) -> Option<ObjectFolderStatus> {
 
 /// Forgets the indexes of work trees whose last tree is not one of those.
 pub(super) fn forget_unused(state: &Path, is_used: impl Fn(&str) -> bool) {
-    for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(snapshot_folder(state)).into_iter().flatten().flatten() {
         let Some(standing) = read_standing(&entry.path()) else { continue };
         if standing.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
             let mut place = ObjectFolder { dir: entry.path(), standing };
             place.start_anew();
             place.standing.copied = None;
-            place.save();
+            place.save_status();
         }
     }
 }
@@ -119,10 +119,10 @@ impl ObjectFolder {
     ///
     /// # Errors
     /// The operating system's.
-    pub(super) fn open(places: &Places) -> io::Result<Self> {
+    pub(super) fn open_folder(places: &Places) -> io::Result<Self> {
         let key = blake3::hash(places.root.as_os_str().as_bytes()).to_hex()[..16].to_owned();
-        let dir = folder(&places.state).join(key);
-        let objects = objects(&places.state);
+        let dir = snapshot_folder(&places.state).join(key);
+        let objects = objects_folder(&places.state);
         for dir in [&objects, &dir.join("git/refs"), &dir.join("git/info")] {
             file::create_private_dir(dir)?;
         }
@@ -133,7 +133,7 @@ impl ObjectFolder {
             dir,
             standing: standing.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }),
         };
-        let id = identity(&objects)?;
+        let id = folder_identity(&objects)?;
         if place.standing.objects_id != id {
             place.start_anew();
             (place.standing.objects_id, place.standing.copied) = (id, None);
@@ -147,7 +147,7 @@ impl ObjectFolder {
     }
 
     /// A folder for files that are needed for a moment.
-    pub(super) fn scratch(&self) -> &Path {
+    pub(super) fn scratch_path(&self) -> &Path {
         &self.dir
     }
 
@@ -155,7 +155,7 @@ impl ObjectFolder {
     ///
     /// # Errors
     /// The operating system's.
-    pub(super) fn prepare(&mut self, repository: &Repository, settings: &GitSettings) -> io::Result<bool> {
+    pub(super) fn prepare_folder(&mut self, repository: &Repository, settings: &GitSettings) -> io::Result<bool> {
         let git_dir = self.git_dir();
         // Whoever held it is dead: there is one recorder.
         let _ = fs::remove_file(git_dir.join("index.lock"));
@@ -168,14 +168,14 @@ impl ObjectFolder {
                 let _ = fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()));
             }
         }
-        let is_other = keep(&git_dir.join("config"), &settings.file())?;
+        let is_other = write_if_changed(&git_dir.join("config"), &settings.config_file())?;
         if is_other {
             self.start_anew();
         }
-        let mut is_changed = keep(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")? || is_other;
+        let mut is_changed = write_if_changed(&git_dir.join("HEAD"), b"ref: refs/heads/none\n")? || is_other;
         for name in ["info/exclude", "info/attributes"] {
             let theirs = read_start(&repository.common_dir.join(name), SNAPSHOT_INFO_BYTES_MAX);
-            is_changed |= keep(&git_dir.join(name), &theirs.unwrap_or_default())?;
+            is_changed |= write_if_changed(&git_dir.join(name), &theirs.unwrap_or_default())?;
         }
         Ok(is_changed)
     }
@@ -184,13 +184,13 @@ impl ObjectFolder {
     ///
     /// # Errors
     /// The operating system's.
-    pub(super) fn seed(&mut self, repository: &Repository) -> io::Result<bool> {
+    pub(super) fn seed_index(&mut self, repository: &Repository) -> io::Result<bool> {
         let theirs = match File::open(repository.git_dir.join("index")) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::of(&it))).transpose()?;
+        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::from_metadata(&it))).transpose()?;
         let ours = self.git_dir().join("index");
         // Without an index of theirs, ours is made from nothing once and then kept.
         if stamp == self.standing.seed && (ours.exists() || stamp.is_none()) {
@@ -228,25 +228,25 @@ impl ObjectFolder {
     }
 
     /// Why none is to be tried now.
-    pub(super) fn pauses(&self, now: Timestamp) -> Option<Skipped> {
+    pub(super) fn pause_reason(&self, now: Timestamp) -> Option<Skipped> {
         let standing = &self.standing;
         // A clock that was set back must not make it wait for ever.
         let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
         let not_before = standing.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
         let why = standing.skipped.as_deref().unwrap_or("the last try failed");
-        Some(Skipped::because(format!("{why}; the next try is after {}", not_before.rfc3339())))
+        Some(Skipped::with_reason(format!("{why}; the next try is after {}", not_before.rfc3339())))
     }
 
     /// Remembers a tree.
-    pub(super) fn succeeded(&mut self, tree: &str, now: Timestamp) {
+    pub(super) fn note_success(&mut self, tree: &str, now: Timestamp) {
         let standing = &mut self.standing;
         (standing.tree, standing.taken_at) = (Some(tree.to_owned()), Some(now));
         (standing.skipped, standing.failed, standing.not_before) = (None, 0, None);
-        self.save();
+        self.save_status();
     }
 
     /// Remembers why there was none, and when to try again: the second time at once, then later and later.
-    pub(super) fn failed(&mut self, why: &Skipped, now: Timestamp) {
+    pub(super) fn note_failure(&mut self, why: &Skipped, now: Timestamp) {
         let standing = &mut self.standing;
         standing.tree = None;
         standing.skipped = Some(why.reason.clone());
@@ -256,10 +256,10 @@ impl ObjectFolder {
         });
         let pause = i64::try_from(seconds).unwrap_or(0) * 1_000_000;
         standing.not_before = Some(Timestamp(now.0.saturating_add(pause))).filter(|_| seconds > 0);
-        self.save();
+        self.save_status();
     }
 
-    fn save(&self) {
+    fn save_status(&self) {
         let json = serde_json::to_vec(&self.standing).unwrap_or_default();
         // What can't be written is found out again next time.
         let _ = file::write_atomic(&self.dir.join("standing.json"), &json, 0o600, Durability::Cached);
@@ -267,7 +267,7 @@ impl ObjectFolder {
 }
 
 /// What tells this folder from one that was made in its place: a random word in a file, given once.
-fn identity(objects: &Path) -> io::Result<String> {
+fn folder_identity(objects: &Path) -> io::Result<String> {
     let path = objects.join("identity");
     if let Ok(id) =
         private::read_start(&path, SNAPSHOT_INFO_BYTES_MAX).map(|id| String::from_utf8_lossy(&id).into_owned())
@@ -282,7 +282,7 @@ fn identity(objects: &Path) -> io::Result<String> {
 
 /// Makes the file have this content; whether it had another one, or was not there. The file is ours: no reader sees half
 /// of it.
-fn keep(path: &Path, content: &[u8]) -> io::Result<bool> {
+fn write_if_changed(path: &Path, content: &[u8]) -> io::Result<bool> {
     let mut found = Vec::new();
     let read = private::reader(path).and_then(|mut file| file.read_to_end(&mut found));
     if read.is_ok() && found == content {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::git::{Git, GitError, GitView};
-use super::place::{self, ObjectFolder, standings};
-use super::take::{folders, repository};
+use super::place::{self, ObjectFolder, folder_statuses};
+use super::take::{require_repository, snapshot_folders};
 use super::{Keep, Skipped};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, create_private_dir, write_atomic};
@@ -36,13 +36,13 @@ pub(crate) struct Pruned {
 
 /// Whether the last [`prune()`] is a day ago, or, where nobody waits, many objects came since. Cheap.
 pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
-    let objects = place::objects(state);
+    let objects = place::objects_folder(state);
     if !objects.is_dir() {
         return false;
     }
     // Any of the 256 says how many there are in all.
     let loose = fs::read_dir(objects.join("17")).into_iter().flatten().count();
-    let last = fs::metadata(mark(state)).and_then(|metadata| metadata.modified()).ok();
+    let last = fs::metadata(mark_path(state)).and_then(|metadata| metadata.modified()).ok();
     let age = last.and_then(|last| last.duration_since(std::time::UNIX_EPOCH).ok()).map(|last| {
         let seconds = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
         seconds.abs_diff(last.as_secs())
@@ -51,19 +51,19 @@ pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
 }
 
 /// Its time is that of the last [`prune()`], or of the first snapshot.
-fn mark(state: &Path) -> PathBuf {
-    place::folder(state).join("pruned")
+fn mark_path(state: &Path) -> PathBuf {
+    place::snapshot_folder(state).join("pruned")
 }
 
 /// Starts the time to the first [`prune()`].
 pub(super) fn start_period(state: &Path) -> io::Result<()> {
-    let mark = mark(state);
+    let mark = mark_path(state);
     if mark.exists() { Ok(()) } else { write_atomic(&mark, b"", 0o600, Durability::Cached) }
 }
 
 /// Bytes of the objects of all snapshots.
-pub(crate) fn size(state: &Path) -> u64 {
-    folder_bytes(&place::objects(state))
+pub(crate) fn folder_size(state: &Path) -> u64 {
+    folder_bytes(&place::objects_folder(state))
 }
 
 /// Keeps of `uses` (newest first) what is needed or young enough, and gives up the oldest of what isn't needed until
@@ -72,27 +72,34 @@ pub(crate) fn size(state: &Path) -> u64 {
 ///
 /// # Errors
 /// When git fails. Then nothing is removed, unless there is too much: then everything is.
-pub(crate) fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Duration) -> Result<Pruned, Skipped> {
-    let bytes_before = size(&places.state);
+pub(crate) fn prune_objects(
+    places: &Places,
+    uses: &[TreeUse],
+    keep: Keep,
+    time_max: Duration,
+) -> Result<Pruned, Skipped> {
+    let bytes_before = folder_size(&places.state);
     forget_gone_work_trees(&places.state);
-    let repository = repository(places)?;
-    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
+    let repository = require_repository(places)?;
+    let place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
     // Also when it fails: it would the next time, too.
-    let marked = write_atomic(&mark(&places.state), b"", 0o600, Durability::Cached);
-    marked.map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-    let git = Git::new(folders(places, repository, &place), Instant::now() + time_max)?;
+    let marked = write_atomic(&mark_path(&places.state), b"", 0o600, Durability::Cached);
+    marked.map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
     let now = Timestamp::now();
     let is_young = |tree: &TreeUse| Duration::from_micros(now.micros_since(tree.at)) <= keep.age_max;
-    let mut needed: Vec<String> = standings(&places.state).into_iter().filter_map(|standing| standing.tree).collect();
+    let mut needed: Vec<String> =
+        folder_statuses(&places.state).into_iter().filter_map(|standing| standing.tree).collect();
     needed.extend(uses.iter().filter(|tree| tree.needed).map(|tree| tree.tree.clone()));
     let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
-    match pack(&git, &place::objects(&places.state), &needed, young.collect(), keep.bytes_max) {
-        Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: size(&places.state) }),
+    match pack_objects(&git, &place::objects_folder(&places.state), &needed, young.collect(), keep.bytes_max) {
+        Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: folder_size(&places.state) }),
         Err(trouble) if bytes_before > keep.bytes_max => {
-            let _ = fs::remove_dir_all(place::objects(&places.state));
-            Err(Skipped::because(format!("{}; the trees are gone", trouble.reason())))
+            let _ = fs::remove_dir_all(place::objects_folder(&places.state));
+            Err(Skipped::with_reason(format!("{}; the trees are gone", trouble.reason_text())))
         }
-        Err(trouble) => Err(Skipped::because(trouble.reason())),
+        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }
 }
 
@@ -100,25 +107,25 @@ pub(crate) fn prune(places: &Places, uses: &[TreeUse], keep: Keep, time_max: Dur
 ///
 /// # Errors
 /// As [`prune()`].
-pub(crate) fn purge(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
-    if !place::objects(&places.state).is_dir() {
+pub(crate) fn purge_objects(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
+    if !place::objects_folder(&places.state).is_dir() {
         return Ok(());
     }
     place::forget_unused(&places.state, |tree| uses.iter().any(|it| it.tree == tree));
     let keep = Keep { age_max: Duration::MAX, bytes_max: u64::MAX };
-    prune(places, uses, keep, Duration::from_millis(PURGE_MS_MAX)).map(|_| ())
+    prune_objects(places, uses, keep, Duration::from_millis(PURGE_MS_MAX)).map(|_| ())
 }
 
 /// One pack of everything that these trees have in our objects, and nothing else; how many trees it has.
-fn pack(
+fn pack_objects(
     git: &Git,
     objects: &Path,
     needed: &[String],
     mut young: Vec<String>,
     bytes_max: u64,
 ) -> Result<usize, GitError> {
-    let needed = present(git, needed)?;
-    young = present(git, &young)?;
+    let needed = present_trees(git, needed)?;
+    young = present_trees(git, &young)?;
     let folder = objects.join("pack");
     create_private_dir(&folder)?;
     for round in 1.. {
@@ -144,7 +151,7 @@ fn pack(
 }
 
 /// Those that are in our objects: another machine's are not.
-fn present(git: &Git, trees: &[String]) -> Result<Vec<String>, GitError> {
+fn present_trees(git: &Git, trees: &[String]) -> Result<Vec<String>, GitError> {
     if trees.is_empty() {
         return Ok(Vec::new());
     }
@@ -178,7 +185,7 @@ fn remove_all_but(objects: &Path, pack: Option<&str>) {
 }
 
 fn forget_gone_work_trees(state: &Path) {
-    for entry in fs::read_dir(place::folder(state)).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(place::snapshot_folder(state)).into_iter().flatten().flatten() {
         let standing = place::read_standing(&entry.path());
         if standing.is_some_and(|standing| !standing.root.path().is_dir()) {
             let _ = fs::remove_dir_all(entry.path());

@@ -52,7 +52,7 @@ pub(super) struct GitSettings {
 
 impl GitSettings {
     /// Asks the user's git for them.
-    pub(super) fn ask(git: &Git) -> Result<Self, GitError> {
+    pub(super) fn ask_git(git: &Git) -> Result<Self, GitError> {
         let arguments = ["config", "--null", "--type=path", "--get-regexp", CARRIED];
         let answer = match git.run(GitView::User, arguments, None) {
             Ok(answer) => answer,
@@ -60,11 +60,11 @@ impl GitSettings {
             Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
             Err(trouble) => return Err(trouble),
         };
-        Ok(GitSettings::read(&answer))
+        Ok(GitSettings::read_answer(&answer))
     }
 
     /// Reads `key`, a line end, `value`, a NUL, and so on.
-    fn read(answer: &[u8]) -> Self {
+    fn read_answer(answer: &[u8]) -> Self {
         let mut settings = GitSettings { carried: Vec::new(), format: "sha1".to_owned(), has_sparse_index: false };
         for entry in answer.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()) {
             let (key, value) = match entry.iter().position(|&byte| byte == b'\n') {
@@ -85,7 +85,7 @@ impl GitSettings {
     }
 
     /// The content of our git folder's `config`.
-    pub(super) fn file(&self) -> Vec<u8> {
+    pub(super) fn config_file(&self) -> Vec<u8> {
         let mut text = b"[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_vec();
         if self.format != "sha1" {
             text.extend(format!("[extensions]\n\tobjectformat = {}\n", self.format).as_bytes());
@@ -96,14 +96,14 @@ impl GitSettings {
         let carried = self.carried.iter().map(|(key, value)| (key.as_slice(), value.as_slice()));
         for (key, value) in carried.chain(own) {
             let Some(dot) = key.iter().position(|&byte| byte == b'.') else { continue };
-            text.extend([b"[", &key[..dot], b"]\n\t", &key[dot + 1..], b" = ", &quoted(value), b"\n"].concat());
+            text.extend([b"[", &key[..dot], b"]\n\t", &key[dot + 1..], b" = ", &quoted_value(value), b"\n"].concat());
         }
         text
     }
 }
 
 /// A value as git's configuration files have it.
-fn quoted(value: &[u8]) -> Vec<u8> {
+fn quoted_value(value: &[u8]) -> Vec<u8> {
     let mut text = vec![b'"'];
     for &byte in value {
         match byte {
@@ -124,14 +124,14 @@ mod tests {
     fn what_is_the_users_stands_before_what_is_ours_and_no_value_ends_its_line() {
         let answer = b"core.autocrlf\ninput\0core.filemode\0core.excludesfile\n/a \"b\"\\c\n[core]\n\tpager = x\0\
                        index.sparse\ntrue\0extensions.objectformat\nsha256]\0";
-        let settings = GitSettings::read(answer);
+        let settings = GitSettings::read_answer(answer);
         assert_eq!((settings.format.as_str(), settings.has_sparse_index), ("sha256", true));
-        let file = String::from_utf8(settings.file()).expect("text");
+        let file = String::from_utf8(settings.config_file()).expect("text");
         let after = file.split_once("objectformat = sha256\n").expect("the format").1;
         let carried = "[core]\n\tautocrlf = \"input\"\n[core]\n\tfilemode = \"true\"\n\
                        [core]\n\texcludesfile = \"/a \\\"b\\\"\\\\c\\n[core]\\n\tpager = x\"\n[core]\n\tfsmonitor = \"false\"\n";
         assert!(after.starts_with(carried), "{file}");
         assert!(after.contains("[credential]\n\thelper = \"\"\n"), "{file}");
-        assert!(!GitSettings::read(b"").file().windows(9).any(|bytes| bytes == b"extension"));
+        assert!(!GitSettings::read_answer(b"").config_file().windows(9).any(|bytes| bytes == b"extension"));
     }
 }

@@ -61,31 +61,32 @@ fn tick_micros() -> i64 {
 ///
 /// # Errors
 /// When there is none, with the reason; one that took too long is not tried again for a while.
-pub(crate) fn take(places: &Places, options: &SnapshotOptions) -> Result<Taken, Skipped> {
+pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Result<Taken, Skipped> {
     let now = Timestamp::now();
     let until = Instant::now() + options.time_max;
-    let repository = repository(places)?;
-    let mut place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-    if let Some(skipped) = place.pauses(now) {
+    let repository = require_repository(places)?;
+    let mut place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    if let Some(skipped) = place.pause_reason(now) {
         return Err(skipped);
     }
-    let git = Git::new(folders(places, repository, &place), until)?;
+    let git = Git::new(snapshot_folders(places, repository, &place), until)?;
     let taken = take_with(&git, &mut place, repository, options, now);
     match taken {
         Ok(taken) => {
-            place.succeeded(&taken.tree, now);
+            place.note_success(&taken.tree, now);
             Ok(taken)
         }
         Err(trouble) => {
-            let why = Skipped::because(match &trouble {
+            let why = Skipped::with_reason(match &trouble {
                 GitError::Late => format!("it took longer than {} s", options.time_max.as_secs_f64()),
-                other => other.reason(),
+                other => other.reason_text(),
             });
             if matches!(trouble, GitError::Failed(_)) {
                 // Whatever it was, it may be our own index.
                 place.start_anew();
             }
-            place.failed(&why, now);
+            place.note_failure(&why, now);
             Err(why)
         }
     }
@@ -96,10 +97,11 @@ pub(crate) fn take(places: &Places, options: &SnapshotOptions) -> Result<Taken, 
 /// # Errors
 /// When git can't be asked.
 pub(crate) fn head_tree(places: &Places, commit: Option<&str>, time_max: Duration) -> Result<Option<String>, Skipped> {
-    let repository = repository(places)?;
-    let place = ObjectFolder::open(places).map_err(|error| Skipped::because(format!("cannot write: {error}")))?;
-    let git = Git::new(folders(places, repository, &place), Instant::now() + time_max)?;
-    ask_head_tree(&git, commit).map_err(|trouble| Skipped::because(trouble.reason()))
+    let repository = require_repository(places)?;
+    let place =
+        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
+    ask_head_tree(&git, commit).map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
 }
 
 fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitError> {
@@ -113,22 +115,22 @@ fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitE
     }
 }
 
-pub(super) fn repository(places: &Places) -> Result<&Repository, Skipped> {
+pub(super) fn require_repository(places: &Places) -> Result<&Repository, Skipped> {
     match &places.repository {
         Some(repository) if repository.worktree.is_some() => Ok(repository),
-        Some(_) => Err(Skipped::because("a bare repository has no work tree")),
-        None => Err(Skipped::because("not in a git repository")),
+        Some(_) => Err(Skipped::with_reason("a bare repository has no work tree")),
+        None => Err(Skipped::with_reason("not in a git repository")),
     }
 }
 
-pub(super) fn folders(places: &Places, repository: &Repository, place: &ObjectFolder) -> Folders {
+pub(super) fn snapshot_folders(places: &Places, repository: &Repository, place: &ObjectFolder) -> Folders {
     Folders {
         root: places.root.clone(),
         git_dir: place.git_dir(),
-        objects: place::objects(&places.state),
+        objects: place::objects_folder(&places.state),
         user_git_dir: repository.git_dir.clone(),
         user_objects: repository.common_dir.join("objects"),
-        scratch: place.scratch().to_owned(),
+        scratch: place.scratch_path().to_owned(),
     }
 }
 
@@ -139,24 +141,24 @@ fn take_with(
     options: &SnapshotOptions,
     now: Timestamp,
 ) -> Result<Taken, GitError> {
-    let (settings, listing) = ask(git, place.standing.tree.is_some())?;
-    let is_changed = place.prepare(repository, &settings)?;
+    let (settings, listing) = ask_settings(git, place.standing.tree.is_some())?;
+    let is_changed = place.prepare_folder(repository, &settings)?;
     let mut listing = listing.filter(|_| !is_changed);
     let mut tries = 0;
     loop {
         tries += 1;
-        let is_new = place.seed(repository)?;
+        let is_new = place.seed_index(repository)?;
         if is_new {
             copy_folders(git, place)?;
             if settings.has_sparse_index {
-                refresh(git)?;
+                refresh_index(git)?;
             }
         }
-        let listed = listing.take().filter(|_| !is_new).map_or_else(|| WorkTreeScan::list(git), Ok)?;
-        let mut look = WorkTreeScan::read(&listed, git, options)?;
+        let listed = listing.take().filter(|_| !is_new).map_or_else(|| WorkTreeScan::list_files(git), Ok)?;
+        let mut look = WorkTreeScan::read_listing(&listed, git, options)?;
         if look.is_overlooked {
-            refresh(git)?;
-            look = WorkTreeScan::read(&WorkTreeScan::list(git)?, git, options)?;
+            refresh_index(git)?;
+            look = WorkTreeScan::read_listing(&WorkTreeScan::list_files(git)?, git, options)?;
         }
         let known = place.standing.tree.clone().filter(|_| !is_new && look.is_unchanged());
         let tree = match known {
@@ -173,10 +175,11 @@ fn take_with(
 
 /// Asks for the user's settings and, where our git folder probably has them already, for what is in the work tree at the
 /// same time: that answer holds if nothing of what it depends on turns out to have changed.
-fn ask(git: &Git, is_known: bool) -> Result<(GitSettings, Option<Vec<u8>>), GitError> {
+fn ask_settings(git: &Git, is_known: bool) -> Result<(GitSettings, Option<Vec<u8>>), GitError> {
     thread::scope(|scope| {
-        let listed = is_known.then(|| thread::Builder::new().spawn_scoped(scope, || WorkTreeScan::list(git).ok()));
-        let settings = GitSettings::ask(git);
+        let listed =
+            is_known.then(|| thread::Builder::new().spawn_scoped(scope, || WorkTreeScan::list_files(git).ok()));
+        let settings = GitSettings::ask_git(git);
         let listed = listed.and_then(|begun| begun.ok()?.join().ok()?);
         Ok((settings?, listed))
     })
@@ -207,7 +210,7 @@ fn copy_folders(git: &Git, place: &mut ObjectFolder) -> Result<(), GitError> {
         Err(trouble @ GitError::Late) => return Err(trouble),
         _ => return Ok(()),
     };
-    let base = git.objects().join("pack");
+    let base = git.objects_path().join("pack");
     create_private_dir(&base)?;
     let arguments = ["pack-objects", "--quiet", "--window=0"].map(OsStr::new);
     let base = base.join("pack");
@@ -216,7 +219,7 @@ fn copy_folders(git: &Git, place: &mut ObjectFolder) -> Result<(), GitError> {
 
 /// Looks also at files that somebody told git to take as unchanged, and unfolds a sparse index, which takes the user's
 /// objects.
-fn refresh(git: &Git) -> Result<(), GitError> {
+fn refresh_index(git: &Git) -> Result<(), GitError> {
     match git.run(GitView::Both, ["update-index", "-q", "--really-refresh", "--force-write-index"], None) {
         // That something differs.
         Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Ok(()),

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{Census, Test, identifiers, squeezed};
+use super::census::{Census, Test, identifiers_of, without_whitespace};
 use super::language::{FileRole, Language};
-use super::lazy::compile;
+use super::lazy::compile_regex;
 use super::rule::{RuleSeverity, Rules};
 use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed, swallowed};
@@ -39,7 +39,7 @@ const NOTHING: [&str; 16] = [
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
 static RETURNS_IF: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$|^return\s+(?:if|unless)\b").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$|^return\s+(?:if|unless)\b").expect("a regex"));
 /// Functions that compare their first two arguments, under the names that frameworks give them.
 const EQUALITIES: [&str; 18] = [
     "assert_eq!",
@@ -63,7 +63,7 @@ const EQUALITIES: [&str; 18] = [
 ];
 /// Calls something that checks or is a test, by its name.
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
+    compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
 });
 /// An assertion of which so many words stand in another one has moved.
 const MOVED_SHARE: f64 = 0.75;
@@ -73,19 +73,19 @@ const ASSERTIONS_MAX: usize = 500;
 const ASSERTION_LINES_MAX: usize = 12;
 
 /// Marks what became of the tests that both sides have.
-pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let subjects = LazyCell::new(|| gone::subjects(views, census));
-    let added = Asserted::of(views, census);
-    commented(census, sheet);
-    enclosed(sheet);
+    let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
+    let added = Asserted::from_views(views, census);
+    mark_commented_out(census, sheet);
+    mark_enclosed(sheet);
     for (file, hunk, name) in hunks_of_tests(views) {
         let Some(language) = views[file].language else { continue };
-        let lines = |side| outside_tests(census, views[file].hunks[hunk].side(side), (file, hunk), side);
+        let lines = |side| outside_tests(census, views[file].hunks[hunk].side_lines(side), (file, hunk), side);
         let (before, after) = (lines(Side::Old), lines(Side::New));
-        let left = Left::of(&before, &after);
-        if !left.is_unchanged() && !gone::mentions(&subjects, left.removed.iter().copied()) {
-            judge(sheet, language, &added, &left, (file, file, name), (&before, &after));
+        let left = Left::from_sides(&before, &after);
+        if !left.is_unchanged() && !gone::mentions_subject(&subjects, left.removed.iter().copied()) {
+            judge_test(sheet, language, &added, &left, (file, file, name), (&before, &after));
         }
     }
     for old in &census.old {
@@ -95,23 +95,23 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let after = &views[new.file].hunks[new.hunk].new;
         let body: Vec<&DiffLine<'_>> = after[new.at..new.end].iter().collect();
         let was: Vec<&DiffLine<'_>> = before[old.at..old.end].iter().collect();
-        let left = Left::of(&was, &body);
-        if left.is_unchanged() || gone::mentions(&subjects, &before[old.at..old.end]) {
+        let left = Left::from_sides(&was, &body);
+        if left.is_unchanged() || gone::mentions_subject(&subjects, &before[old.at..old.end]) {
             continue;
         }
-        if emptied(new, after, &left) {
+        if find_emptied(new, after, &left) {
             sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), RuleSeverity::Certain, &new.name);
             continue;
         }
         if let Some(line) = returns_early(new, after, &left.added) {
             sheet.add_named("test-returns-early", (new.file, Side::New, line), RuleSeverity::Certain, &new.name);
         }
-        judge(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
+        judge_test(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
     }
     if !source_changed(views) {
         for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
             for (index, hunk) in view.file.hunks.iter().enumerate() {
-                fitted(census, sheet, (file, index), hunk);
+                mark_fitted(census, sheet, (file, index), hunk);
             }
         }
     }
@@ -119,7 +119,7 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
 
 /// Marks assertions that are gone, stand under a condition, or accept more. `files` are those of the new and the old
 /// version, `body` is the new one.
-fn judge<'v>(
+fn judge_test<'v>(
     sheet: &mut Sheet<'v, '_>,
     language: &Language,
     added: &Asserted,
@@ -127,26 +127,26 @@ fn judge<'v>(
     (new_file, old_file, name): (usize, usize, &str),
     (before, body): (&[&'v DiffLine<'_>], &[&'v DiffLine<'_>]),
 ) {
-    if let Some(line) = loosened::conditional(body, &left.removed, &left.added, language) {
+    if let Some(line) = loosened::mark_conditional(body, &left.removed, &left.added, language) {
         sheet.add_named("assertion-conditional", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
-    if let Some(line) = loosened::vaguer(&left.removed, &left.added, language) {
+    if let Some(line) = loosened::mark_vaguer(&left.removed, &left.added, language) {
         sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
-    if let Some(line) = loosened::narrowed(body, &left.removed, &left.added, language) {
+    if let Some(line) = loosened::mark_narrowed(body, &left.removed, &left.added, language) {
         sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
-    if let Some(line) = swallowed::caught(before, body, &left.added, language) {
+    if let Some(line) = swallowed::mark_caught(before, body, &left.added, language) {
         sheet.add_named("failure-caught", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
-    let is_logged = left.added.iter().any(|line| lines::has(rules, view, line, "failure-logged"));
-    let remarked = swallowed::remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
+    let is_logged = left.added.iter().any(|line| lines::has_rule(rules, view, line, "failure-logged"));
+    let remarked = swallowed::mark_remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
     if let Some(line) = remarked {
         sheet.add_named("failure-remarked", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) =
-        loosened::skips_more(before, body, |line| loosened::says_skip(line) || lines::skips(rules, view, line))
+        loosened::skips_more(before, body, |line| loosened::says_skip(line) || lines::is_skip(rules, view, line))
     {
         sheet.add_named("skip-widened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
@@ -155,19 +155,20 @@ fn judge<'v>(
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.
-        let severity = if added.fresh(new_file) >= lost.len() { RuleSeverity::Likely } else { RuleSeverity::Certain };
+        let severity =
+            if added.count_fresh(new_file) >= lost.len() { RuleSeverity::Likely } else { RuleSeverity::Certain };
         sheet.add_named("assertion-removed", (old_file, Side::Old, first), severity, &count);
     }
 }
 
 /// Whether an assertion couldn't fail anyway.
 fn says_nothing(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
+    let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
             rule.text.id.starts_with("assertion-always-true")
-                && lines::applies(rule, view, Side::Old)
-                && lines::matched(rule, line).is_some()
+                && lines::applies_to(rule, view, Side::Old)
+                && lines::match_rule(rule, line).is_some()
         })
 }
 
@@ -190,7 +191,7 @@ fn file_name(path: &str) -> &str {
 /// The name in a hunk's heading: what stands in front of the first bracket or colon.
 fn named_in(heading: &str) -> Option<&str> {
     let end = heading.find(['(', ':', '{', '<']).unwrap_or(heading.len());
-    identifiers(&heading[..end]).last()
+    identifiers_of(&heading[..end]).last()
 }
 
 /// The lines of a side that belong to no test that the hunk shows the beginning of.
@@ -200,21 +201,22 @@ fn outside_tests<'v, 'p>(
     (file, hunk): (usize, usize),
     side: Side,
 ) -> Vec<&'v DiffLine<'p>> {
-    let tests: Vec<&Test> = census.side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
+    let tests: Vec<&Test> =
+        census.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
     let inside = |at: usize| tests.iter().any(|test| test.start <= at && at < test.end);
     lines.iter().enumerate().filter(|(at, _)| !inside(*at)).map(|(_, line)| line).collect()
 }
 
 /// Marks assertions of which a comment is left.
-fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
+fn mark_commented_out(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else {
             continue;
         };
         let comments: Vec<String> = view
-            .changed(Side::New)
-            .map(|line| squeezed(&line.masked.comment))
+            .changed_lines(Side::New)
+            .map(|line| without_whitespace(&line.masked.comment))
             .filter(|text| !text.is_empty())
             .collect();
         if comments.is_empty() {
@@ -222,11 +224,11 @@ fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
         }
         for (hunk, sides) in view.hunks.iter().enumerate() {
             for (at, line) in sides.old.iter().enumerate().filter(|(_, line)| line.changed) {
-                let own = squeezed(&line.masked.text);
+                let own = without_whitespace(&line.masked.text);
                 if language.asserts.is_match(&line.masked.code)
                     && comments.iter().any(|comment| comment.contains(&own))
-                    && !view.lines(Side::New).any(|line| squeezed(&line.masked.text) == own)
-                    && census.around(Side::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
+                    && !view.all_lines(Side::New).any(|line| without_whitespace(&line.masked.text) == own)
+                    && census.test_around(Side::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
                 {
                     sheet.add_named("assertion-commented-out", (file, Side::Old, line), RuleSeverity::Certain, "");
                     break;
@@ -237,7 +239,7 @@ fn commented(census: &Census, sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Marks code of tests that a comment has been put around: the lines are the same, and are no code any more.
-fn enclosed(sheet: &mut Sheet<'_, '_>) {
+fn mark_enclosed(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
@@ -271,7 +273,7 @@ struct Left<'s, 'p> {
 }
 
 impl<'s, 'p> Left<'s, 'p> {
-    fn of(before: &[&'s DiffLine<'p>], after: &[&'s DiffLine<'p>]) -> Self {
+    fn from_sides(before: &[&'s DiffLine<'p>], after: &[&'s DiffLine<'p>]) -> Self {
         Left { removed: only_in(before, after), added: only_in(after, before) }
     }
 
@@ -291,15 +293,17 @@ impl<'s, 'p> Left<'s, 'p> {
         let mut gone: Vec<&'s DiffLine<'p>> = self.removed.iter().filter(asserts).copied().collect();
         // The same with other values stands in an old one's place; any other may stand in that of many.
         for line in self.added.iter().filter(asserts) {
-            let shape = skeleton(&line.masked.code);
-            let Some(at) = gone.iter().position(|old| skeleton(&old.masked.code) == shape) else { return Vec::new() };
+            let shape = code_skeleton(&line.masked.code);
+            let Some(at) = gone.iter().position(|old| code_skeleton(&old.masked.code) == shape) else {
+                return Vec::new();
+            };
             gone.swap_remove(at);
         }
-        let removed: Vec<String> = self.removed.iter().map(|line| squeezed(&line.masked.text)).collect();
+        let removed: Vec<String> = self.removed.iter().map(|line| without_whitespace(&line.masked.text)).collect();
         let says_only = self.added.iter().any(|line| swallowed::is_remark(line));
         // What is left of an assertion (the call without the comparison) is nothing new.
         let remains = |line: &DiffLine<'_>| {
-            let own = squeezed(&line.masked.text);
+            let own = without_whitespace(&line.masked.text);
             let own = own.trim_end_matches([';', ',', ')']);
             own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
                 || removed.iter().any(|old| old.contains(own))
@@ -310,10 +314,10 @@ impl<'s, 'p> Left<'s, 'p> {
         }
         gone.sort_by_key(|line| line.number);
         let still = |line: &DiffLine<'_>| {
-            let own = squeezed(&line.masked.text);
-            after.iter().any(|other| squeezed(&other.masked.text) == own)
+            let own = without_whitespace(&line.masked.text);
+            after.iter().any(|other| without_whitespace(&other.masked.text) == own)
         };
-        gone.into_iter().filter(|line| !still(line) && !added.has(line)).collect()
+        gone.into_iter().filter(|line| !still(line) && !added.has_line(line)).collect()
     }
 }
 
@@ -321,7 +325,7 @@ impl<'s, 'p> Left<'s, 'p> {
 fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<'_>]) -> bool {
     let told = |lines: &[&DiffLine<'_>]| -> Vec<(bool, String)> {
         let told = lines.iter().filter(|line| line.has_code());
-        told.map(|line| (line.changed, squeezed(&line.masked.text))).collect()
+        told.map(|line| (line.changed, without_whitespace(&line.masked.text))).collect()
     };
     let Some(at) = before.iter().position(|other| other.number == line.number) else { return false };
     let (above, below, now) = (told(&before[..at]), told(&before[at + 1..]), told(after));
@@ -340,19 +344,19 @@ struct Asserted {
 }
 
 impl Asserted {
-    fn of(views: &[FileView<'_>], census: &Census) -> Self {
+    fn from_views(views: &[FileView<'_>], census: &Census) -> Self {
         let mut asserted = Asserted { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
-        for line in views.iter().flat_map(|view| view.changed(Side::New)) {
-            asserted.lines.insert(squeezed(&line.masked.text));
+        for line in views.iter().flat_map(|view| view.changed_lines(Side::New)) {
+            asserted.lines.insert(without_whitespace(&line.masked.text));
         }
         for view in views.iter().filter(|view| !matches!(view.part, FileRole::Foreign | FileRole::Document)) {
             let Some(language) = view.language else { continue };
-            let asserts = view.changed(Side::New).filter(|line| language.asserts.is_match(&line.masked.code));
-            asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(words));
+            let asserts = view.changed_lines(Side::New).filter(|line| language.asserts.is_match(&line.masked.code));
+            asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(line_words));
         }
         for test in census.new.iter().filter(|test| test.twin.is_none()) {
             let Some(language) = views[test.file].language else { continue };
-            let body = test.body(&views[test.file].hunks[test.hunk].new);
+            let body = test.body_lines(&views[test.file].hunks[test.hunk].new);
             let count = body.iter().filter(|line| language.asserts.is_match(&line.masked.code)).count();
             *asserted.fresh.entry(test.file).or_default() += count;
         }
@@ -360,32 +364,32 @@ impl Asserted {
     }
 
     /// Whether an assertion stands elsewhere now, maybe in other words.
-    fn has(&self, line: &DiffLine<'_>) -> bool {
-        let own = words(line);
+    fn has_line(&self, line: &DiffLine<'_>) -> bool {
+        let own = line_words(line);
         let there = |other: &HashSet<String>| {
             own.intersection(other).count() as f64 >= MOVED_SHARE * own.len().max(other.len()) as f64
         };
-        self.lines.contains(&squeezed(&line.masked.text)) || !own.is_empty() && self.words.iter().any(there)
+        self.lines.contains(&without_whitespace(&line.masked.text)) || !own.is_empty() && self.words.iter().any(there)
     }
 
-    fn fresh(&self, file: usize) -> usize {
+    fn count_fresh(&self, file: usize) -> usize {
         self.fresh.get(&file).copied().unwrap_or_default()
     }
 }
 
-fn words(line: &DiffLine<'_>) -> HashSet<String> {
-    identifiers(&line.masked.text).map(str::to_owned).collect()
+fn line_words(line: &DiffLine<'_>) -> HashSet<String> {
+    identifiers_of(&line.masked.text).map(str::to_owned).collect()
 }
 
 /// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
 fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&'s DiffLine<'p>> {
     let mut there: HashMap<String, usize> = HashMap::new();
     for line in other {
-        *there.entry(squeezed(&line.masked.text)).or_default() += 1;
+        *there.entry(without_whitespace(&line.masked.text)).or_default() += 1;
     }
     let lines = lines.iter().filter(|line| line.has_code());
     lines
-        .filter(|line| match there.get_mut(&squeezed(&line.masked.text)) {
+        .filter(|line| match there.get_mut(&without_whitespace(&line.masked.text)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 false
@@ -397,19 +401,19 @@ fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&
 }
 
 /// Whether a test that did something does nothing any more.
-fn emptied(new: &Test, after: &[DiffLine<'_>], left: &Left<'_, '_>) -> bool {
+fn find_emptied(new: &Test, after: &[DiffLine<'_>], left: &Left<'_, '_>) -> bool {
     let idle = |line: &DiffLine<'_>| {
         let code = line.masked.text.trim();
         code.is_empty() || NOTHING.contains(&code)
     };
     // A definition with its whole body on one line is not looked into.
     let open = ["{", ":", "do", "(", "=>"].iter().any(|end| after[new.at].masked.code.trim_end().ends_with(end));
-    new.complete && open && left.removed.len() > 1 && new.body(after).iter().all(idle)
+    new.complete && open && left.removed.len() > 1 && new.body_lines(after).iter().all(idle)
 }
 
 /// A return that is new, with more behind it: at once, or under a condition that is new as well.
 fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLine<'_>]) -> Option<&'s DiffLine<'p>> {
-    let body = new.body(after);
+    let body = new.body_lines(after);
     // One that says that it skips is found as such.
     let skips = |at: usize| {
         let before = body[..at].iter().rfind(|line| line.has_code());
@@ -419,7 +423,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
     let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let at = body.iter().enumerate().position(|(at, line)| {
         let code = line.masked.code.trim();
-        let guards = || ground::above(body, at).filter(|guard| guard.indent >= indent);
+        let guards = || ground::lines_above(body, at).filter(|guard| guard.indent >= indent);
         let all_added = || guards().all(is_added);
         let guarded = || guards().next().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
@@ -442,7 +446,7 @@ pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
         else {
             continue;
         };
-        for line in view.changed(Side::New) {
+        for line in view.changed_lines(Side::New) {
             if let Some(operand) = repeated_operand(&line.masked.text)
                 && language.asserts.is_match(&line.masked.code)
             {
@@ -484,21 +488,21 @@ fn repeated_operand(line: &str) -> Option<&str> {
 }
 
 /// Marks expectations that changed, where a hunk has no other change.
-fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usize), hunk: &Hunk) {
+fn mark_fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usize), hunk: &Hunk) {
     let view = &sheet.views[file];
     let Some(language) = view.language else { return };
     let sides = &view.hunks[index];
-    let Some(pairs) = replaced(hunk) else { return };
+    let Some(pairs) = replaced_values(hunk) else { return };
     let find =
         |lines: &[DiffLine<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
     let mut fitted: Vec<(usize, &str)> = Vec::new();
     for (old, new) in pairs {
         let (Some(old), Some(new)) = (find(&sides.old, old), find(&sides.new, new)) else { return };
         let (before, after) = (&sides.old[old], &sides.new[new]);
-        if skeleton(&before.masked.code) != skeleton(&after.masked.code) {
+        if code_skeleton(&before.masked.code) != code_skeleton(&after.masked.code) {
             return;
         }
-        let same = squeezed(&before.masked.text) == squeezed(&after.masked.text);
+        let same = without_whitespace(&before.masked.text) == without_whitespace(&after.masked.text);
         if same || numbers::is_threshold(sheet.rules, view, after) {
             continue;
         }
@@ -506,7 +510,7 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
         if !in_assertion(&sides.new, new, language) && !guards_failure(&sides.new, new, language) {
             return;
         }
-        if let Some(test) = census.around(Side::New, file, index, new) {
+        if let Some(test) = census.test_around(Side::New, file, index, new) {
             fitted.push((new, test.name.as_str()));
         }
     }
@@ -517,7 +521,7 @@ fn fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usi
 }
 
 /// The line numbers of the changed lines of a hunk, in pairs; `None` where lines were only added or removed.
-fn replaced(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
+fn replaced_values(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
     let mut pairs = Vec::new();
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let end = [PatchKind::Context];
@@ -542,9 +546,9 @@ fn replaced(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
 }
 
 /// Code without blanks and literals.
-fn skeleton(code: &str) -> String {
+fn code_skeleton(code: &str) -> String {
     let mut out = String::new();
-    for c in squeezed(code).chars() {
+    for c in without_whitespace(code).chars() {
         match c {
             '0'..='9' if out.ends_with('0') => {}
             '0'..='9' => out.push('0'),

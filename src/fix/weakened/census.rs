@@ -43,7 +43,7 @@ pub(super) struct Test {
 
 impl Test {
     /// The lines between the definition and the end.
-    pub(super) fn body<'s, 'p>(&self, lines: &'s [DiffLine<'p>]) -> &'s [DiffLine<'p>] {
+    pub(super) fn body_lines<'s, 'p>(&self, lines: &'s [DiffLine<'p>]) -> &'s [DiffLine<'p>] {
         lines.get(self.at + 1..self.end).unwrap_or_default()
     }
 }
@@ -55,14 +55,14 @@ pub(super) struct Census {
 }
 
 /// Finds the tests of a diff and which are the same on both sides.
-pub(super) fn take(views: &[FileView<'_>]) -> Census {
-    let mut census = Census { old: tests(views, Side::Old), new: tests(views, Side::New) };
+pub(super) fn take_inventory(views: &[FileView<'_>]) -> Census {
+    let mut census = Census { old: list_tests(views, Side::Old), new: list_tests(views, Side::New) };
     census.pair_by_name(views);
     census.pair_by_words(views);
     census
 }
 
-fn tests(views: &[FileView<'_>], side: Side) -> Vec<Test> {
+fn list_tests(views: &[FileView<'_>], side: Side) -> Vec<Test> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|language| !language.cases.is_empty()) else { continue };
@@ -70,7 +70,7 @@ fn tests(views: &[FileView<'_>], side: Side) -> Vec<Test> {
             continue;
         }
         for (hunk, sides) in view.hunks.iter().enumerate() {
-            in_hunk(sides.side(side), language, |test| found.push(Test { file, hunk, ..test }));
+            in_hunk(sides.side_lines(side), language, |test| found.push(Test { file, hunk, ..test }));
         }
     }
     found.truncate(TESTS_MAX);
@@ -165,7 +165,7 @@ pub(super) fn end_of_block(lines: &[DiffLine<'_>], at: usize) -> (usize, bool) {
 
 impl Census {
     /// The tests of a side.
-    pub(super) fn side(&self, side: Side) -> &[Test] {
+    pub(super) fn tests_of_side(&self, side: Side) -> &[Test] {
         match side {
             Side::Old => &self.old,
             Side::New => &self.new,
@@ -173,12 +173,12 @@ impl Census {
     }
 
     /// The test that line `at` of a hunk belongs to or stands right above of.
-    pub(super) fn around(&self, side: Side, file: usize, hunk: usize, at: usize) -> Option<&Test> {
-        let mut here = self.side(side).iter().filter(|test| test.file == file && test.hunk == hunk);
+    pub(super) fn test_around(&self, side: Side, file: usize, hunk: usize, at: usize) -> Option<&Test> {
+        let mut here = self.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk);
         here.rfind(|test| test.start <= at && at < test.end)
     }
 
-    fn join(&mut self, old: usize, new: usize) {
+    fn join_tests(&mut self, old: usize, new: usize) {
         self.old[old].twin = Some(new);
         self.new[new].twin = Some(old);
     }
@@ -188,11 +188,11 @@ impl Census {
         for same_file in [true, false] {
             let mut free: HashMap<(&str, String), Vec<usize>> = HashMap::new();
             for (index, test) in self.new.iter().enumerate().rev().filter(|(_, test)| test.twin.is_none()) {
-                free.entry((language(views, test), test.name.clone())).or_default().push(index);
+                free.entry((test_language(views, test), test.name.clone())).or_default().push(index);
             }
             for index in 0..self.old.len() {
                 let test = &self.old[index];
-                let Some(places) = free.get_mut(&(language(views, test), test.name.clone())) else { continue };
+                let Some(places) = free.get_mut(&(test_language(views, test), test.name.clone())) else { continue };
                 let fits = |&new: &usize| {
                     let other = &self.new[new];
                     if same_file { other.file == test.file } else { stays_collected(views, test.file, other.file) }
@@ -201,7 +201,7 @@ impl Census {
                     && let Some(place) = places.iter().rposition(fits)
                 {
                     let new = places.remove(place);
-                    self.join(index, new);
+                    self.join_tests(index, new);
                 }
             }
         }
@@ -211,41 +211,41 @@ impl Census {
     fn pair_by_words(&mut self, views: &[FileView<'_>]) {
         let fresh: Vec<usize> = (0..self.new.len()).filter(|&index| self.new[index].twin.is_none()).collect();
         let words: HashMap<usize, BTreeMap<&str, usize>> =
-            fresh.iter().map(|&index| (index, words(&self.new[index], views, Side::New))).collect();
+            fresh.iter().map(|&index| (index, word_counts(&self.new[index], views, Side::New))).collect();
         for index in 0..self.old.len() {
             if self.old[index].twin.is_some() {
                 continue;
             }
             let test = &self.old[index];
-            let own = self::words(test, views, Side::Old);
+            let own = self::word_counts(test, views, Side::Old);
             let free = fresh.iter().filter(|&&new| {
                 let other = &self.new[new];
                 other.twin.is_none()
-                    && language(views, other) == language(views, test)
+                    && test_language(views, other) == test_language(views, test)
                     && stays_collected(views, test.file, other.file)
             });
-            let scored = free.map(|&new| (shared(&own, &words[&new]), new));
+            let scored = free.map(|&new| (shared_share(&own, &words[&new]), new));
             let best = scored.filter(|(share, _)| *share >= SAME_SHARE).max_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((_, new)) = best {
-                self.join(index, new);
+                self.join_tests(index, new);
             }
         }
     }
 
     /// Marks the tests that are gone.
-    pub(super) fn mark(&self, sheet: &mut Sheet<'_, '_>) {
+    pub(super) fn mark_tests(&self, sheet: &mut Sheet<'_, '_>) {
         let views = sheet.views;
-        let added = AddedTest::of(views);
-        let subjects = LazyCell::new(|| gone::subjects(views, self));
+        let added = AddedTest::from_views(views);
+        let subjects = LazyCell::new(|| gone::tested_subjects(views, self));
         let loses_deprecated = LazyCell::new(|| gone::loses_deprecated(views));
         let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
         for test in self.old.iter().filter(|test| test.twin.is_none()) {
             let lines = &views[test.file].hunks[test.hunk].old;
             // It didn't run before either.
-            if lines[test.start..=test.at].iter().any(|line| lines::skips(sheet.rules, &views[test.file], line)) {
+            if lines[test.start..=test.at].iter().any(|line| lines::is_skip(sheet.rules, &views[test.file], line)) {
                 continue;
             }
-            match self.fate(test, views, &added) {
+            match self.find_fate(test, views, &added) {
                 Fate::Moved => {}
                 Fate::Uncollected => sheet.add_named(
                     "test-uncollected",
@@ -259,7 +259,7 @@ impl Census {
                     RuleSeverity::Certain,
                     &test.name,
                 ),
-                Fate::Gone if gone::mentions(&subjects, &lines[test.at..test.end]) => {}
+                Fate::Gone if gone::mentions_subject(&subjects, &lines[test.at..test.end]) => {}
                 Fate::Gone if *loses_deprecated && lines[test.at..test.end].iter().any(gone::is_deprecated) => {}
                 Fate::Gone => lost.entry(test.file).or_default().push(test),
             }
@@ -290,17 +290,17 @@ impl Census {
     }
 
     /// What became of a test that no test on the new side is.
-    fn fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> Fate {
+    fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> Fate {
         let view = &views[test.file];
         let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
-        let body = test.body(old);
+        let body = test.body_lines(old);
         let telling: Vec<&DiffLine<'_>> = body.iter().filter(|line| is_telling(line)).collect();
         let kept = telling.iter().filter(|line| !line.changed).count();
         if !old[test.at].changed {
             // The definition is still there: what made it a test is not.
             return Fate::Uncollected;
         }
-        let definition = squeezed(&old[test.at].masked.text);
+        let definition = without_whitespace(&old[test.at].masked.text);
         if !definition.is_empty() && added.comments.iter().any(|comment| comment.contains(&definition)) {
             return Fate::Commented;
         }
@@ -310,16 +310,15 @@ impl Census {
             let name =
                 functions.filter_map(|regex| regex.get()?.captures(&line.masked.text)?.name("name")).next()?.as_str();
             let (end, _) = end_of_block(new, at);
-            let same = new[at + 1..end.max(at + 1)]
-                .iter()
-                .filter(|line| is_telling(line))
-                .filter(|line| telling.iter().any(|old| squeezed(&old.masked.text) == squeezed(&line.masked.text)));
-            let is_test = self.around(Side::New, test.file, test.hunk, at).is_some_and(|test| test.at == at);
+            let same = new[at + 1..end.max(at + 1)].iter().filter(|line| is_telling(line)).filter(|line| {
+                telling.iter().any(|old| without_whitespace(&old.masked.text) == without_whitespace(&line.masked.text))
+            });
+            let is_test = self.test_around(Side::New, test.file, test.hunk, at).is_some_and(|test| test.at == at);
             (!telling.is_empty() && same.count() as f64 >= MOVED_SHARE * telling.len() as f64)
                 .then_some((name, is_test))
         });
         if let Some((name, is_test)) = renamed {
-            return if is_test || added.calls(name) { Fate::Moved } else { Fate::Uncollected };
+            return if is_test || added.has_call(name) { Fate::Moved } else { Fate::Uncollected };
         }
         // Without its first line the rest runs on as part of the test above.
         if !telling.is_empty() && kept as f64 >= MOVED_SHARE * telling.len() as f64 {
@@ -328,17 +327,17 @@ impl Census {
         if self.is_merged(test, views) {
             return Fate::Moved;
         }
-        let moved = telling.iter().filter(|line| added.code.contains(&squeezed(&line.masked.text))).count();
+        let moved = telling.iter().filter(|line| added.code.contains(&without_whitespace(&line.masked.text))).count();
         if moved > 0 && moved as f64 >= MOVED_SHARE * telling.len() as f64 { Fate::Moved } else { Fate::Gone }
     }
 
     /// Whether a test on the new side that has another name says what this one said: several became one.
     fn is_merged(&self, test: &Test, views: &[FileView<'_>]) -> bool {
-        let own = words(test, views, Side::Old);
+        let own = word_counts(test, views, Side::Old);
         let all: usize = own.values().sum();
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
-        others.filter(|other| language(views, other) == language(views, test)).any(|other| {
-            let theirs = words(other, views, Side::New);
+        others.filter(|other| test_language(views, other) == test_language(views, test)).any(|other| {
+            let theirs = word_counts(other, views, Side::New);
             let there: usize = own.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
             all > 0 && there as f64 >= MOVED_SHARE * all as f64
         })
@@ -347,7 +346,7 @@ impl Census {
     /// Marks test files that have another name, or none any more.
     fn mark_files(&self, sheet: &mut Sheet<'_, '_>, added: &AddedTest<'_>) {
         let views = sheet.views;
-        let collected = |path: &str| Language::of(path).is_some_and(|language| language.is_collected(path));
+        let collected = |path: &str| Language::of_path(path).is_some_and(|language| language.is_collected(path));
         for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != FileRole::Foreign) {
             let (old, new) = (&view.file.old, &view.file.new);
             let (rule, side, path) = match view.file.change {
@@ -357,13 +356,13 @@ impl Census {
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
                         && !gone::subject_of_file(views, old)
-                        && !added.has_most_of(view.lines(Side::Old)) =>
+                        && !added.has_most_of(view.all_lines(Side::Old)) =>
                 {
                     ("test-file-deleted", Side::Old, old)
                 }
                 _ => continue,
             };
-            if let Some(rule) = sheet.rules.named(rule) {
+            if let Some(rule) = sheet.rules.find_rule(rule) {
                 sheet.push(rule, index, side, 1, path, RuleSeverity::Certain, "tests");
             }
         }
@@ -389,17 +388,18 @@ struct AddedTest<'v> {
 }
 
 impl<'v> AddedTest<'v> {
-    fn of(views: &'v [FileView<'_>]) -> Self {
+    fn from_views(views: &'v [FileView<'_>]) -> Self {
         let mut added = AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
-        for line in views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed(Side::New))
+        for line in
+            views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed_lines(Side::New))
         {
             if line.has_code() {
-                added.code.insert(squeezed(&line.masked.text));
-                for word in identifiers(&line.masked.code) {
+                added.code.insert(without_whitespace(&line.masked.text));
+                for word in identifiers_of(&line.masked.code) {
                     *added.words.entry(word).or_default() += 1;
                 }
             }
-            let comment = squeezed(&line.masked.comment);
+            let comment = without_whitespace(&line.masked.comment);
             if !comment.is_empty() {
                 added.comments.push(comment);
             }
@@ -412,13 +412,13 @@ impl<'v> AddedTest<'v> {
         let (mut all, mut there) = (0_u32, 0_u32);
         for line in lines.filter(|line| is_telling(line)) {
             all += 1;
-            there += u32::from(self.code.contains(&squeezed(&line.masked.text)));
+            there += u32::from(self.code.contains(&without_whitespace(&line.masked.text)));
         }
         f64::from(there) >= MOVED_SHARE * f64::from(all)
     }
 
     /// Whether a function of this name is used besides being defined.
-    fn calls(&self, name: &str) -> bool {
+    fn has_call(&self, name: &str) -> bool {
         self.words.get(name).is_some_and(|count| *count > 1)
     }
 }
@@ -428,31 +428,32 @@ fn is_telling(line: &DiffLine<'_>) -> bool {
 }
 
 /// `text` without blanks.
-pub(super) fn squeezed(text: &str) -> String {
+pub(super) fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 /// The words that may be names.
-pub(super) fn identifiers(code: &str) -> impl Iterator<Item = &str> {
+pub(super) fn identifiers_of(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn language(views: &[FileView<'_>], test: &Test) -> &'static str {
+fn test_language(views: &[FileView<'_>], test: &Test) -> &'static str {
     views[test.file].language.map_or("", |language| language.name.as_str())
 }
 
 /// Whether a test that goes from one file to another is still run, as far as names decide that.
 fn stays_collected(views: &[FileView<'_>], from: usize, to: usize) -> bool {
     let Some(language) = views[from].language else { return true };
-    !language.is_collected(views[from].path(Side::Old)) || language.is_collected(views[to].path(Side::New))
+    !language.is_collected(views[from].path_of_side(Side::Old))
+        || language.is_collected(views[to].path_of_side(Side::New))
 }
 
-fn words<'v>(test: &Test, views: &'v [FileView<'_>], side: Side) -> BTreeMap<&'v str, usize> {
-    let lines = views[test.file].hunks[test.hunk].side(side);
+fn word_counts<'v>(test: &Test, views: &'v [FileView<'_>], side: Side) -> BTreeMap<&'v str, usize> {
+    let lines = views[test.file].hunks[test.hunk].side_lines(side);
     let mut words = BTreeMap::new();
     for line in &lines[test.at..test.end] {
-        for word in identifiers(&line.masked.text) {
+        for word in identifiers_of(&line.masked.text) {
             *words.entry(word).or_default() += 1;
         }
     }
@@ -460,7 +461,7 @@ fn words<'v>(test: &Test, views: &'v [FileView<'_>], side: Side) -> BTreeMap<&'v
 }
 
 /// The share of words in common: twice those in both to all in either (Sørensen and Dice).
-fn shared(a: &BTreeMap<&str, usize>, b: &BTreeMap<&str, usize>) -> f64 {
+fn shared_share(a: &BTreeMap<&str, usize>, b: &BTreeMap<&str, usize>) -> f64 {
     let both: usize = a.iter().map(|(word, count)| count.min(b.get(word).unwrap_or(&0))).sum();
     let all: usize = a.values().chain(b.values()).sum();
     if all == 0 { 0.0 } else { 2.0 * both as f64 / all as f64 }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::squeezed;
+use super::census::without_whitespace;
 use super::language::FileRole;
-use super::lazy::compile;
+use super::lazy::compile_regex;
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
@@ -21,22 +21,22 @@ const COMMAND_BYTES_MAX: usize = 2_000;
 /// Whatever came before, the line succeeds.
 static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
     let always = r"(?:(?:/bin/)?true|:|exit\s+0|echo\b[^&;]*|printf\b[^&;]*)";
-    compile(&format!(r"^(?P<command>.+?)\s*(?:\|\||;)\s*(?P<always>{always})\s*$")).expect("a regex")
+    compile_regex(&format!(r"^(?P<command>.+?)\s*(?:\|\||;)\s*(?P<always>{always})\s*$")).expect("a regex")
 });
 /// A program or script whose name says that it checks, though the whitelist doesn't know it.
 static CHECK_BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
+    compile_regex(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
         .expect("a regex")
 });
 /// Keys of pipelines and task files under which commands stand.
 static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
+    compile_regex(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
         .expect("a regex")
 });
 
 /// An action of a pipeline that checks something, without its version.
 static ACTION: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
+    compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
         .expect("a regex")
 });
 /// Words in front of the program that is meant.
@@ -47,7 +47,7 @@ const RUNNERS: [&str; 19] = [
 
 /// A session of a runner of sessions.
 static SESSION: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
 /// A command on a changed line.
 struct CheckCommand<'v, 'p> {
     file: usize,
@@ -64,15 +64,15 @@ struct CheckCommand<'v, 'p> {
 }
 
 /// Marks swallowed and removed checks.
-pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_checks(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     if !views.iter().any(holds_commands) {
         return;
     }
     let whitelist = Whitelist::shipped_only();
-    let (old, new) = (commands(views, Side::Old, &whitelist), commands(views, Side::New, &whitelist));
+    let (old, new) = (list_commands(views, Side::Old, &whitelist), list_commands(views, Side::New, &whitelist));
     for command in new.iter().filter(|command| command.swallowed) {
-        let same = |other: &&CheckCommand<'_, '_>| squeezed(&other.text) == squeezed(&command.text);
+        let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
         let before = old.iter().filter(same).filter(|other| other.swallowed).count();
         let after = new.iter().filter(same).filter(|other| other.swallowed).count();
         if after <= before {
@@ -81,17 +81,25 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
         match (command.check, command.by_name) {
             (None, _) => {}
-            (Some(_), false) if counted => {
-                sheet.add_named("status-swallowed", place(command, Side::New), RuleSeverity::Certain, &command.text)
-            }
-            _ => sheet.add_named("status-swallowed", place(command, Side::New), RuleSeverity::Likely, &command.text),
+            (Some(_), false) if counted => sheet.add_named(
+                "status-swallowed",
+                command_place(command, Side::New),
+                RuleSeverity::Certain,
+                &command.text,
+            ),
+            _ => sheet.add_named(
+                "status-swallowed",
+                command_place(command, Side::New),
+                RuleSeverity::Likely,
+                &command.text,
+            ),
         }
     }
     let kept: Vec<String> = views
         .iter()
         .filter(|view| holds_commands(view))
-        .flat_map(|view| view.lines(Side::New))
-        .map(|line| bare(&line.masked.text))
+        .flat_map(|view| view.all_lines(Side::New))
+        .map(|line| bare_command(&line.masked.text))
         .collect();
     let pipeline_added = views.iter().any(|view| {
         matches!(view.file.change, PatchChange::Added | PatchChange::Renamed) && view.is("yaml") && holds_commands(view)
@@ -100,11 +108,11 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     for command in old.iter().filter(|command| !command.swallowed) {
         let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
         let view = &views[command.file];
-        let own = bare(&command.text);
+        let own = bare_command(&command.text);
         let like = |other: &CheckCommand<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
         let there = new.iter().any(like) && !command.is_linked_in(&new)
             || kept.iter().any(|line| line.contains(&own))
-            || command.program(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
+            || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
@@ -113,7 +121,7 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         // Another service's pipeline may have taken over long ago.
         let stays = if deleted { view.file.old.contains("/workflows/") && !pipeline_added } else { is_pipeline(view) };
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
-        sheet.add_named("check-removed", place(command, Side::Old), severity, &command.text);
+        sheet.add_named("check-removed", command_place(command, Side::Old), severity, &command.text);
     }
 }
 
@@ -124,7 +132,7 @@ fn is_like(kind: CheckKind, other: CheckKind) -> bool {
 }
 
 /// A command without blanks and what lists put around its words.
-fn bare(text: &str) -> String {
+fn bare_command(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | '[' | ']')).collect()
 }
 
@@ -135,15 +143,15 @@ impl CheckCommand<'_, '_> {
             new.iter().filter(|other| other.file == self.file && other.line.path == self.line.path).collect();
         self.links > 1
             && chain.len() + 1 == self.links
-            && !chain.iter().any(|other| bare(&other.text) == bare(&self.text))
+            && !chain.iter().any(|other| bare_command(&other.text) == bare_command(&self.text))
     }
 
     /// The program of the last command and its first argument, without blanks: `cargotest`, and a script that it
     /// runs: `npmrune2e`. What only compiles is done by whatever else the same program does.
-    fn program(&self, kind: CheckKind) -> Option<String> {
+    fn program_of_kind(&self, kind: CheckKind) -> Option<String> {
         let last = self.text.rsplit(['|', ';', '&']).find(|part| !part.trim().is_empty())?;
         if let Some(session) = SESSION.find(last) {
-            return Some(bare(session.as_str()));
+            return Some(bare_command(session.as_str()));
         }
         let words = last.split_whitespace().filter(|word| !RUNNERS.contains(word));
         let words: Vec<&str> = words
@@ -156,11 +164,11 @@ impl CheckCommand<'_, '_> {
             _ => 2,
         };
         let words = &words[..words.len().min(words_max)];
-        (!words.is_empty()).then(|| bare(&words.concat()))
+        (!words.is_empty()).then(|| bare_command(&words.concat()))
     }
 }
 
-fn place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: Side) -> (usize, Side, &'v DiffLine<'p>) {
+fn command_place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: Side) -> (usize, Side, &'v DiffLine<'p>) {
     (command.file, side, command.line)
 }
 
@@ -175,17 +183,17 @@ fn holds_commands(view: &FileView<'_>) -> bool {
 
 /// Whether a file decides by itself what is checked: pipelines, hooks, manifests with scripts.
 fn is_pipeline(view: &FileView<'_>) -> bool {
-    let path = view.path(Side::Old);
+    let path = view.path_of_side(Side::Old);
     let name = path.rsplit('/').next().unwrap_or(path);
     view.is("yaml")
         || matches!(name, "package.json" | "composer.json" | "tox.ini" | "deno.json")
         || path.contains(".husky/")
 }
 
-fn commands<'v, 'p>(views: &'v [FileView<'p>], side: Side, whitelist: &Whitelist) -> Vec<CheckCommand<'v, 'p>> {
+fn list_commands<'v, 'p>(views: &'v [FileView<'p>], side: Side, whitelist: &Whitelist) -> Vec<CheckCommand<'v, 'p>> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate().filter(|(_, view)| holds_commands(view)) {
-        for line in view.changed(side) {
+        for line in view.changed_lines(side) {
             let Some((text, ignored)) = command_on(view, line) else { continue };
             if found.len() >= COMMANDS_MAX || text.len() > COMMAND_BYTES_MAX {
                 continue;
@@ -198,7 +206,7 @@ fn commands<'v, 'p>(views: &'v [FileView<'p>], side: Side, whitelist: &Whitelist
             let chain: Vec<&str> =
                 if swallowed || !view.is("json") { vec![text.as_str()] } else { text.split(" && ").collect() };
             for &text in &chain {
-                let known = checks(text, whitelist);
+                let known = check_kind_of(text, whitelist);
                 let check = known.or_else(|| named_check(text));
                 let by_name = known.is_none() && check.is_some();
                 found.push(CheckCommand {
@@ -256,7 +264,7 @@ fn command_on(view: &FileView<'_>, line: &DiffLine<'_>) -> Option<(String, bool)
 }
 
 /// What a command line checks, if anything: any of the commands in it.
-fn checks(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
+fn check_kind_of(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
     let whole = || whitelist.decide_line(text).into_check();
     let parts = || text.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
     whole().or_else(|| parts().find_map(|part| whitelist.decide_line(part).into_check())).map(|check| check.kind)

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{Census, identifiers};
+use super::census::{Census, identifiers_of};
 use super::language::FileRole;
-use super::lazy::compile;
+use super::lazy::compile_regex;
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 
@@ -20,21 +20,21 @@ static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         r"^\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*[:=]",
         r"^\s*([A-Z]\w*)\s*(?:[,({=]|$)",
     ]
-    .map(|source| compile(source).expect("a regex"))
+    .map(|source| compile_regex(source).expect("a regex"))
 });
 
 /// Shorter names are everywhere, bytes.
 const NAME_BYTES_MIN: usize = 4;
 
 /// Names that the diff takes out of the program and doesn't write elsewhere.
-pub(super) fn subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSet<&'v str> {
+pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSet<&'v str> {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
     // Tests that stand among the code they test are no part of it.
     let lines = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Source).flat_map(|(file, view)| {
         view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
             let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);
-            lines.filter(move |(at, _)| census.around(Side::Old, file, hunk, *at).is_none())
+            lines.filter(move |(at, _)| census.test_around(Side::Old, file, hunk, *at).is_none())
         })
     });
     for (_, line) in lines {
@@ -44,8 +44,8 @@ pub(super) fn subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSe
         }
     }
     if !names.is_empty() {
-        for line in sources().flat_map(|view| view.lines(Side::New)) {
-            for word in identifiers(&line.masked.code) {
+        for line in sources().flat_map(|view| view.all_lines(Side::New)) {
+            for word in identifiers_of(&line.masked.code) {
                 names.remove(word);
             }
         }
@@ -54,13 +54,13 @@ pub(super) fn subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSe
 }
 
 /// Whether any of `lines` speaks of one of `subjects`.
-pub(super) fn mentions<'l, 'p: 'l>(
+pub(super) fn mentions_subject<'l, 'p: 'l>(
     subjects: &HashSet<&str>,
     lines: impl IntoIterator<Item = &'l DiffLine<'p>>,
 ) -> bool {
     !subjects.is_empty()
         && lines.into_iter().any(|line| {
-            let words = identifiers(&line.masked.text);
+            let words = identifiers_of(&line.masked.text);
             // A test's own name says what it is about in one word: `test_parse_date`.
             words.flat_map(|word| [word, word.trim_start_matches("test_")]).any(|word| subjects.contains(word))
         })
@@ -69,7 +69,7 @@ pub(super) fn mentions<'l, 'p: 'l>(
 /// Whether the diff takes something out of the program that it calls deprecated.
 pub(super) fn loses_deprecated(views: &[FileView<'_>]) -> bool {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
-    let count = |side| sources().flat_map(|view| view.changed(side)).filter(|line| is_deprecated(line)).count();
+    let count = |side| sources().flat_map(|view| view.changed_lines(side)).filter(|line| is_deprecated(line)).count();
     count(Side::Old) > count(Side::New)
 }
 
@@ -80,13 +80,13 @@ pub(super) fn is_deprecated(line: &DiffLine<'_>) -> bool {
 
 /// Whether the file that the test file `path` is named after is deleted as well.
 pub(super) fn subject_of_file(views: &[FileView<'_>], path: &str) -> bool {
-    let stem = stem(path);
+    let stem = path_stem(path);
     let deleted = views.iter().filter(|view| view.file.change == PatchChange::Deleted && view.part == FileRole::Source);
-    !stem.is_empty() && deleted.into_iter().any(|view| self::stem(&view.file.old) == stem)
+    !stem.is_empty() && deleted.into_iter().any(|view| self::path_stem(&view.file.old) == stem)
 }
 
 /// The name of a file without folders, ending, and what makes it a test's.
-fn stem(path: &str) -> String {
+fn path_stem(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let name = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     let name = name.strip_prefix("test_").unwrap_or(&name);

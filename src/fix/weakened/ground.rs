@@ -1,6 +1,6 @@
 //! What a line of a hunk stands on: whether that was there before, and whether it holds only under a condition.
 
-use super::census::{Census, is_attribute, is_continued, squeezed};
+use super::census::{Census, is_attribute, is_continued, without_whitespace};
 use super::language::Language;
 use super::lines::LineHit;
 use super::view::{DiffLine, FileView, Side, Sides};
@@ -8,12 +8,12 @@ use super::view::{DiffLine, FileView, Side, Sides};
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
 pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
-    if let Some(test) = census.around(side, hit.file, hit.hunk, hit.at) {
+    if let Some(test) = census.test_around(side, hit.file, hit.hunk, hit.at) {
         return test.twin.is_none();
     }
     let view = &views[hit.file];
     let sides = &view.hunks[hit.hunk];
-    let lines = sides.side(side);
+    let lines = sides.side_lines(side);
     if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
         return true;
     }
@@ -21,7 +21,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
     let before = lines[..hit.at].iter().rfind(told);
     let after = lines[hit.at + 1..].iter().find(told);
     // In other words, or at another place of the hunk.
-    let code = |line: &DiffLine<'_>| squeezed(&line.masked.code);
+    let code = |line: &DiffLine<'_>| without_whitespace(&line.masked.code);
     let is_old = |line: &DiffLine<'_>| {
         !line.changed || side == Side::New && sides.old.iter().any(|old| old.changed && code(old) == code(line))
     };
@@ -34,18 +34,19 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
             .find(|&at| lines[at].has_code() && !is_attribute(&lines[at]) && !is_continued(lines, at));
         return below.is_none_or(|at| !is_old(&lines[at]));
     }
-    if hit.line.has_code() && opens(hit.line) {
+    if hit.line.has_code() && opens_block(hit.line) {
         if side == Side::New && stands_for_removed(sides, hit.at) {
             return false;
         }
         return after.is_none_or(|line| !is_old(line));
     }
-    let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
+    let owner =
+        view.language.and_then(|language| lines_above(lines, hit.at).find(|line| defines_function(language, line)));
     if let Some(owner) = owner {
         return !is_old(owner);
     }
     // What it stands in began above the hunk.
-    let around = || above(lines, hit.at).filter(|line| !is_preprocessed(line));
+    let around = || lines_above(lines, hit.at).filter(|line| !is_preprocessed(line));
     let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
     let near = lines[..hit.at].iter().rev().filter(|line| line.has_code() && !is_preprocessed(line));
     let beside_old =
@@ -63,10 +64,10 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
 /// Whether a line belongs to an argument that holds what stood there alone before: `param("a", marks=…)` for `"a"`.
 fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
     let lines = &sides.new;
-    let Some(owner) = above(lines, at).take_while(|line| line.changed).last() else { return false };
+    let Some(owner) = lines_above(lines, at).take_while(|line| line.changed).last() else { return false };
     let inside = lines.iter().skip_while(|line| line.number <= owner.number);
     let inside = inside.take_while(|line| line.changed && line.indent > owner.indent);
-    let text = |line: &DiffLine<'_>| squeezed(&line.masked.text);
+    let text = |line: &DiffLine<'_>| without_whitespace(&line.masked.text);
     let mut removed = sides.old.iter().filter(|line| line.changed).map(text).filter(|text| text.len() > 2);
     let values: Vec<String> = inside.map(text).collect();
     removed.any(|old| values.contains(&old))
@@ -75,9 +76,9 @@ fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
 /// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.
 fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
     let begins = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with("- ");
-    let lines = sides.side(side);
+    let lines = sides.side_lines(side);
     let own = Some(&lines[at]).filter(|line| begins(line));
-    let Some(item) = own.or_else(|| above(lines, at).find(|line| begins(line))) else { return false };
+    let Some(item) = own.or_else(|| lines_above(lines, at).find(|line| begins(line))) else { return false };
     let count = |lines: &[DiffLine<'_>]| {
         lines.iter().filter(|line| line.changed && line.indent == item.indent && begins(line)).count()
     };
@@ -86,8 +87,9 @@ fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
 
 /// Whether a match stands in a function that is new, be it within an old one.
 pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
-    let lines = view.hunks[hit.hunk].side(side);
-    let owner = view.language.and_then(|language| above(lines, hit.at).find(|line| defines(language, line)));
+    let lines = view.hunks[hit.hunk].side_lines(side);
+    let owner =
+        view.language.and_then(|language| lines_above(lines, hit.at).find(|line| defines_function(language, line)));
     owner.is_some_and(|owner| owner.changed)
 }
 
@@ -102,12 +104,12 @@ pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: S
         return true;
     }
     let Some(language) = view.language else { return false };
-    let lines = view.hunks[hit.hunk].side(side);
-    for line in above(lines, hit.at) {
+    let lines = view.hunks[hit.hunk].side_lines(side);
+    for line in lines_above(lines, hit.at) {
         if language.guards.is_match(&line.masked.code) {
             return true;
         }
-        if defines(language, line) {
+        if defines_function(language, line) {
             return false;
         }
     }
@@ -115,7 +117,10 @@ pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: S
 }
 
 /// The lines above that a line is deeper than, the nearest first.
-pub(super) fn above<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &'s DiffLine<'p>> + Clone {
+pub(super) fn lines_above<'s, 'p>(
+    lines: &'s [DiffLine<'p>],
+    at: usize,
+) -> impl Iterator<Item = &'s DiffLine<'p>> + Clone {
     let mut indent = lines[at].indent;
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;
@@ -132,11 +137,11 @@ fn is_preprocessed(line: &DiffLine<'_>) -> bool {
 }
 
 /// Whether a line leaves a block open.
-fn opens(line: &DiffLine<'_>) -> bool {
+fn opens_block(line: &DiffLine<'_>) -> bool {
     line.masked.code.trim_end().ends_with(['{', '(', '[', ':', '>']) || line.masked.code.trim_end().ends_with(" do")
 }
 
 /// Whether a line defines a test or a function.
-fn defines(language: &Language, line: &DiffLine<'_>) -> bool {
+fn defines_function(language: &Language, line: &DiffLine<'_>) -> bool {
     language.defines_test(&line.masked.text) || language.functions.iter().any(|regex| regex.is_match(&line.masked.text))
 }

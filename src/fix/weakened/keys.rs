@@ -6,20 +6,22 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::language::LanguageKeys;
-use super::lazy::compile;
+use super::lazy::compile_regex;
 
 /// Keys followed into each other; deeper ones are not.
 const DEPTH_MAX: usize = 64;
 
-static SECTION: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*$").expect("a regex"));
-static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| compile(r#"^\s*([\w.'"*/ -]+?)\s*="#).expect("a regex"));
-static INI: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*([\w.*/-]+(?: [\w.-]+)?)\s*[=:]").expect("a regex"));
+static SECTION: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*\[\[?\s*([^\]\[]+?)\s*\]\]?\s*$").expect("a regex"));
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#"^\s*([\w.'"*/ -]+?)\s*="#).expect("a regex"));
+static INI: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*([\w.*/-]+(?: [\w.-]+)?)\s*[=:]").expect("a regex"));
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r#"^[\s{]*((?:- )*)(?:["']([^"']+)["']|([\w.@/$*+<-][\w.@/$*+<> -]*?))\s*:(?:\s|$|\[|\{)"#)
+    compile_regex(r#"^[\s{]*((?:- )*)(?:["']([^"']+)["']|([\w.@/$*+<-][\w.@/$*+<> -]*?))\s*:(?:\s|$|\[|\{)"#)
         .expect("a regex")
 });
 static CALLED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"^\s*(?:export\s+default|(?:module\.)?exports|const\s+(\w+)|return)\b[^{\[]*[{\[(]").expect("a regex")
+    compile_regex(r"^\s*(?:export\s+default|(?:module\.)?exports|const\s+(\w+)|return)\b[^{\[]*[{\[(]")
+        .expect("a regex")
 });
 
 /// The keys above the next line.
@@ -32,28 +34,28 @@ pub(super) struct Keyring {
 impl Keyring {
     pub(super) fn new(kind: Option<LanguageKeys>, heading: &str) -> Self {
         let mut keyring = Keyring { kind, section: String::new(), open: Vec::new() };
-        keyring.enter(heading);
+        keyring.enter_line(heading);
         keyring
     }
 
     /// Goes to the next line; its keys, its own last.
-    pub(super) fn enter(&mut self, line: &str) -> String {
+    pub(super) fn enter_line(&mut self, line: &str) -> String {
         let Some(kind) = self.kind else { return String::new() };
         if line.trim().is_empty() {
             return String::new();
         }
         let indent = line.len() - line.trim_start().len();
         if kind != LanguageKeys::Indent
-            && let Some(name) = capture(&SECTION, line)
+            && let Some(name) = capture_name(&SECTION, line)
         {
             self.section = name.replace(['"', '\''], "");
             self.open.clear();
             return self.section.clone();
         }
         let (indent, key) = match kind {
-            LanguageKeys::Indent => named(line, indent),
-            LanguageKeys::Toml => (indent, capture(&ASSIGNED, line).map(|key| key.replace(['"', '\'', ' '], ""))),
-            LanguageKeys::Ini => (indent, if indent == 0 { capture(&INI, line) } else { None }),
+            LanguageKeys::Indent => named_key(line, indent),
+            LanguageKeys::Toml => (indent, capture_name(&ASSIGNED, line).map(|key| key.replace(['"', '\'', ' '], ""))),
+            LanguageKeys::Ini => (indent, if indent == 0 { capture_name(&INI, line) } else { None }),
         };
         // A closing bracket ends its key, but belongs to it.
         let closes = line.trim_start().starts_with([']', '}', ')']);
@@ -83,13 +85,13 @@ impl Keyring {
     }
 }
 
-fn capture(regex: &LazyLock<Regex>, line: &str) -> Option<String> {
+fn capture_name(regex: &LazyLock<Regex>, line: &str) -> Option<String> {
     let found = regex.captures(line)?;
     found.get(1).map(|name| name.as_str().trim().to_owned())
 }
 
 /// The key of a line of YAML, JSON or JavaScript, with the column that counts for its nesting.
-fn named(line: &str, indent: usize) -> (usize, Option<String>) {
+fn named_key(line: &str, indent: usize) -> (usize, Option<String>) {
     if let Some(found) = NAMED.captures(line) {
         let dashes = found.get(1).map_or(0, |dashes| dashes.as_str().len());
         let key = found.get(2).or_else(|| found.get(3)).map(|key| key.as_str().to_owned());
@@ -105,7 +107,7 @@ mod tests {
 
     fn paths(kind: LanguageKeys, heading: &str, text: &str) -> Vec<String> {
         let mut keyring = Keyring::new(Some(kind), heading);
-        text.lines().map(|line| keyring.enter(line)).collect()
+        text.lines().map(|line| keyring.enter_line(line)).collect()
     }
 
     #[test]

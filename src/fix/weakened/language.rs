@@ -138,7 +138,7 @@ impl From<LanguageText> for Language {
 
 impl Language {
     /// The language of the file at `path`; `None` for one that the table doesn't have.
-    pub(super) fn of(path: &str) -> Option<&'static Language> {
+    pub(super) fn of_path(path: &str) -> Option<&'static Language> {
         let all = &*LANGUAGES;
         let named = all.names.iter().find(|(name, _)| glob::matches(name, path)).map(|&(_, at)| at);
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -208,7 +208,7 @@ pub(super) enum FileRole {
 
 /// Recorded output.
 static SNAPSHOTS: LazyLock<LazySet> = LazyLock::new(|| {
-    LazySet::of(&[
+    LazySet::from_sources(&[
         r"\.snap(?:shot)?$",
         r"(?:^|/)__snapshots__/",
         r"(?:^|/)__image_snapshots__/",
@@ -224,7 +224,7 @@ const SNAPSHOT_WORDS: [&str; 8] =
     ["snap", "approved", "verified", "received", "golden", "expected", "baseline", ".ambr"];
 
 static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
-    LazySet::of(&[
+    LazySet::from_sources(&[
         r"(?:^|/)(?:fixtures?|__fixtures__|test-?data|corpus|corpora|samples?|test-?cases|resources)/",
         r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
         r"\.min\.\w+$",
@@ -277,7 +277,7 @@ fn is_document(path: &str, language: Option<&Language>) -> bool {
 }
 
 /// What `path` is, a file of `language`.
-pub(super) fn part(path: &str, language: Option<&Language>) -> FileRole {
+pub(super) fn file_role(path: &str, language: Option<&Language>) -> FileRole {
     let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
     if has(&SNAPSHOT_WORDS) && SNAPSHOTS.is_match(path) {
         FileRole::Snapshot
@@ -295,7 +295,7 @@ pub(super) fn part(path: &str, language: Option<&Language>) -> FileRole {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fix::weakened::lazy::compile;
+    use crate::fix::weakened::lazy::compile_regex;
 
     #[test]
     fn the_table_is_sound() {
@@ -305,7 +305,7 @@ mod tests {
             let cases = text.cases.iter().flat_map(|case| case.marker.iter().chain([&case.regex]));
             let all = [&text.tests, &text.collected, &text.functions, &text.asserts, &text.guards];
             for source in all.into_iter().flatten().chain(cases) {
-                compile(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
+                compile_regex(source).unwrap_or_else(|error| panic!("{}: {error}", text.name));
             }
         }
         assert_eq!(table.languages.len(), LANGUAGES.languages.len());
@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn part_at(path: &str) -> FileRole {
-        part(path, Language::of(path))
+        file_role(path, Language::of_path(path))
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_path_says_what_its_file_is() {
-        let name = |path| Language::of(path).map(|language| language.name.as_str());
+        let name = |path| Language::of_path(path).map(|language| language.name.as_str());
         assert_eq!(name("web/src/App.tsx"), Some("javascript"));
         assert_eq!(name("Makefile"), Some("make"));
         assert_eq!(name("scripts/test"), Some("shell"));

@@ -21,7 +21,7 @@ impl LazyRegex {
 
     /// `None` of a broken one; a shipped one always compiles, a test holds that.
     pub(super) fn get(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| compile(&self.source).ok()).as_ref()
+        self.compiled.get_or_init(|| compile_regex(&self.source).ok()).as_ref()
     }
 
     /// Whether it matches.
@@ -43,18 +43,18 @@ impl LazySet {
     }
 
     /// The same of constants.
-    pub(super) fn of(sources: &[&str]) -> Self {
+    pub(super) fn from_sources(sources: &[&str]) -> Self {
         LazySet::new(sources.iter().map(ToString::to_string).collect())
     }
 
     /// Whether one of them matches.
     pub(super) fn is_match(&self, text: &str) -> bool {
-        !self.sources.is_empty() && self.set().is_match(text)
+        !self.sources.is_empty() && self.regex_set().is_match(text)
     }
 
-    fn set(&self) -> &RegexSet {
+    fn regex_set(&self) -> &RegexSet {
         let compile = || {
-            let mut builder = RegexSetBuilder::new(self.sources.iter().map(|source| plain(source)));
+            let mut builder = RegexSetBuilder::new(self.sources.iter().map(|source| plain_source(source)));
             builder.size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build().unwrap_or_default()
         };
         self.compiled.get_or_init(compile)
@@ -63,7 +63,7 @@ impl LazySet {
     /// Whether they compile.
     #[cfg(test)]
     pub(super) fn is_sound(&self) -> bool {
-        !self.sources.is_empty() && self.set().len() == self.sources.len()
+        !self.sources.is_empty() && self.regex_set().len() == self.sources.len()
     }
 }
 
@@ -71,14 +71,14 @@ impl LazySet {
 ///
 /// # Errors
 /// Bad syntax, or larger than [`REGEX_BYTES_MAX`].
-pub(super) fn compile(source: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(&plain(source)).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
+pub(super) fn compile_regex(source: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&plain_source(source)).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
 }
 
 /// The regex with simpler classes: `\w` is ASCII's and all that is not ASCII, `\d` is ASCII's. Unicode's tables of them
 /// are most of what a regex costs to compile, and each process compiles its own. For the same reason a class with `\w`,
 /// which has both cases of every letter, is not folded where case is ignored. No class stands in another one here.
-fn plain(source: &str) -> String {
+fn plain_source(source: &str) -> String {
     const WORD: &str = r"0-9A-Za-z_\u{80}-\u{10FFFF}";
     const UNFOLDED: &str = "(?-i:";
     let mut plain = String::with_capacity(2 * source.len());
@@ -120,10 +120,10 @@ mod tests {
 
     #[test]
     fn classes_are_made_simple_and_mean_the_same() {
-        assert_eq!(plain(r"a\.[^\]\w]\d[x]"), r"a\.(?-i:[^\]0-9A-Za-z_\u{80}-\u{10FFFF}])[0-9][x]");
-        let folded = compile(r"(?i)^é[\w.]\wx$").expect("a regex");
+        assert_eq!(plain_source(r"a\.[^\]\w]\d[x]"), r"a\.(?-i:[^\]0-9A-Za-z_\u{80}-\u{10FFFF}])[0-9][x]");
+        let folded = compile_regex(r"(?i)^é[\w.]\wx$").expect("a regex");
         assert!(folded.is_match("ÉÄbX") && !folded.is_match("é-bx"));
-        let regex = compile(r"^def\s+(?P<name>test\w*)\b\(").expect("a regex");
+        let regex = compile_regex(r"^def\s+(?P<name>test\w*)\b\(").expect("a regex");
         let name = |line: &'static str| Some(regex.captures(line)?.name("name")?.as_str());
         assert_eq!(name("def test_größe("), Some("test_größe"));
         assert_eq!(name("def  test_2("), Some("test_2"));

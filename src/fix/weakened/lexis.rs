@@ -117,7 +117,7 @@ impl Lexis {
             let mut state = first;
             let is_text = |line: &str| {
                 let began = matches!(state, LexerState::Long(_));
-                self.mask(&mut state, line);
+                self.mask_line(&mut state, line);
                 began && matches!(state, LexerState::Long(_))
             };
             lines.clone().map(is_text).filter(|text| *text).count()
@@ -132,7 +132,7 @@ impl Lexis {
     }
 
     /// Reads one line; `state` is where it begins and, after, where the next one does.
-    pub(super) fn mask(&self, state: &mut LexerState, line: &str) -> Masked {
+    pub(super) fn mask_line(&self, state: &mut LexerState, line: &str) -> Masked {
         let mut masks = Masks::new(line);
         let bytes = line.as_bytes();
         let mut at = 0;
@@ -140,8 +140,8 @@ impl Lexis {
             if line.trim().trim_end_matches([';', ')', ',']) == word.as_str() {
                 *state = LexerState::Code;
             }
-            masks.string(0, line.len());
-            return masks.end();
+            masks.mask_string(0, line.len());
+            return masks.finish_masks();
         }
         let mut heredoc = None;
         while at < bytes.len() {
@@ -150,7 +150,7 @@ impl Lexis {
                 LexerState::Block(index) => {
                     let end = &self.blocks[*index].1;
                     let stop = rest.find(end.as_str()).map(|n| n + end.len());
-                    masks.comment(at, at + stop.unwrap_or(rest.len()));
+                    masks.mask_comment(at, at + stop.unwrap_or(rest.len()));
                     at += stop.unwrap_or(rest.len());
                     if stop.is_some() {
                         *state = LexerState::Code;
@@ -159,13 +159,15 @@ impl Lexis {
                 LexerState::Long(index) => {
                     let long = &self.long[*index];
                     let stop = string_end(rest, &long.end, long.escapes);
-                    masks.string(at, at + stop.unwrap_or(rest.len()));
+                    masks.mask_string(at, at + stop.unwrap_or(rest.len()));
                     at += stop.map_or(rest.len(), |n| n + long.end.len());
                     if stop.is_some() || long.one_line {
                         *state = LexerState::Code;
                     }
                 }
-                LexerState::Heredoc(_) | LexerState::Code => at = self.code(state, line, at, &mut masks, &mut heredoc),
+                LexerState::Heredoc(_) | LexerState::Code => {
+                    at = self.mask_code(state, line, at, &mut masks, &mut heredoc)
+                }
             }
         }
         if let LexerState::Long(index) = state
@@ -176,11 +178,11 @@ impl Lexis {
         if let Some(word) = heredoc.filter(|_| *state == LexerState::Code) {
             *state = LexerState::Heredoc(word);
         }
-        masks.end()
+        masks.finish_masks()
     }
 
     /// Takes one word of code at `at`; where the next one is.
-    fn code(
+    fn mask_code(
         &self,
         state: &mut LexerState,
         line: &str,
@@ -193,14 +195,14 @@ impl Lexis {
         if let Some(index) = self.blocks.iter().position(|(start, _)| rest.starts_with(start.as_str())) {
             *state = LexerState::Block(index);
             let start = self.blocks[index].0.len();
-            masks.comment(at, at + start);
+            masks.mask_comment(at, at + start);
             return at + start;
         }
         let comment = self.comments.iter().any(|start| rest.starts_with(start.as_str()));
         // `http://` is no comment where nothing says that it is in quotes; `#[` is an attribute of PHP.
         let no_comment = rest.starts_with("//") && at > 0 && line.as_bytes()[at - 1] == b':' || rest.starts_with("#[");
         if comment && !no_comment && (!self.spaced || after_blank) {
-            masks.comment(at, line.len());
+            masks.mask_comment(at, line.len());
             return line.len();
         }
         if let Some(index) = self.long.iter().position(|long| rest.starts_with(long.start.as_str())) {
@@ -214,7 +216,7 @@ impl Lexis {
         if self.strings.contains(&first) {
             let inside = &rest[1..];
             let end = string_end(inside, &rest[..1], true).unwrap_or(inside.len());
-            masks.string(at + 1, at + 1 + end);
+            masks.mask_string(at + 1, at + 1 + end);
             return (at + 2 + end).min(line.len());
         }
         if self.heredoc && first == b'<' && heredoc.is_none() {
@@ -290,17 +292,17 @@ impl Masks {
         Masks { code: bytes.clone(), text: bytes.clone(), comment: vec![b' '; bytes.len()], line: bytes }
     }
 
-    fn string(&mut self, start: usize, end: usize) {
+    fn mask_string(&mut self, start: usize, end: usize) {
         self.code[start..end].fill(b' ');
     }
 
-    fn comment(&mut self, start: usize, end: usize) {
+    fn mask_comment(&mut self, start: usize, end: usize) {
         self.code[start..end].fill(b' ');
         self.text[start..end].fill(b' ');
         self.comment[start..end].copy_from_slice(&self.line[start..end]);
     }
 
-    fn end(self) -> Masked {
+    fn finish_masks(self) -> Masked {
         // What was blanked is whole strings and comments, so characters stay whole.
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Masked { code: text(self.code), text: text(self.text), comment: text(self.comment) }
@@ -314,9 +316,9 @@ mod tests {
     use super::*;
 
     fn read(path: &str, lines: &str) -> Vec<Masked> {
-        let lexis = &Language::of(path).expect("a language").lexis;
+        let lexis = &Language::of_path(path).expect("a language").lexis;
         let mut state = lexis.state_before(lines.lines());
-        lines.lines().map(|line| lexis.mask(&mut state, line)).collect()
+        lines.lines().map(|line| lexis.mask_line(&mut state, line)).collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::census::{Census, identifiers, squeezed};
+use super::census::{Census, identifiers_of, without_whitespace};
 use super::language::FileRole;
 use super::lazy::LazySet;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, Rules, WeakenedRule};
@@ -15,7 +15,7 @@ use crate::fix::patch::PatchChange;
 
 /// Files that configure a linter, a formatter or a type checker and nothing else.
 static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
-    LazySet::of(&[
+    LazySet::from_sources(&[
         r"(?:^|/)\.?(?:eslintrc|oxlintrc|tslint|jshintrc|stylelintrc|prettierrc|markdownlint|swiftlint|golangci|pylintrc|flake8|isort\.cfg|pydocstyle|pycodestyle|rubocop|scalafmt|clang-tidy|clang-format|credo|luacheckrc|yamllint|ansible-lint)(?:\.\w+)*$",
         r"(?:^|/)(?:eslint|oxlint|stylelint|prettier|lint-staged|trunk)\.config\.\w+$",
         r"(?:^|/)\.?(?:ruff|biome|rome|mypy|pyrightconfig|clippy|rustfmt|phpstan|psalm|phpcs|detekt|checkstyle|dprint|deno)(?:[.-]\w+)*\.(?:toml|jsonc?|ini|xml|neon|ya?ml|dist)$",
@@ -48,18 +48,20 @@ pub(super) struct LineHit<'v, 'p> {
 }
 
 /// Marks what rules of these kinds find, unless the other side lost the same.
-pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_lines(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let (rules, views) = (sheet.rules, sheet.views);
-    let of =
-        |side| hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown]);
+    let of = |side| {
+        find_hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown])
+    };
     let (old, new) = (of(Side::Old), of(Side::New));
     for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
-        let wanted: Vec<&LineHit<'_, '_>> = found.iter().filter(|hit| counts(hit, census, views, side)).collect();
+        let wanted: Vec<&LineHit<'_, '_>> =
+            found.iter().filter(|hit| counts_as_weakened(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, RuleKind::Replaced));
-        let left = uncompensated(&wanted, others);
+        let left = find_uncompensated(&wanted, others);
         let left: Vec<_> = left.into_iter().filter(|hit| !is_split(hit, other)).collect();
         let others: Vec<&LineHit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
-        let fresh = uncompensated(&others, found.iter());
+        let fresh = find_uncompensated(&others, found.iter());
         let mut rest = left.as_slice();
         while let Some(hit) = rest.first() {
             let count = if hit.rule.text.new_files { 1 } else { in_a_row(rest) };
@@ -73,11 +75,11 @@ pub(super) fn mark(census: &Census, sheet: &mut Sheet<'_, '_>) {
             if hit.rule.text.replaceable && fresh.iter().any(|other| other.file == hit.file && same_rule(hit, other)) {
                 continue;
             }
-            if views[hit.file].changed(Side::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
+            if views[hit.file].changed_lines(Side::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
                 continue;
             }
-            let severity = severity(hit, census, views, side);
-            sheet.add(hit.rule, (hit.file, side, hit.line), severity, &named(together));
+            let severity = hit_severity(hit, census, views, side);
+            sheet.add(hit.rule, (hit.file, side, hit.line), severity, &hit_names(together));
         }
     }
 }
@@ -96,13 +98,13 @@ fn in_a_row(hits: &[&LineHit<'_, '_>]) -> usize {
 }
 
 /// What the units of these are called together.
-fn named(hits: &[&LineHit<'_, '_>]) -> String {
+fn hit_names(hits: &[&LineHit<'_, '_>]) -> String {
     let units: Vec<&str> = hits.iter().flat_map(|hit| &hit.units).map(String::as_str).collect();
     if units.contains(&EVERYTHING) { "every rule".to_owned() } else { units.join(", ") }
 }
 
 /// Whether a rule says something about this side, and nothing speaks against it.
-fn counts(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
+fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
     let wanted = match hit.rule.text.kind {
         RuleKind::Removed => Side::Old,
         _ => Side::New,
@@ -113,19 +115,21 @@ fn counts(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: 
     let skips = text.family == SKIPPED || text.conditional;
     side == wanted
         && hit.line.changed
-        && !hit.rule.excused(hit.line.raw)
+        && !hit.rule.is_excused(hit.line.raw)
         && !(text.kind != RuleKind::Structure && is_migrated(hit, views))
         && (text.new_files || view.file.change != PatchChange::Added && (side == Side::Old || !is_new_table(hit, view)))
         && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
-        && hit.rule.is_beside(view.lines(side).map(|line| line.masked.text.as_str()))
+        && hit.rule.is_beside(view.all_lines(side).map(|line| line.masked.text.as_str()))
         && !(text.owner_stays
-            && ground::above(view.hunks[hit.hunk].side(side), hit.at).next().is_none_or(|owner| owner.changed))
+            && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
+                .next()
+                .is_none_or(|owner| owner.changed))
         && !(is_comment_for_new_test(hit, census, views, side))
         && !(text.heads
-            && census
-                .around(side, hit.file, hit.hunk, hit.at)
-                .is_none_or(|test| hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side(side)[hit.at..test.at])))
-        && !(text.attached && census.around(side, hit.file, hit.hunk, hit.at).is_none())
+            && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
+                hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side_lines(side)[hit.at..test.at])
+            }))
+        && !(text.attached && census.test_around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && !(text.conditional && side == Side::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
@@ -135,9 +139,9 @@ fn counts(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: 
 /// Whether what a match makes a test depend on is what a condition within it depended on.
 fn had_condition(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let Some(language) = view.language else { return false };
-    let own: HashSet<&str> = identifiers(&hit.line.masked.code).collect();
+    let own: HashSet<&str> = identifiers_of(&hit.line.masked.code).collect();
     view.hunks[hit.hunk].old.iter().filter(|line| language.guards.is_match(&line.masked.code)).any(|line| {
-        let mut words = identifiers(&line.masked.code).filter(|word| !CONDITION_WORDS.contains(word)).peekable();
+        let mut words = identifiers_of(&line.masked.code).filter(|word| !CONDITION_WORDS.contains(word)).peekable();
         words.peek().is_some() && words.all(|word| own.contains(word))
     })
 }
@@ -167,7 +171,7 @@ fn is_comment_for_new_test(hit: &LineHit<'_, '_>, census: &Census, views: &[File
 
 /// Whether a line says something that no line of the hunk said before, in whatever words.
 fn is_new_statement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    let words = |line: &DiffLine<'_>| identifiers(&line.masked.code).map(str::to_owned).collect::<HashSet<String>>();
+    let words = |line: &DiffLine<'_>| identifiers_of(&line.masked.code).map(str::to_owned).collect::<HashSet<String>>();
     let own = words(hit.line);
     let same = |line: &DiffLine<'_>| 2 * words(line).intersection(&own).count() >= own.len();
     let code = hit.line.masked.code.trim_start();
@@ -200,7 +204,7 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     // A part that is new may belong to a table that is not.
     let top = nearest.path.strip_suffix(".lint").unwrap_or(&nearest.path) == table
         || headers.iter().any(|line| line.changed && opens(&line) && nearest.path != line.path);
-    nearest.changed && top && !view.lines(Side::Old).any(|line| within(&line))
+    nearest.changed && top && !view.all_lines(Side::Old).any(|line| within(&line))
 }
 
 /// Whether a file that configures nothing but linters comes or goes with the change, so that what this one says may
@@ -214,7 +218,7 @@ fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
         && views.iter().any(|view| {
             let moves = matches!(view.file.change, PatchChange::Added | PatchChange::Deleted | PatchChange::Renamed);
             moves
-                && LINTERS.is_match(view.path(if view.file.change == PatchChange::Deleted {
+                && LINTERS.is_match(view.path_of_side(if view.file.change == PatchChange::Deleted {
                     Side::Old
                 } else {
                     Side::New
@@ -222,7 +226,7 @@ fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
         })
 }
 
-fn severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> RuleSeverity {
+fn hit_severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> RuleSeverity {
     if hit.rule.text.alone && ground::is_new(hit, census, views, side) {
         RuleSeverity::Likely
     } else {
@@ -231,7 +235,7 @@ fn severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side
 }
 
 /// The matches of all rules of `kinds` on the changed lines of a side.
-pub(super) fn hits<'v, 'p>(
+pub(super) fn find_hits<'v, 'p>(
     rules: &'static Rules,
     views: &'v [FileView<'p>],
     side: Side,
@@ -242,21 +246,21 @@ pub(super) fn hits<'v, 'p>(
         if matches!(view.part, FileRole::Foreign | FileRole::Snapshot) {
             continue;
         }
-        let untold = untold(rules, view, side, kinds);
+        let untold = untold_rules(rules, view, side, kinds);
         for (hunk, sides) in view.hunks.iter().enumerate() {
-            for (at, line) in sides.side(side).iter().enumerate().filter(|(_, line)| line.changed) {
-                for index in rules.candidates(line.raw, &untold) {
+            for (at, line) in sides.side_lines(side).iter().enumerate().filter(|(_, line)| line.changed) {
+                for index in rules.candidate_rules(line.raw, &untold) {
                     let rule = &rules.rules[index];
                     // Two words for the same on one line are one.
                     let mut here = found.iter().rev().take_while(|hit: &&LineHit<'_, '_>| std::ptr::eq(hit.line, line));
-                    let twice = here.any(|hit| hit.rule.group() == rule.group());
-                    if twice || !kinds.contains(&rule.text.kind) || !applies(rule, view, side) {
+                    let twice = here.any(|hit| hit.rule.group_name() == rule.group_name());
+                    if twice || !kinds.contains(&rule.text.kind) || !applies_to(rule, view, side) {
                         continue;
                     }
                     let heading = view.file.hunks[hunk].heading.as_str();
-                    let above = ground::above(sides.side(side), at).map(|line| line.masked.text.as_str());
-                    if let Some(units) = units_of(rule, sides.side(side), at)
-                        && !(rule.text.kind == RuleKind::Added && is_excused(rule, sides.side(side), at))
+                    let above = ground::lines_above(sides.side_lines(side), at).map(|line| line.masked.text.as_str());
+                    if let Some(units) = units_of(rule, sides.side_lines(side), at)
+                        && !(rule.text.kind == RuleKind::Added && is_excused(rule, sides.side_lines(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
                         let mut hit = LineHit { rule, file, hunk, at, line, units };
@@ -278,7 +282,7 @@ pub(super) fn hits<'v, 'p>(
 /// The units of a match on the line at `at`, or on what its brackets hold.
 fn units_of(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> Option<Vec<String>> {
     let line = &lines[at];
-    if let Some(groups) = matched(rule, line) {
+    if let Some(groups) = match_rule(rule, line) {
         return Some(all_units(rule, line, &groups));
     }
     if !rule.text.joined || !line.masked.code.trim_end().ends_with('(') {
@@ -286,50 +290,50 @@ fn units_of(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> Option<Ve
     }
     let inside = lines[at + 1..].iter().take_while(|inner| inner.indent > line.indent).take(JOINED_LINES_MAX);
     let text: String = [line].into_iter().chain(inside).map(|line| looked_at(rule, line).trim()).collect();
-    let groups = rule.regex()?.captures(&text)?;
-    Some(units(rule, &groups))
+    let groups = rule.line_regex()?.captures(&text)?;
+    Some(hit_units(rule, &groups))
 }
 
 /// Whether `unless` speaks against a line, or against it and the one that its arguments begin on.
 fn is_excused(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> bool {
     let line = lines[at].raw;
     let opens = || line.trim_end().ends_with('(').then(|| lines.get(at + 1)).flatten();
-    rule.excused(line) || opens().is_some_and(|next| rule.excused(&[line.trim_end(), next.raw.trim()].concat()))
+    rule.is_excused(line) || opens().is_some_and(|next| rule.is_excused(&[line.trim_end(), next.raw.trim()].concat()))
 }
 
 /// Whether a line skips the test that it belongs to.
-pub(super) fn skips(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
+pub(super) fn is_skip(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+    let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == SKIPPED
             && !rule.text.conditional
             && rule.text.below.is_none()
-            && applies(rule, view, Side::Old)
-            && matched(rule, line).is_some()
+            && applies_to(rule, view, Side::Old)
+            && match_rule(rule, line).is_some()
     })
 }
 
 /// Whether the rule `id` matches a line.
-pub(super) fn has(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
-    rules.named(id).is_some_and(|rule| applies(rule, view, Side::New) && matched(rule, line).is_some())
+pub(super) fn has_rule(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
+    rules.find_rule(id).is_some_and(|rule| applies_to(rule, view, Side::New) && match_rule(rule, line).is_some())
 }
 
 /// The rules of `kinds` that look at every line of a file.
-pub(super) fn untold(rules: &Rules, view: &FileView<'_>, side: Side, kinds: &[RuleKind]) -> Vec<usize> {
+pub(super) fn untold_rules(rules: &Rules, view: &FileView<'_>, side: Side, kinds: &[RuleKind]) -> Vec<usize> {
     let looks = |&index: &usize| {
         let rule = &rules.rules[index];
         let headings = view.file.hunks.iter().map(|hunk| hunk.heading.as_str());
-        let lines = || view.lines(side).map(|line| line.masked.text.as_str()).chain(headings);
-        kinds.contains(&rule.text.kind) && applies(rule, view, side) && rule.may_be_below(lines())
+        let lines = || view.all_lines(side).map(|line| line.masked.text.as_str()).chain(headings);
+        kinds.contains(&rule.text.kind) && applies_to(rule, view, side) && rule.may_be_below(lines())
     };
     rules.untold.iter().copied().filter(looks).collect()
 }
 
 /// Whether a rule looks at such files at all.
-pub(super) fn applies(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> bool {
+pub(super) fn applies_to(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> bool {
     let text = &rule.text;
     let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
-    let file = || text.files.is_empty() || rule.files.is_match(view.folded(side));
+    let file = || text.files.is_empty() || rule.files.is_match(view.folded_text(side));
     let part = match text.tests {
         None => view.part != FileRole::Document || view.is("markdown") || !text.files.is_empty(),
         Some(true) => view.part == FileRole::Test,
@@ -339,8 +343,8 @@ pub(super) fn applies(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> b
 }
 
 /// The match of `rule` on what it looks at of `line`.
-pub(super) fn matched<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> Option<Captures<'s>> {
-    let groups = rule.regex()?.captures(looked_at(rule, line))?;
+pub(super) fn match_rule<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> Option<Captures<'s>> {
+    let groups = rule.line_regex()?.captures(looked_at(rule, line))?;
     (rule.is_under(&line.path) && rule.is_along(line.raw)).then_some(groups)
 }
 
@@ -356,27 +360,27 @@ pub(super) fn looked_at<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> &'s 
 
 /// The units of every match on a line: a command may have an option several times.
 fn all_units(rule: &WeakenedRule, line: &DiffLine<'_>, first: &Captures<'_>) -> Vec<String> {
-    let mut all = units(rule, first);
+    let mut all = hit_units(rule, first);
     let end = first.get(0).map_or(0, |all| all.end());
     if rule.text.unit.is_none()
-        && let Some(regex) = rule.regex()
+        && let Some(regex) = rule.line_regex()
         && end < looked_at(rule, line).len()
     {
         let text = looked_at(rule, line);
-        all.extend(regex.captures_iter(text).skip(1).flat_map(|groups| units(rule, &groups)));
+        all.extend(regex.captures_iter(text).skip(1).flat_map(|groups| hit_units(rule, &groups)));
     }
     all
 }
 
 /// What a match turns off: the names in its group `units`, everything where that is there and empty, else the match.
-fn units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
+fn hit_units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
     if let Some(unit) = &rule.text.unit {
         return vec![unit.clone()];
     }
     let all = groups.get(0).map_or("", |all| all.as_str());
-    let has_group = rule.regex().is_some_and(|regex| regex.capture_names().any(|name| name == Some("units")));
+    let has_group = rule.line_regex().is_some_and(|regex| regex.capture_names().any(|name| name == Some("units")));
     let Some(named) = groups.name("units").or_else(|| groups.name("name")) else {
-        return vec![if has_group { EVERYTHING.to_owned() } else { squeezed(all) }];
+        return vec![if has_group { EVERYTHING.to_owned() } else { without_whitespace(all) }];
     };
     let words =
         named.as_str().split([',', ' ', '\t', '|', '"', '\'']).map(|word| word.trim_end_matches([']', ')', '}', ';']));
@@ -388,20 +392,20 @@ fn units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
 
 /// Whether a suppression is that of a longer line, of which this one was a part.
 fn is_split(hit: &LineHit<'_, '_>, other: &[LineHit<'_, '_>]) -> bool {
-    let own = squeezed(&hit.line.masked.code);
+    let own = without_whitespace(&hit.line.masked.code);
     let own = own.trim_end_matches([',', ';', ')']);
     hit.rule.text.place == RuleScope::Comment
         && own.len() >= PART_BYTES_MIN
         && other.iter().any(|other| {
             other.line.changed
-                && other.rule.group() == hit.rule.group()
+                && other.rule.group_name() == hit.rule.group_name()
                 && hit.units.iter().all(|unit| other.units.contains(unit))
-                && squeezed(&other.line.masked.code).contains(own)
+                && without_whitespace(&other.line.masked.code).contains(own)
         })
 }
 
 /// Those of `wanted` for whose units nothing was taken away on the other side.
-fn uncompensated<'h, 'v: 'h, 'p: 'h>(
+fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
     wanted: &[&'h LineHit<'v, 'p>],
     other: impl Iterator<Item = &'h LineHit<'v, 'p>>,
 ) -> Vec<&'h LineHit<'v, 'p>> {
@@ -412,9 +416,9 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
     for hit in other {
         for unit in &hit.units {
             if unit == EVERYTHING {
-                everything.insert((hit.rule.group(), hit.file));
+                everything.insert((hit.rule.group_name(), hit.file));
             }
-            pool.entry((hit.rule.group(), alike(unit))).or_default().push(hit.file);
+            pool.entry((hit.rule.group_name(), alike(unit))).or_default().push(hit.file);
         }
     }
     let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
@@ -430,11 +434,11 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
     for same_file in [true, false] {
         for (hit, units) in &mut open {
             let file = same_file.then_some(hit.file);
-            units.retain(|unit| take(hit.rule.group(), unit, file).is_none());
+            units.retain(|unit| take(hit.rule.group_name(), unit, file).is_none());
             // What was hidden altogether is named now, in as many places as it takes.
             let named = same_file && hit.rule.text.family == "disabled-rule";
-            let was_all = || named && everything.contains(&(hit.rule.group(), hit.file));
-            if !units.is_empty() && (was_all() || take(hit.rule.group(), EVERYTHING, file).is_some()) {
+            let was_all = || named && everything.contains(&(hit.rule.group_name(), hit.file));
+            if !units.is_empty() && (was_all() || take(hit.rule.group_name(), EVERYTHING, file).is_some()) {
                 units.clear();
             }
         }
@@ -444,9 +448,9 @@ fn uncompensated<'h, 'v: 'h, 'p: 'h>(
 
 /// Whether the hunk takes away a line that says the same more strictly.
 fn was_stricter(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    let (Some(before), Some(regex)) = (hit.rule.before(), hit.rule.regex()) else { return false };
+    let (Some(before), Some(regex)) = (hit.rule.before_regex(), hit.rule.line_regex()) else { return false };
     let text = |line: &DiffLine<'_>| looked_at(hit.rule, line).to_owned();
-    let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| squeezed(subject.as_str()));
+    let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| without_whitespace(subject.as_str()));
     let own = regex.captures(&text(hit.line)).and_then(|groups| subject(&groups));
     let mut removed = view.hunks[hit.hunk].old.iter().filter(|line| line.changed);
     // One that said it no more strictly has only got another ending.

@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{identifiers, squeezed};
+use super::census::{identifiers_of, without_whitespace};
 use super::language::Language;
-use super::lazy::{LazySet, compile};
+use super::lazy::{LazySet, compile_regex};
 use super::view::DiffLine;
 
 /// Says exactly what comes out.
 static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
-    LazySet::of(&[
+    LazySet::from_sources(&[
         r"===?[^>]|\bis\s+(?:True|False|None)\b",
         r"(?i)\b(?:assert_?|expect_?|is_?|are_?|to_?|deep_?|strict_?|not_?)*(?:equals?|eq|eql|same|identical)\w*!?\s*[(:<\s]",
         r"(?i)\b\w*(?:_equals?|_eq|_same|equalto|_identical)\w*\s*[(<!]",
@@ -26,10 +26,10 @@ static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
 });
 /// Compares with a tolerance, whatever its name says of equality.
 static NEARLY: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"(?i)(?:almost|approx\w*|nearly|close)_?\w*equal|allclose").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"(?i)(?:almost|approx\w*|nearly|close)_?\w*equal|allclose").expect("a regex"));
 /// Says something about what comes out.
 static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    compile_regex(concat!(
         r"(?i)\b(?:\w*contain\w*|\w*include\w*|to_?match\w*|\w*matches\w*|assert_?match\w*|\w*regexp?\w*|starts_?with|ends_?with|has_?(?:prefix|suffix)",
         r"|\w*greater\w*|\w*less\w*|at_?least\w*|at_?most|\w*between|in_?range|is_?instance\w*|instance_?of|type_?of|assert_?in|isin|isoneof|anyof",
         r"|\w*approx\w*|\w*almost\w*|\w*close_?to|allclose|\w*_?near|\w*in_?delta|be_within|\w*subset\w*|\w*elements_?match|assert_?ne\w*|\w*not_?equals?\w*",
@@ -41,43 +41,45 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Leeway: what lets an exact comparison through that is not.
 static LEEWAY: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    compile_regex(
         r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bignore_\w+\s*=\s*True|\bcmpopts\.\w+",
     )
     .expect("a regex")
 });
 /// Values that a bare assertion says as well: `assert_eq!(x, true)` is `assert!(x)`.
 static PLAIN: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r#"\b(?i:true|false|none|null|nil|undefined)\b|(?:==\s*|,\s*|\b(?:toBe|toEqual|eq|equal)\(\s*|\(\s*)0\s*(?:[),;:]|$)|\[\s*\]|\{\s*\}|""|''"#)
+    compile_regex(r#"\b(?i:true|false|none|null|nil|undefined)\b|(?:==\s*|,\s*|\b(?:toBe|toEqual|eq|equal)\(\s*|\(\s*)0\s*(?:[),;:]|$)|\[\s*\]|\{\s*\}|""|''"#)
         .expect("a regex")
 });
 /// What makes an assertion conditional. A loop and a block of a resource are none.
 static CONDITION: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|guard)\b|^\s*#\s*if").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:if|unless|guard)\b|^\s*#\s*if").expect("a regex"));
 /// What lets one of two answers do.
-static OR: LazyLock<Regex> = LazyLock::new(|| compile(r"\|\||\bor\b").expect("a regex"));
+static OR: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\|\||\bor\b").expect("a regex"));
 /// Asks whether something is one of several.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)\bin\b|\b(?:in_?set|one_?of|any_?of|is_?in|includes?|contains?|includedin|memberp?)\b\W|\bmatches!|\bisinstance\b").expect("a regex")
+    compile_regex(r"(?i)\bin\b|\b(?:in_?set|one_?of|any_?of|is_?in|includes?|contains?|includedin|memberp?)\b\W|\bmatches!|\bisinstance\b").expect("a regex")
 });
 /// The same, as an assertion.
 static ONE_OF: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)\bassert_?in\s*\(|\bto_?be_?(?:one_?of|in)\s*\(|\bis_?one_?of\s*\(").expect("a regex")
+    compile_regex(r"(?i)\bassert_?in\s*\(|\bto_?be_?(?:one_?of|in)\s*\(|\bis_?one_?of\s*\(").expect("a regex")
 });
 /// Asks whether it is none of them.
-static NO_MEMBER: LazyLock<Regex> = LazyLock::new(|| compile(r"\bnot\b|(?:^|[\s(&|])!\s*[\w(]|!=").expect("a regex"));
+static NO_MEMBER: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"\bnot\b|(?:^|[\s(&|])!\s*[\w(]|!=").expect("a regex"));
 /// Says that a test is skipped.
 static SAYS_SKIP: LazyLock<Regex> =
-    LazyLock::new(|| compile(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
+    LazyLock::new(|| compile_regex(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
 /// A value that an assertion names.
-static VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
+static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
 /// Shorter texts are everywhere, bytes with their quotes.
 const TEXT_BYTES_MIN: usize = 5;
 /// Lines of one assertion.
 const STATEMENT_LINES_MAX: usize = 12;
 /// Ends the test as failed.
-static FAILS: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"\b(?:fail\w*|abort|panic|g_error|errx?|die|Fatalf?|Errorf?)\s*!?\(").expect("a regex"));
+static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"\b(?:fail\w*|abort|panic|g_error|errx?|die|Fatalf?|Errorf?)\s*!?\(").expect("a regex")
+});
 /// Words of assertions that say nothing about what they are of.
 const VOCABULARY: [&str; 22] = [
     "assert", "self", "expect", "require", "is", "not", "to", "be", "cls", "this", "await", "in", "and", "or", "None",
@@ -85,7 +87,7 @@ const VOCABULARY: [&str; 22] = [
 ];
 
 /// The assertion of `removed` that has a vaguer one in its place, and that one.
-pub(super) fn vaguer<'s, 'p>(
+pub(super) fn mark_vaguer<'s, 'p>(
     removed: &[&'s DiffLine<'p>],
     added: &[&'s DiffLine<'p>],
     language: &Language,
@@ -97,14 +99,15 @@ pub(super) fn vaguer<'s, 'p>(
     if new.len() > old.len() {
         return None;
     }
-    let looser = |line: &&DiffLine<'_>| old.iter().any(|old| same_subject(old, line) && leeway(line) > leeway(old));
+    let looser =
+        |line: &&DiffLine<'_>| old.iter().any(|old| same_subject(old, line) && count_leeway(line) > count_leeway(old));
     if let Some(line) = new.iter().copied().copied().find(looser) {
         return Some(line);
     }
     let wider = |line: &&DiffLine<'_>| {
-        let now = statement(added, line);
+        let now = join_statement(added, line);
         old.iter().any(|old| {
-            let before = statement(removed, old);
+            let before = join_statement(removed, old);
             is_wider(&before, &now) && (same_subject(old, line) || shares_text(&before, &now))
                 || catches_more(&before, &now)
         })
@@ -112,8 +115,8 @@ pub(super) fn vaguer<'s, 'p>(
     if let Some(line) = new.iter().copied().copied().find(wider) {
         return Some(line);
     }
-    let exact_left = new.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
-    let exact_before = old.iter().filter(|line| is_exact(line) && leeway(line) == 0).count();
+    let exact_left = new.iter().filter(|line| is_exact(line) && count_leeway(line) == 0).count();
+    let exact_before = old.iter().filter(|line| is_exact(line) && count_leeway(line) == 0).count();
     if exact_left >= exact_before {
         return None;
     }
@@ -121,7 +124,7 @@ pub(super) fn vaguer<'s, 'p>(
 }
 
 /// An assertion's line and those that go on with it, in `lines`.
-fn statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
+fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
     let mut text = String::new();
     let mut open = 0_i32;
     let from = lines.iter().skip_while(|line| line.number != first.number);
@@ -154,8 +157,8 @@ fn is_wider(old: &str, new: &str) -> bool {
 
 /// Whether `new` is content with one of several errors, of which `old` asked for one.
 fn catches_more(old: &str, new: &str) -> bool {
-    let several = |text: &str| squeezed(text).to_ascii_lowercase().contains("raises((");
-    let words = |text: &str| identifiers(text).map(str::to_owned).collect::<HashSet<_>>();
+    let several = |text: &str| without_whitespace(text).to_ascii_lowercase().contains("raises((");
+    let words = |text: &str| identifiers_of(text).map(str::to_owned).collect::<HashSet<_>>();
     several(new) && !several(old) && words(old).is_subset(&words(new))
 }
 
@@ -165,7 +168,7 @@ fn is_vaguer(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
         return false;
     }
     if is_exact(new) && !is_negated(new) {
-        return leeway(new) > leeway(old);
+        return count_leeway(new) > count_leeway(old);
     }
     let words = |line: &DiffLine<'_>| VAGUE.find_iter(&line.masked.code).count();
     // A bare `assert x` has no word of its own.
@@ -184,13 +187,13 @@ fn is_bare(line: &DiffLine<'_>) -> bool {
 
 /// Whether `new` says nothing that `old` doesn't: `raises(Error)` for `raises(Error, match="…")`.
 fn is_part(new: &DiffLine<'_>, old: &DiffLine<'_>) -> bool {
-    let known: HashSet<&str> = identifiers(&old.masked.code).collect();
-    identifiers(&new.masked.code).all(|word| known.contains(word))
+    let known: HashSet<&str> = identifiers_of(&old.masked.code).collect();
+    identifiers_of(&new.masked.code).all(|word| known.contains(word))
 }
 
 /// `!=`, `assert_ne`, `not.toBe`: all but one answer is right.
 fn is_negated(line: &DiffLine<'_>) -> bool {
-    let code = squeezed(&line.masked.code).to_ascii_lowercase();
+    let code = without_whitespace(&line.masked.code).to_ascii_lowercase();
     ["!=", "notequal", "not.to", "assert_ne", "_ne(", "isnot", "refute", "to.not"]
         .iter()
         .any(|sign| code.contains(sign))
@@ -200,14 +203,14 @@ fn is_exact(line: &DiffLine<'_>) -> bool {
     EXACT.is_match(&line.masked.code) && !NEARLY.is_match(&line.masked.code)
 }
 
-fn leeway(line: &DiffLine<'_>) -> usize {
+fn count_leeway(line: &DiffLine<'_>) -> usize {
     LEEWAY.find_iter(&line.masked.code).count()
 }
 
 /// Whether two assertions are about the same thing, by the names in them.
 fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
     let names = |line: &DiffLine<'_>| -> HashSet<String> {
-        let subject = identifiers(&line.masked.code)
+        let subject = identifiers_of(&line.masked.code)
             .filter(|word| !VOCABULARY.contains(word) && !word.starts_with("assert") && !is_matcher(word));
         subject.map(str::to_owned).collect()
     };
@@ -224,7 +227,7 @@ fn is_matcher(word: &str) -> bool {
 }
 
 /// The condition in `body` that has to hold, besides the one that was there, before the test fails below it.
-pub(super) fn narrowed<'s, 'p>(
+pub(super) fn mark_narrowed<'s, 'p>(
     body: &[&'s DiffLine<'p>],
     removed: &[&DiffLine<'_>],
     added: &[&'s DiffLine<'p>],
@@ -232,7 +235,7 @@ pub(super) fn narrowed<'s, 'p>(
 ) -> Option<&'s DiffLine<'p>> {
     let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let stem = |line: &DiffLine<'_>| {
-        let code = squeezed(&line.masked.text);
+        let code = without_whitespace(&line.masked.text);
         code.trim_end_matches(['{', ')', ':']).to_owned()
     };
     let pairs = body.windows(2).filter(|pair| {
@@ -276,12 +279,12 @@ pub(super) fn skips_more<'s, 'p>(
         at.iter().rev().map(|&at| lines[at].masked.text.as_str()).collect::<Vec<_>>().join(" ")
     };
     body.iter().enumerate().filter(|(_, line)| !line.changed && skips(line)).find_map(|(at, line)| {
-        let own = squeezed(&line.masked.text);
-        let old = before.iter().position(|other| !other.changed && squeezed(&other.masked.text) == own)?;
+        let own = without_whitespace(&line.masked.text);
+        let old = before.iter().position(|other| !other.changed && without_whitespace(&other.masked.text) == own)?;
         let (was, is) = (above(before, old), above(body, at));
         let first = body[*is.last()?];
         let (was, is) = (text(before, &was), text(body, &is));
-        let words = |text: &str| identifiers(text).map(str::to_owned).collect::<HashSet<_>>();
+        let words = |text: &str| identifiers_of(text).map(str::to_owned).collect::<HashSet<_>>();
         let grown = OR.find_iter(&is).count() > OR.find_iter(&was).count() || is_longer_list(&was, &is);
         (CONDITION.is_match(&first.masked.code) && grown && words(&was).is_subset(&words(&is)) && !was.is_empty())
             .then_some(first)
@@ -293,7 +296,7 @@ fn is_longer_list(was: &str, is: &str) -> bool {
     if !MEMBER.is_match(is) || NO_MEMBER.is_match(is) {
         return false;
     }
-    let (was, is) = (squeezed(was), squeezed(is));
+    let (was, is) = (without_whitespace(was), without_whitespace(is));
     let same = |pair: &(char, char)| pair.0 == pair.1;
     let above = was.chars().zip(is.chars()).take_while(same).count();
     let below = was.chars().rev().zip(is.chars().rev()).take_while(same).count();
@@ -301,7 +304,7 @@ fn is_longer_list(was: &str, is: &str) -> bool {
 }
 
 /// The new condition in `body` under which an assertion stands that was made before in any case.
-pub(super) fn conditional<'s, 'p>(
+pub(super) fn mark_conditional<'s, 'p>(
     body: &[&'s DiffLine<'p>],
     removed: &[&DiffLine<'_>],
     added: &[&'s DiffLine<'p>],
@@ -318,8 +321,8 @@ pub(super) fn conditional<'s, 'p>(
     let (was, is) = (conditions(removed), conditions(added));
     // One condition may stand in another's place.
     let in_place = |line: &DiffLine<'_>| {
-        let words: HashSet<&str> = identifiers(&line.masked.code).filter(|word| *word != "if").collect();
-        let shares = |old: &&&DiffLine<'_>| identifiers(&old.masked.code).any(|word| words.contains(word));
+        let words: HashSet<&str> = identifiers_of(&line.masked.code).filter(|word| *word != "if").collect();
+        let shares = |old: &&&DiffLine<'_>| identifiers_of(&old.masked.code).any(|word| words.contains(word));
         was > 0
             && (is <= was || removed.iter().filter(|old| CONDITION.is_match(&old.masked.code)).any(|old| shares(&old)))
     };

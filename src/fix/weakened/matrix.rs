@@ -6,20 +6,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::lazy::compile;
-use super::lines::{LineHit, hits};
+use super::lazy::compile_regex;
+use super::lines::{LineHit, find_hits};
 use super::rule::{RuleKind, RuleSeverity};
 use super::view::{FileView, Side};
 use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
 static NO_VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*)(?:\.|$)")
+    compile_regex(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*)(?:\.|$)")
         .expect("a regex")
 });
 /// Where a project says which versions it supports.
 static SUPPORTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r#"(?i)requires-python|python_requires|Programming Language ::|"engines"|"node"\s*:|rust-version|\bmsrv\b|required_ruby_version|"php"\s*:|^go\s+[0-9]|target-version|<(?:java\.version|maven\.compiler|TargetFrameworks?)|sourceCompatibility|\bdrop(?:s|ped)?\s+support"#)
+    compile_regex(r#"(?i)requires-python|python_requires|Programming Language ::|"engines"|"node"\s*:|rust-version|\bmsrv\b|required_ruby_version|"php"\s*:|^go\s+[0-9]|target-version|<(?:java\.version|maven\.compiler|TargetFrameworks?)|sourceCompatibility|\bdrop(?:s|ped)?\s+support"#)
         .expect("a regex")
 });
 
@@ -30,9 +30,9 @@ struct MatrixEntry<'h, 'v, 'p> {
 }
 
 /// Marks values that are gone, and combinations that are taken out.
-pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_matrices(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let of = |side| hits(sheet.rules, views, side, &[RuleKind::Matrix]);
+    let of = |side| find_hits(sheet.rules, views, side, &[RuleKind::Matrix]);
     let (old, new) = (of(Side::Old), of(Side::New));
     if old.is_empty() && new.is_empty() {
         return;
@@ -47,24 +47,25 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
     removed.retain(|entry| {
         let is_there = |other: &&LineHit<'_, '_>| {
             !is_included(other)
-                && other.units.iter().any(|unit| plain(unit) == entry.unit)
-                && key(other) == key(entry.hit)
+                && other.units.iter().any(|unit| plain_unit(unit) == entry.unit)
+                && matrix_key(other) == matrix_key(entry.hit)
         };
         let covered = || new.iter().filter(is_value).any(|other| is_there(&other));
-        !(is_included(entry.hit) && (covered() || is_computed(&views[entry.hit.file], key(entry.hit))))
+        !(is_included(entry.hit) && (covered() || is_computed(&views[entry.hit.file], matrix_key(entry.hit))))
     });
-    let supported = || views.iter().flat_map(|view| view.changed(Side::Old)).any(|line| SUPPORTED.is_match(line.raw));
+    let supported =
+        || views.iter().flat_map(|view| view.changed_lines(Side::Old)).any(|line| SUPPORTED.is_match(line.raw));
     let mut places: Vec<(usize, &str)> = Vec::new();
     for entry in &removed {
-        let place = (entry.hit.file, key(entry.hit));
+        let place = (entry.hit.file, matrix_key(entry.hit));
         if places.contains(&place) {
             continue;
         }
         places.push(place);
         let mut gone: Vec<&MatrixEntry<'_, '_, '_>> =
-            removed.iter().filter(|other| (other.hit.file, key(other.hit)) == place).collect();
+            removed.iter().filter(|other| (other.hit.file, matrix_key(other.hit)) == place).collect();
         let is_expanded = |entry: &MatrixEntry<'_, '_, '_>| {
-            (entry.hit.file, key(entry.hit)) == place
+            (entry.hit.file, matrix_key(entry.hit)) == place
                 && entry.hit.line.raw.contains('{')
                 && !entry.hit.line.raw.contains("${")
         };
@@ -72,12 +73,15 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         if views[entry.hit.file].is("ini") && added.iter().any(is_expanded) {
             continue;
         }
-        let come: Vec<&str> =
-            added.iter().filter(|other| (other.hit.file, key(other.hit)) == place).map(|entry| entry.unit).collect();
+        let come: Vec<&str> = added
+            .iter()
+            .filter(|other| (other.hit.file, matrix_key(other.hit)) == place)
+            .map(|entry| entry.unit)
+            .collect();
         // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
         if !come.is_empty() {
-            let left = unpaired(&mut gone, come);
-            if gone.len() <= left || gone.iter().any(|entry| stem(entry.unit).is_empty()) {
+            let left = count_unpaired(&mut gone, come);
+            if gone.len() <= left || gone.iter().any(|entry| unit_stem(entry.unit).is_empty()) {
                 continue;
             }
         }
@@ -89,11 +93,11 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
         let names: Vec<&str> = gone.iter().map(|entry| entry.unit).collect();
         sheet.add(entry.hit.rule, (entry.hit.file, Side::Old, entry.hit.line), severity, &names.join(", "));
     }
-    excluded(sheet, &old, &new, &added);
+    mark_excluded(sheet, &old, &new, &added);
 }
 
 /// Marks the first combination that is taken out, unless it is of a value that the change adds.
-fn excluded(
+fn mark_excluded(
     sheet: &mut Sheet<'_, '_>,
     old: &[LineHit<'_, '_>],
     new: &[LineHit<'_, '_>],
@@ -102,7 +106,7 @@ fn excluded(
     let views = sheet.views;
     let of = |hits: &[LineHit<'_, '_>], side: Side| -> Vec<String> {
         let hits = hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
-        hits.map(|hit| item(hit, &views[hit.file], side)).collect()
+        hits.map(|hit| matrix_item(hit, &views[hit.file], side)).collect()
     };
     let (before, now) = (of(old, Side::Old), of(new, Side::New));
     if now.len() <= before.len() {
@@ -110,7 +114,7 @@ fn excluded(
     }
     let hits = new.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
     let first = hits.zip(&now).find(|(hit, item)| {
-        let words: Vec<&str> = item.split([' ', ',', '"', '\'', '{', '}']).map(plain).collect();
+        let words: Vec<&str> = item.split([' ', ',', '"', '\'', '{', '}']).map(plain_unit).collect();
         views[hit.file].file.change == PatchChange::Modified
             && !before.contains(item)
             && !added.iter().any(|entry| !is_included(entry.hit) && words.contains(&entry.unit))
@@ -121,15 +125,15 @@ fn excluded(
 }
 
 /// The text of the item of a list that begins with a match.
-fn item(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> String {
-    let lines = &view.hunks[hit.hunk].side(side)[hit.at..];
+fn matrix_item(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> String {
+    let lines = &view.hunks[hit.hunk].side_lines(side)[hit.at..];
     let rest = lines[1..].iter().take_while(|line| line.indent > hit.line.indent);
     let texts: Vec<&str> = lines.iter().take(1).chain(rest).map(|line| line.masked.text.trim()).collect();
     texts.join(" ")
 }
 
 /// The key that a value is of, by its last name.
-fn key<'v>(hit: &LineHit<'v, '_>) -> &'v str {
+fn matrix_key<'v>(hit: &LineHit<'v, '_>) -> &'v str {
     match hit.line.path.rsplit('.').next().unwrap_or_default() {
         "env_list" => "envlist",
         key => key,
@@ -141,7 +145,8 @@ fn only_one_side<'h, 'v: 'h, 'p: 'h>(
     old: impl Iterator<Item = &'h LineHit<'v, 'p>>,
     new: impl Iterator<Item = &'h LineHit<'v, 'p>>,
 ) -> (Vec<MatrixEntry<'h, 'v, 'p>>, Vec<MatrixEntry<'h, 'v, 'p>>) {
-    let entries = |hit: &'h LineHit<'v, 'p>| hit.units.iter().map(move |unit| MatrixEntry { hit, unit: plain(unit) });
+    let entries =
+        |hit: &'h LineHit<'v, 'p>| hit.units.iter().map(move |unit| MatrixEntry { hit, unit: plain_unit(unit) });
     let mut new: Vec<_> = new.flat_map(entries).filter(|entry| !entry.unit.is_empty()).map(Some).collect();
     let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, entry) in new.iter().enumerate() {
@@ -164,7 +169,7 @@ fn is_included(hit: &LineHit<'_, '_>) -> bool {
 
 /// Whether the values of `key` are made when the pipeline runs.
 fn is_computed(view: &FileView<'_>, key: &str) -> bool {
-    view.lines(Side::New).any(|line| {
+    view.all_lines(Side::New).any(|line| {
         let own = line.path.rsplit('.').next().unwrap_or_default();
         own == key && line.path.contains("matrix") && line.masked.text.contains("${{")
     })
@@ -172,8 +177,8 @@ fn is_computed(view: &FileView<'_>, key: &str) -> bool {
 
 /// Takes the values out of `gone` that `come` has another version of: `ubuntu-22.04` for `ubuntu-20.04`. How many of
 /// `come` are left.
-fn unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
-    gone.retain(|entry| match come.iter().position(|other| stem(other) == stem(entry.unit)) {
+fn count_unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
+    gone.retain(|entry| match come.iter().position(|other| unit_stem(other) == unit_stem(entry.unit)) {
         Some(at) => {
             come.swap_remove(at);
             false
@@ -184,27 +189,29 @@ fn unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>) -> us
 }
 
 /// The name of a value without its version.
-fn stem(unit: &str) -> &str {
+fn unit_stem(unit: &str) -> &str {
     let end = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
     &unit[..end]
 }
 
-fn plain(unit: &str) -> &str {
+fn plain_unit(unit: &str) -> &str {
     unit.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// Whether all of these are versions, and a newer one of the same key is still there.
 fn is_oldest(gone: &[&MatrixEntry<'_, '_, '_>], view: &FileView<'_>) -> bool {
-    let Some(gone) = gone.iter().map(|entry| version(entry.unit)).collect::<Option<Vec<_>>>() else { return false };
+    let Some(gone) = gone.iter().map(|entry| parse_version(entry.unit)).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
     let words =
-        view.lines(Side::New).flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));
-    let mut left = words.filter_map(version).peekable();
+        view.all_lines(Side::New).flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));
+    let mut left = words.filter_map(parse_version).peekable();
     let Some(newest) = gone.iter().max() else { return false };
     left.peek().is_some() && left.any(|version| version.len() == newest.len() && version > *newest)
 }
 
 /// `3.12`, as numbers.
-fn version(text: &str) -> Option<Vec<u32>> {
+fn parse_version(text: &str) -> Option<Vec<u32>> {
     let text = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let parts: Option<Vec<u32>> = text.trim_end_matches(".x").split('.').map(|part| part.parse().ok()).collect();
     parts.filter(|_| !text.is_empty())

@@ -43,7 +43,7 @@ use self::rule::{Rules, WeakenedRule};
 use self::view::{DiffLine, FileView, Side};
 use crate::base::arena;
 use crate::base::text;
-use crate::diagnose::redact::redact;
+use crate::diagnose::redact::redact_text;
 use crate::fix::patch::Patch;
 use crate::whitelist::CheckKind;
 
@@ -99,7 +99,7 @@ impl Mark {
 
     /// Whether a pass that came with it proves nothing: it is certain, or says that nothing else changed.
     pub(crate) fn decides(&self) -> bool {
-        let explains = || rule::shipped().named(&self.rule).is_some_and(|rule| rule.text.explains);
+        let explains = || rule::shipped_rules().find_rule(&self.rule).is_some_and(|rule| rule.text.explains);
         self.severity == RuleSeverity::Certain || explains()
     }
 
@@ -134,7 +134,7 @@ pub(crate) struct Counts {
 /// Reads the rules in a thread of its own, beside what else has to be done before there is a diff.
 pub(crate) fn prepare() {
     // Without a thread they are read when they are needed.
-    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| rule::shipped().named("")));
+    let _ = std::thread::Builder::new().spawn(|| arena::apart(|| rule::shipped_rules().find_rule("")));
 }
 
 /// Where `patch`, or the number of collected tests, weakens a check.
@@ -143,21 +143,21 @@ pub(crate) fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
     if patch.files.is_empty() && tests.is_none() {
         return Findings { marks: Vec::new(), cut: patch.cut };
     }
-    let views = view::views(patch);
-    let mut sheet = Sheet::new(rule::shipped(), &views);
-    let census = census::take(&views);
-    census.mark(&mut sheet);
-    assertions::mark(&census, &mut sheet);
-    lines::mark(&census, &mut sheet);
-    matrix::mark(&mut sheet);
-    swallowed::conditions(&mut sheet);
+    let views = view::file_views(patch);
+    let mut sheet = Sheet::new(rule::shipped_rules(), &views);
+    let census = census::take_inventory(&views);
+    census.mark_tests(&mut sheet);
+    assertions::mark_assertions(&census, &mut sheet);
+    lines::mark_lines(&census, &mut sheet);
+    matrix::mark_matrices(&mut sheet);
+    swallowed::mark_conditions(&mut sheet);
     swallowed::fewer_builds(&mut sheet);
-    swallowed::shortened(&mut sheet);
+    swallowed::mark_shortened(&mut sheet);
     assertions::same_operands(&mut sheet);
-    numbers::mark(&mut sheet);
-    numbers::leeway(&mut sheet);
-    snapshots::mark(&mut sheet);
-    checks::mark(&mut sheet);
+    numbers::mark_numbers(&mut sheet);
+    numbers::mark_leeway(&mut sheet);
+    snapshots::mark_snapshots(&mut sheet);
+    checks::mark_checks(&mut sheet);
     if let Some(counts) = tests {
         sheet.fewer(counts);
     }
@@ -192,7 +192,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
 
     /// The same under a rule's name.
     fn add_named(&mut self, id: &str, place: (usize, Side, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
-        if let Some(rule) = self.rules.named(id) {
+        if let Some(rule) = self.rules.find_rule(id) {
             self.add(rule, place, severity, name);
         }
     }
@@ -209,12 +209,12 @@ impl<'v, 'p> Sheet<'v, 'p> {
         name: &str,
     ) {
         let view = &self.views[index];
-        let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact(raw.trim()).0), max);
+        let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact_text(raw.trim()).0), max);
         let mark = Mark {
             rule: rule.text.id.clone(),
             family: rule.text.family.clone(),
             language: view.language.map(|language| language.name.clone()).unwrap_or_default(),
-            path: text::ellipsis(view.path(side), PATH_BYTES_MAX),
+            path: text::ellipsis(view.path_of_side(side), PATH_BYTES_MAX),
             line,
             deleted: side == Side::Old,
             text: clean(raw, TEXT_BYTES_MAX),
@@ -237,7 +237,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
         {
             return;
         }
-        let Some(rule) = self.rules.named("fewer-tests") else { return };
+        let Some(rule) = self.rules.find_rule("fewer-tests") else { return };
         let mark = Mark {
             rule: rule.text.id.clone(),
             family: rule.text.family.clone(),

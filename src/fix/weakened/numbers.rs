@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::squeezed;
+use super::census::without_whitespace;
 use super::language::FileRole;
-use super::lazy::compile;
-use super::lines::{applies, looked_at, matched, untold};
+use super::lazy::compile_regex;
+use super::lines::{applies_to, looked_at, match_rule, untold_rules};
 use super::rule::{RuleKind, RuleSeverity, Rules, WeakenedRule};
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
@@ -26,12 +26,12 @@ struct FoundNumber<'v, 'p> {
 }
 
 /// Marks numbers that went the wrong way, and those that are gone.
-pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_numbers(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let all: Vec<Vec<FoundNumber<'_, '_>>> = views.iter().map(|view| numbers(sheet, view, Side::New)).collect();
+    let all: Vec<Vec<FoundNumber<'_, '_>>> = views.iter().map(|view| find_numbers(sheet, view, Side::New)).collect();
     for (file, view) in views.iter().enumerate() {
         let mut new: Vec<&FoundNumber<'_, '_>> = all[file].iter().collect();
-        for old in numbers(sheet, view, Side::Old) {
+        for old in find_numbers(sheet, view, Side::Old) {
             let twin = new.iter().position(|new| new.rule.text.id == old.rule.text.id && new.key == old.key);
             match twin.map(|at| new.remove(at)) {
                 Some(new) => {
@@ -58,33 +58,34 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
 
 /// Whether a line has a number that a rule judges.
 pub(super) fn is_threshold(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let untold = untold(rules, view, Side::New, &[RuleKind::Lowered, RuleKind::Raised]);
-    let mut judged = rules.candidates(line.raw, &untold).into_iter().map(|index| &rules.rules[index]);
+    let untold = untold_rules(rules, view, Side::New, &[RuleKind::Lowered, RuleKind::Raised]);
+    let mut judged = rules.candidate_rules(line.raw, &untold).into_iter().map(|index| &rules.rules[index]);
     judged.any(|rule| {
         matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised)
             && rule.text.severity == RuleSeverity::Certain
-            && applies(rule, view, Side::New)
-            && matched(rule, line).is_some()
+            && applies_to(rule, view, Side::New)
+            && match_rule(rule, line).is_some()
     })
 }
 
 /// The numbers on the changed lines of a side.
-fn numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v FileView<'p>, side: Side) -> Vec<FoundNumber<'v, 'p>> {
+fn find_numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v FileView<'p>, side: Side) -> Vec<FoundNumber<'v, 'p>> {
     let mut found = Vec::new();
     if matches!(view.part, FileRole::Foreign | FileRole::Snapshot) {
         return found;
     }
     let rules = sheet.rules;
-    let untold = untold(rules, view, side, &[RuleKind::Lowered, RuleKind::Raised]);
-    let lines: Vec<&DiffLine<'_>> = view.changed(side).collect();
+    let untold = untold_rules(rules, view, side, &[RuleKind::Lowered, RuleKind::Raised]);
+    let lines: Vec<&DiffLine<'_>> = view.changed_lines(side).collect();
     for (at, line) in lines.iter().copied().enumerate() {
-        for index in rules.candidates(line.raw, &untold) {
+        for index in rules.candidate_rules(line.raw, &untold) {
             let rule = &rules.rules[index];
-            if !matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised) || !applies(rule, view, side) {
+            if !matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised) || !applies_to(rule, view, side) {
                 continue;
             }
-            let goes_on =
-                || number_of(rule, statement(&lines[at..])).filter(|_| rule.text.severity == RuleSeverity::Likely);
+            let goes_on = || {
+                number_of(rule, split_statement(&lines[at..])).filter(|_| rule.text.severity == RuleSeverity::Likely)
+            };
             if let Some((key, number)) = number_of(rule, &lines[at..=at]).or_else(goes_on) {
                 found.push(FoundNumber { rule, key, number, line });
             }
@@ -100,7 +101,7 @@ fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f6
         return None;
     }
     let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
-    let groups = rule.regex()?.captures(&looked)?;
+    let groups = rule.line_regex()?.captures(&looked)?;
     let text = groups.name("number").or_else(|| groups.name("number2"))?;
     // `60 * 50` is what comes out.
     let factors = text.as_str().split('*').map(|factor| factor.trim().replace('_', "").parse::<f64>());
@@ -110,7 +111,7 @@ fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f6
         (None, false) => first.path.clone(),
         (None, true) => {
             let whole: String = lines.iter().map(|line| line.masked.text.as_str()).collect();
-            squeezed(&[whole.get(..text.start())?, whole.get(text.end()..)?].concat())
+            without_whitespace(&[whole.get(..text.start())?, whole.get(text.end()..)?].concat())
         }
     };
     Some((key, number))
@@ -118,7 +119,7 @@ fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f6
 
 /// A tolerance in an argument of its own, or on top of what is compared with.
 static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
-    compile(concat!(
+    compile_regex(concat!(
         r"(?i)\s*\b(?:rtol|atol|abs_tol|rel_tol|abs|rel|delta|places|decimal|tolerance|epsilon|eps|max_ulps)\s*[=:]\s*[^,()\s]+",
         r"|\s*[+*-]\s*(?:\w+\.)*\w*(?:toleran|epsilon|slack|leeway|margin|fuzz)\w*"
     ))
@@ -128,9 +129,9 @@ static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
 const BEGINNING_BYTES_MIN: usize = 16;
 
 /// Marks lines of tests that are as they were but for a tolerance.
-pub(super) fn leeway(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_leeway(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
-    let bare = |text: &str| squeezed(text).replace(',', "");
+    let bare = |text: &str| without_whitespace(text).replace(',', "");
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
             let old: Vec<String> =
@@ -150,7 +151,7 @@ pub(super) fn leeway(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// The lines of the statement that the first of `lines` begins: up to where its brackets are closed.
-fn statement<'s, 'v, 'p>(lines: &'s [&'v DiffLine<'p>]) -> &'s [&'v DiffLine<'p>] {
+fn split_statement<'s, 'v, 'p>(lines: &'s [&'v DiffLine<'p>]) -> &'s [&'v DiffLine<'p>] {
     let mut open = 0_usize;
     for (at, line) in lines.iter().take(STATEMENT_LINES_MAX).enumerate() {
         open += line.masked.code.matches(['(', '[']).count();

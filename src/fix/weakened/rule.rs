@@ -137,7 +137,7 @@ pub(super) struct WeakenedRuleText {
     #[serde(default)]
     pub(super) conditional: bool,
     /// Whether it counts in a file that is new: what was never stricter can't be weakened.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub(super) new_files: bool,
     /// Whether it is only likely where the lines around it are new, too.
     #[serde(default)]
@@ -155,7 +155,7 @@ pub(super) struct WeakenedRuleText {
     /// A regex of a line that, added to the same file, takes the place of what is gone.
     pub(super) replaced_by: Option<String>,
     /// For `lowered`: whether it counts when the number is gone.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub(super) gone: bool,
     /// The path in the examples.
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test suite"))]
@@ -178,7 +178,7 @@ pub(super) struct WeakenedRuleText {
     pub(super) clean: Vec<String>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -236,16 +236,16 @@ impl WeakenedRule {
         }
     }
 
-    pub(super) fn regex(&self) -> Option<&Regex> {
+    pub(super) fn line_regex(&self) -> Option<&Regex> {
         self.regex.as_ref()?.get()
     }
 
-    pub(super) fn before(&self) -> Option<&Regex> {
+    pub(super) fn before_regex(&self) -> Option<&Regex> {
         self.before.as_ref()?.get()
     }
 
     /// Whether `unless` speaks against `line`.
-    pub(super) fn excused(&self, line: &str) -> bool {
+    pub(super) fn is_excused(&self, line: &str) -> bool {
         self.unless.as_ref().is_some_and(|unless| unless.is_match(line))
     }
 
@@ -282,7 +282,7 @@ impl WeakenedRule {
     }
 
     /// What its units are made up for by.
-    pub(super) fn group(&self) -> &str {
+    pub(super) fn group_name(&self) -> &str {
         self.text.group.as_deref().unwrap_or(&self.text.id)
     }
 }
@@ -320,20 +320,20 @@ impl Rules {
     }
 
     /// The rules that may match `line`: those that a literal of it tells, and `untold` ones of its file.
-    pub(super) fn candidates(&self, line: &str, untold: &[usize]) -> BTreeSet<usize> {
+    pub(super) fn candidate_rules(&self, line: &str, untold: &[usize]) -> BTreeSet<usize> {
         let mut rules: BTreeSet<usize> = untold.iter().copied().collect();
         self.literals.each(line.as_bytes(), |literal, _| rules.extend(&self.meaning[literal]));
         rules
     }
 
     /// The rule of this name.
-    pub(super) fn named(&self, id: &str) -> Option<&WeakenedRule> {
+    pub(super) fn find_rule(&self, id: &str) -> Option<&WeakenedRule> {
         self.rules.iter().find(|rule| rule.text.id == id)
     }
 }
 
 /// The shipped rules.
-pub(super) fn shipped() -> &'static Rules {
+pub(super) fn shipped_rules() -> &'static Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         // A broken file would lose its rules: a test holds that none is.
         let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<RuleFileText>(json).ok());

@@ -7,7 +7,7 @@ use super::{Sheet, source_changed};
 use crate::fix::patch::{PatchChange, PatchKind};
 
 /// Marks rewritten and deleted snapshots, one mark a file.
-pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_snapshots(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     // Where the program or a test changed, its output may well have to.
     let tests_changed = views.iter().any(|view| view.part == FileRole::Test || view.part == FileRole::Foreign);
@@ -20,8 +20,8 @@ pub(super) fn mark(sheet: &mut Sheet<'_, '_>) {
             PatchChange::Deleted => ("snapshot-deleted", Side::Old, PatchKind::Removed),
             PatchChange::Modified => ("snapshot-rewritten", Side::New, PatchKind::Added),
         };
-        let first = view.file.of(kind).next().or_else(|| view.file.of(PatchKind::Removed).next());
-        let Some(rule) = sheet.rules.named(id) else { continue };
+        let first = view.file.lines_of_kind(kind).next().or_else(|| view.file.lines_of_kind(PatchKind::Removed).next());
+        let Some(rule) = sheet.rules.find_rule(id) else { continue };
         match first {
             Some(line) => {
                 let number = if kind == PatchKind::Removed { line.old } else { line.new };

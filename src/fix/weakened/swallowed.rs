@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::{identifiers, squeezed};
+use super::census::{identifiers_of, without_whitespace};
 use super::language::{FileRole, Language};
-use super::lazy::compile;
-use super::lines::{applies, matched};
+use super::lazy::compile_regex;
+use super::lines::{applies_to, match_rule};
 use super::rule::{RuleKind, RuleSeverity, Rules};
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
@@ -22,34 +22,34 @@ const SCRIPT_LINES_MIN: usize = 3;
 const ATTRIBUTES_MAX: usize = 3;
 /// Catches a failure.
 static CATCHES: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:except\b|catch\b|rescue\b)").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:except\b|catch\b|rescue\b)").expect("a regex"));
 /// Begins what a failure is caught in.
-static TRIES: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*(?:try\b|begin\s*$)").expect("a regex"));
+static TRIES: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*(?:try\b|begin\s*$)").expect("a regex"));
 /// Passes a failure on.
 static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"\b(?:raise|throw|fail\w*|abort|panic|die|Fatalf?|Errorf?|reject|exit|assert\w*|expect|skip\w*|Skip\w*|xfail)\b|\?;")
+    compile_regex(r"\b(?:raise|throw|fail\w*|abort|panic|die|Fatalf?|Errorf?|reject|exit|assert\w*|expect|skip\w*|Skip\w*|xfail)\b|\?;")
         .expect("a regex")
 });
 /// Says something and goes on.
 static REMARKS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"^\s*(?:\w+\.)*(?:Logf?|warn(?:ing)?|log|info|debug|print(?:ln|f|k)?|eprintln|fprintf|puts|g_test_message|g_message|g_warning|g_printerr|diag|note|echo)\b!?\s*[(\s]")
+    compile_regex(r"^\s*(?:\w+\.)*(?:Logf?|warn(?:ing)?|log|info|debug|print(?:ln|f|k)?|eprintln|fprintf|puts|g_test_message|g_message|g_warning|g_printerr|diag|note|echo)\b!?\s*[(\s]")
         .expect("a regex")
 });
 /// Makes a test fail.
 static FAILURES: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"\b(?:fail\w*|Fatalf?|Errorf?|panic|abort|g_error|g_test_fail\w*|errx?|die|raise|throw|assert\w*|ASSERT\w*|EXPECT\w*|expect)\b")
+    compile_regex(r"\b(?:fail\w*|Fatalf?|Errorf?|panic|abort|g_error|g_test_fail\w*|errx?|die|raise|throw|assert\w*|ASSERT\w*|EXPECT\w*|expect)\b")
         .expect("a regex")
 });
 /// Begins a part of a file that is there only sometimes.
 static CONDITION: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s*(?:#\s*)?(?:if|IF|ifdef|ifndef|ifeq|ifneq)\b").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:#\s*)?(?:if|IF|ifdef|ifndef|ifeq|ifneq)\b").expect("a regex"));
 /// Ends it.
 static CONDITION_END: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s*(?:#\s*)?(?i:endif|else|elseif|elif|end|fi)\b|^\s*\}").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:#\s*)?(?i:endif|else|elseif|elif|end|fi)\b|^\s*\}").expect("a regex"));
 
 /// Opens a branch and does nothing else.
 static BRANCH: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
 
 /// Whether a line says something and goes on.
 pub(super) fn is_remark(line: &DiffLine<'_>) -> bool {
@@ -62,7 +62,7 @@ pub(super) fn is_idle(line: &DiffLine<'_>) -> bool {
 }
 
 /// The handler in `body` that lets an assertion fail without a word, which nothing caught before.
-pub(super) fn caught<'s, 'p>(
+pub(super) fn mark_caught<'s, 'p>(
     before: &[&DiffLine<'_>],
     body: &[&'s DiffLine<'p>],
     added: &[&'s DiffLine<'p>],
@@ -70,8 +70,8 @@ pub(super) fn caught<'s, 'p>(
 ) -> Option<&'s DiffLine<'p>> {
     let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));
     let was = |line: &DiffLine<'_>| {
-        let own = squeezed(&line.masked.text);
-        before.iter().any(|old| squeezed(&old.masked.text) == own)
+        let own = without_whitespace(&line.masked.text);
+        before.iter().any(|old| without_whitespace(&old.masked.text) == own)
     };
     body.iter().enumerate().find_map(|(at, line)| {
         if !is_added(line) || !CATCHES.is_match(&line.masked.code) {
@@ -89,7 +89,7 @@ pub(super) fn caught<'s, 'p>(
 }
 
 /// The remark in the place of a failure that said the same.
-pub(super) fn remarked<'s, 'p>(
+pub(super) fn mark_remarked<'s, 'p>(
     removed: &[&DiffLine<'_>],
     added: &[&'s DiffLine<'p>],
     language: &Language,
@@ -101,7 +101,7 @@ pub(super) fn remarked<'s, 'p>(
     if added.iter().any(|line| fails(line)) {
         return None;
     }
-    let words = |line: &DiffLine<'_>| identifiers(&line.masked.text).map(str::to_owned).collect::<HashSet<_>>();
+    let words = |line: &DiffLine<'_>| identifiers_of(&line.masked.text).map(str::to_owned).collect::<HashSet<_>>();
     added.iter().copied().filter(|line| REMARKS.is_match(&line.masked.code)).find(|line| {
         let now = words(line);
         removed.iter().filter(|old| fails(old)).any(|old| {
@@ -112,7 +112,7 @@ pub(super) fn remarked<'s, 'p>(
 }
 
 /// Marks conditions that are new and under which a test stands that was there in any case.
-pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_conditions(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let builds = ["build", "cmake", "make"];
@@ -130,16 +130,17 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
                 continue;
             }
             let was = |inner: &DiffLine<'_>| {
-                let own = squeezed(&inner.masked.text);
-                sides.old.iter().any(|old| squeezed(&old.masked.text) == own)
+                let own = without_whitespace(&inner.masked.text);
+                sides.old.iter().any(|old| without_whitespace(&old.masked.text) == own)
             };
             let found = sides.new.iter().enumerate().find(|(at, line)| {
                 line.changed
                     && CONDITION.is_match(&line.masked.code)
-                    && (block(&sides.new, *at).any(|inner| {
-                        (registers(sheet.rules, view, inner) || language.defines_test(&inner.masked.text)) && was(inner)
+                    && (block_lines(&sides.new, *at).any(|inner| {
+                        (registers_test(sheet.rules, view, inner) || language.defines_test(&inner.masked.text))
+                            && was(inner)
                     }) || is_script
-                        && block(&sides.new, *at).filter(|inner| was(inner)).count() >= SCRIPT_LINES_MIN)
+                        && block_lines(&sides.new, *at).filter(|inner| was(inner)).count() >= SCRIPT_LINES_MIN)
             });
             if let Some((_, line)) = found {
                 sheet.add_named("test-conditional", (file, Side::New, line), RuleSeverity::Certain, "");
@@ -150,7 +151,8 @@ pub(super) fn conditions(sheet: &mut Sheet<'_, '_>) {
 
 /// What decides which builds have a test or a file of tests, and which jobs have a step.
 static BUILDS: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"^\s*(?:#!?\[\s*cfg(?:_attr)?\(|//go:build\s|//\s*\+build\s|if:.*\b(?:matrix|runner)\.)").expect("a regex")
+    compile_regex(r"^\s*(?:#!?\[\s*cfg(?:_attr)?\(|//go:build\s|//\s*\+build\s|if:.*\b(?:matrix|runner)\.)")
+        .expect("a regex")
 });
 
 /// Marks such conditions that got narrower.
@@ -203,17 +205,17 @@ fn is_narrowed(before: &str, after: &str) -> bool {
 
 /// A test's cases or a check's arguments, on one line.
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
+    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
         .expect("a regex")
 });
 /// A check that is told what to look at.
 static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
+    compile_regex(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
         .expect("a regex")
 });
 
 /// Marks lists on one line that got shorter and are otherwise the same: cases of a test, paths that a check is given.
-pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_shortened(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == PatchChange::Modified) {
         let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
@@ -231,8 +233,8 @@ pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
             let (old, new) = (changed(&sides.old), changed(&sides.new));
             let literal = view.part == FileRole::Test && !view.is("shell");
             let shorter = |at: &&usize| {
-                let now = words(&sides.new[**at].masked.text);
-                old.iter().any(|&was| is_shortened(&words(&sides.old[was].masked.text), &now, literal))
+                let now = shell_words(&sides.new[**at].masked.text);
+                old.iter().any(|&was| is_shortened(&shell_words(&sides.old[was].masked.text), &now, literal))
             };
             if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
                 sheet.add_named(rule, (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
@@ -242,7 +244,7 @@ pub(super) fn shortened(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// The words of a line, without what separates them.
-fn words(text: &str) -> Vec<&str> {
+fn shell_words(text: &str) -> Vec<&str> {
     text.split([' ', '\t', ',', '[', ']', '(', ')', '{', '}', ';']).filter(|word| !word.is_empty()).collect()
 }
 
@@ -259,7 +261,7 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
 }
 
 /// The lines under the condition at `at`.
-fn block<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &'s DiffLine<'p>> {
+fn block_lines<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &'s DiffLine<'p>> {
     let indent = lines[at].indent;
     let marked = lines[at].masked.code.trim_start().starts_with(['#', 'i', 'I']);
     let keyword = lines[at].masked.code.trim().ends_with([')', ':', '{', ';']) && !lines[at].masked.code.contains('#');
@@ -278,14 +280,14 @@ fn block<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<Item = &
 }
 
 /// Whether a line says that there is a test.
-fn registers(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let mut candidates = rules.candidates(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
+fn registers_test(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+    let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == "deleted-test"
             && rule.text.kind == RuleKind::Removed
             && rule.text.below.is_none()
-            && applies(rule, view, Side::New)
-            && matched(rule, line).is_some()
-            && !rule.excused(line.raw)
+            && applies_to(rule, view, Side::New)
+            && match_rule(rule, line).is_some()
+            && !rule.is_excused(line.raw)
     })
 }

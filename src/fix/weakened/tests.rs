@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::*;
-use crate::fix::weakened::lazy::compile;
+use crate::fix::weakened::lazy::compile_regex;
 use crate::fix::weakened::rule::{RuleFileText, RuleKind, WRITTEN, WeakenedRuleText};
 
 fn all_rules() -> Vec<(&'static str, WeakenedRuleText)> {
@@ -132,7 +132,7 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
         .into_iter()
         .flatten()
         {
-            compile(source).unwrap_or_else(|error| panic!("{place}: {error}"));
+            compile_regex(source).unwrap_or_else(|error| panic!("{place}: {error}"));
         }
         for glob in &rule.files {
             assert!(*glob == glob.to_lowercase(), "{place}: {glob} is not in lower case");
@@ -171,7 +171,7 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
 fn a_literal_is_in_every_line_that_its_rule_finds() {
     for (file, rule) in all_rules() {
         let Some(needs) = &rule.needs else { continue };
-        let regex = compile(rule.regex.as_deref().expect("a regex")).expect("it compiles");
+        let regex = compile_regex(rule.regex.as_deref().expect("a regex")).expect("it compiles");
         let examples = rule.add.iter().flat_map(|lines| lines.lines());
         for line in examples.filter(|line| regex.is_match(line)) {
             let lower = line.to_lowercase();

@@ -1,7 +1,7 @@
 //! A diff as the rules see it: each hunk as its two sides, each line with what of it is code and which key it is under.
 
 use super::keys::Keyring;
-use super::language::{FileRole, Language, part};
+use super::language::{FileRole, Language, file_role};
 use super::lexis::Masked;
 use crate::fix::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind};
 
@@ -42,7 +42,7 @@ pub(super) struct Sides<'p> {
 }
 
 impl<'p> Sides<'p> {
-    pub(super) fn side(&self, side: Side) -> &[DiffLine<'p>] {
+    pub(super) fn side_lines(&self, side: Side) -> &[DiffLine<'p>] {
         match side {
             Side::Old => &self.old,
             Side::New => &self.new,
@@ -65,24 +65,24 @@ impl<'p> FileView<'p> {
     fn new(file: &'p FilePatch) -> Self {
         let path = if file.change == PatchChange::Deleted { &file.old } else { &file.new };
         let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text.as_str());
-        let language = Language::of(path).or_else(|| Language::by_lines(path, lines));
-        let hunks = file.hunks.iter().map(|hunk| sides(hunk, language)).collect();
+        let language = Language::of_path(path).or_else(|| Language::by_lines(path, lines));
+        let hunks = file.hunks.iter().map(|hunk| hunk_sides(hunk, language)).collect();
         let folded = [file.old.to_lowercase(), file.new.to_lowercase()];
-        FileView { file, language, part: part(path, language), hunks, folded }
+        FileView { file, language, part: file_role(path, language), hunks, folded }
     }
 
     /// All lines of a side.
-    pub(super) fn lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
-        self.hunks.iter().flat_map(move |hunk| hunk.side(side))
+    pub(super) fn all_lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
+        self.hunks.iter().flat_map(move |hunk| hunk.side_lines(side))
     }
 
     /// The lines that only `side` has.
-    pub(super) fn changed(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
-        self.lines(side).filter(|line| line.changed)
+    pub(super) fn changed_lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
+        self.all_lines(side).filter(|line| line.changed)
     }
 
     /// Its path on a side.
-    pub(super) fn path(&self, side: Side) -> &'p str {
+    pub(super) fn path_of_side(&self, side: Side) -> &'p str {
         match side {
             Side::Old => &self.file.old,
             Side::New => &self.file.new,
@@ -90,7 +90,7 @@ impl<'p> FileView<'p> {
     }
 
     /// The same in lower case.
-    pub(super) fn folded(&self, side: Side) -> &str {
+    pub(super) fn folded_text(&self, side: Side) -> &str {
         match side {
             Side::Old => &self.folded[0],
             Side::New => &self.folded[1],
@@ -104,16 +104,16 @@ impl<'p> FileView<'p> {
 }
 
 /// The files of a diff.
-pub(super) fn views(patch: &Patch) -> Vec<FileView<'_>> {
+pub(super) fn file_views(patch: &Patch) -> Vec<FileView<'_>> {
     patch.files.iter().map(FileView::new).collect()
 }
 
-fn sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
-    Sides { old: side(hunk, language, PatchKind::Added), new: side(hunk, language, PatchKind::Removed) }
+fn hunk_sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
+    Sides { old: hunk_side(hunk, language, PatchKind::Added), new: hunk_side(hunk, language, PatchKind::Removed) }
 }
 
 /// The side of `hunk` that doesn't have lines of the kind `other`.
-fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: PatchKind) -> Vec<DiffLine<'p>> {
+fn hunk_side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: PatchKind) -> Vec<DiffLine<'p>> {
     let lines = || hunk.lines.iter().filter(move |line| line.kind != other);
     // What begins the file is in nothing that began above.
     let above = language.filter(|_| hunk.lines.first().is_some_and(|line| line.old > 1 || line.new > 1));
@@ -123,14 +123,14 @@ fn side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: PatchKin
         .map(|line| {
             let raw = line.text.as_str();
             let masked = match language {
-                Some(own) => own.lexis.mask(&mut state, raw),
+                Some(own) => own.lexis.mask_line(&mut state, raw),
                 None => Masked { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
             };
             DiffLine {
                 number: if other == PatchKind::Added { line.old } else { line.new },
                 changed: line.kind != PatchKind::Context,
                 raw,
-                path: keyring.enter(&masked.text),
+                path: keyring.enter_line(&masked.text),
                 masked,
                 indent: raw.len() - raw.trim_start().len(),
             }

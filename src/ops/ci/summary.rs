@@ -18,7 +18,7 @@ const LINES_MAX: usize = 60;
 const CLOSING_BYTES: usize = 120;
 
 /// The page, of at most `room` bytes: empty where there is not enough for anything. What has no room is counted.
-pub(super) fn markdown(told: &[Told], room: usize) -> String {
+pub(super) fn render_markdown(told: &[Told], room: usize) -> String {
     if told.is_empty() {
         return String::new();
     }
@@ -34,7 +34,7 @@ pub(super) fn markdown(told: &[Told], room: usize) -> String {
     let passed = |told: &&Told| told.subject.run.ended.passed();
     for told in told.iter().filter(|told| !passed(told)).chain(told.iter().filter(passed)) {
         let fits = |part: &String| page.len() + part.len() + CLOSING_BYTES <= room;
-        match [true, false].into_iter().map(|is_whole| section(told, is_whole)).find(fits) {
+        match [true, false].into_iter().map(|is_whole| failure_section(told, is_whole)).find(fits) {
             Some(part) => page.push_str(&part),
             None => left_out += 1,
         }
@@ -47,7 +47,7 @@ pub(super) fn markdown(told: &[Told], room: usize) -> String {
 }
 
 /// What there is to say of one run; in short: without what was printed.
-fn section(told: &Told, is_whole: bool) -> String {
+fn failure_section(told: &Told, is_whole: bool) -> String {
     let Told { subject, known } = told;
     let command = code(&ellipsis(&one_line(&subject.command()), TEXT_BYTES_MAX));
     let seconds = subject.run.duration_us.div_ceil(100_000);
@@ -62,7 +62,7 @@ fn section(told: &Told, is_whole: bool) -> String {
     let items = subject.items();
     let listed = if is_whole { ITEMS_MAX } else { 0 };
     for item in items.iter().take(listed) {
-        let _ = writeln!(text, "  - {}", problem(subject, item));
+        let _ = writeln!(text, "  - {}", problem_line(subject, item));
     }
     let more = items.len().saturating_sub(listed) + subject.cut();
     if more > 0 {
@@ -81,7 +81,7 @@ fn section(told: &Told, is_whole: bool) -> String {
 }
 
 /// `src/a.ts:3:5`, the rule, the message: each in a code span, which nothing of a tool's leaves.
-fn problem(subject: &Subject, item: &DiagnosticRecord) -> String {
+fn problem_line(subject: &Subject, item: &DiagnosticRecord) -> String {
     let mut parts = Vec::new();
     if let Some(file) = &item.file {
         let mut place = file.clone();

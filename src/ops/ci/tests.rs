@@ -24,7 +24,7 @@ fn told(argv: &str, code: u8, items: usize, message: &str) -> Told {
 fn a_page_says_what_failed_and_nothing_of_a_tool_is_more_than_text() {
     let mut failed = told("eslint", 2, 1, "a `b` <img src=x> ::error::no |\n# x");
     failed.known = vec!["seen before: <b>*x*</b>, 2 times".into()];
-    let page = summary::markdown(&[told("ok", 0, 0, ""), failed], 10_000);
+    let page = summary::render_markdown(&[told("ok", 0, 0, ""), failed], 10_000);
     let expected = "### verify-run: 1 of 2 checks failed\n\n\
         - **failed**: `eslint` (exit code 2, 1.3 s)\n  - seen before: &lt;b&gt;\\*x\\*&lt;/b&gt;, 2 times\n  \
         - `src/a.js:1:2` `no-x` ``a `b` <img src=x> ::error::no | # x``\n\n\
@@ -39,9 +39,9 @@ fn a_page_keeps_its_limit_whatever_there_is_to_say() {
     let sizes =
         [(0, ""), (110, "60 more checks left out"), (20_000, "  - 60 problems\n"), (1 << 20, "  - 10 more problems\n")];
     for (room, wanted) in sizes {
-        let page = summary::markdown(&many, room);
+        let page = summary::render_markdown(&many, room);
         assert!(page.len() <= room && page.contains(wanted), "{} in {room}", page.len());
         assert_eq!(page.matches("### verify-run: 60 of 60 checks failed").count(), usize::from(room > 0), "{room}");
     }
-    assert_eq!(summary::markdown(&[], 1_000), "");
+    assert_eq!(summary::render_markdown(&[], 1_000), "");
 }

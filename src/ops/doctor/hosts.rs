@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{CheckStatus, Finding, finding, hinted, shells};
+use super::{CheckStatus, Finding, new_finding, shells, with_hint};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, ellipsis, one_line};
@@ -33,39 +33,42 @@ const RECORD_MS_MAX: u64 = 20_000;
 const SAID_BYTES_MAX: usize = 160;
 
 /// What there is to say of the hosts; nothing where none calls us and none could.
-pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Finding> {
-    let status = match standing::status(places, environment) {
+pub(super) fn host_findings(places: &Places, environment: &Environment) -> Vec<Finding> {
+    let status = match standing::install_status(places, environment) {
         Ok(status) => status,
         Err(error) => {
             let message = format!("{error:#}");
-            return vec![hinted(finding("hosts", CheckStatus::Problem, message, None), "verify-run hook status")];
+            return vec![with_hint(
+                new_finding("hosts", CheckStatus::Problem, message, None),
+                "verify-run hook status",
+            )];
         }
     };
     let mut findings = Vec::new();
     for problem in &status.problems {
         let status = if problem.warning { CheckStatus::Warning } else { CheckStatus::Problem };
-        let found = hinted(finding("hosts", status, &problem.reason, Some(&problem.file)), &problem.hint);
+        let found = with_hint(new_finding("hosts", status, &problem.reason, Some(&problem.file)), &problem.hint);
         findings.push(Finding { line: problem.line, ..found });
     }
     for name in &status.missing {
         let title = Agent::named(name).map_or(*name, |agent| agent.title);
         let message = format!("{title} is used here and doesn't call verify-run");
-        findings.push(hinted(
-            finding(name, CheckStatus::Warning, message, None),
+        findings.push(with_hint(
+            new_finding(name, CheckStatus::Warning, message, None),
             format!("verify-run hook install {name}"),
         ));
     }
-    let shims = shells::shims(environment);
+    let shims = shells::shims_folder(environment);
     if status.files.is_empty() && shims.is_none() {
         return findings;
     }
     let installed = |name: &&str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
     let agents: Vec<&str> = AGENTS.iter().map(|agent| agent.name).filter(installed).collect();
-    let reached = shells::findings(environment, shims.as_deref(), &agents);
+    let reached = shells::shell_findings(environment, shims.as_deref(), &agents);
     let is_found = reached.iter().all(|finding| finding.status != CheckStatus::Problem);
     findings.extend(reached);
-    findings.extend(shells::front(environment));
-    findings.extend(shells::environments(places, environment));
+    findings.extend(shells::check_front(environment));
+    findings.extend(shells::check_environments(places, environment));
     for agent in AGENTS {
         let files: Vec<&InstallStanding> =
             status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();
@@ -73,15 +76,15 @@ pub(super) fn findings(places: &Places, environment: &Environment) -> Vec<Findin
             continue;
         }
         findings.extend(files.iter().filter_map(|file| standing_of(agent, file)));
-        findings.extend(disabled(agent, places, environment));
-        findings.extend(twice(agent, places, environment));
-        findings.extend(untrusted(agent, &files, environment));
-        findings.extend(unrecorded(agent, &files, shims.is_some()));
+        findings.extend(check_disabled(agent, places, environment));
+        findings.extend(check_doubled(agent, places, environment));
+        findings.extend(check_untrusted(agent, &files, environment));
+        findings.extend(check_unrecorded(agent, &files, shims.is_some()));
         if is_found {
-            findings.extend(answers(agent, &files, places, environment));
+            findings.extend(check_answers(agent, &files, places, environment));
         }
     }
-    findings.extend(displaced(&status.files, places));
+    findings.extend(check_displaced(&status.files, places));
     findings
 }
 
@@ -100,18 +103,18 @@ fn standing_of(agent: &Agent, file: &InstallStanding) -> Option<Finding> {
         }
         InstallState::Gone => (CheckStatus::Warning, "it was installed and is gone"),
     };
-    let found = finding(agent.name, status, message, Some(&file.path));
-    Some(if status == CheckStatus::Ok { found } else { hinted(found, repair) })
+    let found = new_finding(agent.name, status, message, Some(&file.path));
+    Some(if status == CheckStatus::Ok { found } else { with_hint(found, repair) })
 }
 
 /// A setting that keeps the host from calling any hook.
-fn disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
+fn check_disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
     for off in agent.off {
         let project = off.files.iter().map(|file| places.root.join(file));
         let home = environment.home.iter().filter_map(|home| Some(home.join(off.files.first()?)));
         for path in project.chain(home) {
-            let Some((value, text)) = settings(&path) else { continue };
+            let Some((value, text)) = read_settings(&path) else { continue };
             let found = off.path.iter().try_fold(&value, |value, key| value.get(key));
             if found != Some(&Value::Bool(off.value)) {
                 continue;
@@ -121,7 +124,7 @@ fn disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Fi
             let message = format!("{} calls no hooks at all: {} = {}", agent.title, off.path.join("."), off.value);
             let at = line.map_or_else(String::new, |line| format!("+{line} "));
             let hint = format!("${{EDITOR:-vi}} {at}{}", quoted(&path));
-            let problem = hinted(finding(agent.name, CheckStatus::Problem, message, Some(&path)), hint);
+            let problem = with_hint(new_finding(agent.name, CheckStatus::Problem, message, Some(&path)), hint);
             findings.push(Finding { line, ..problem });
         }
     }
@@ -129,21 +132,21 @@ fn disabled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Fi
 }
 
 /// What calls us a second time, or replaces commands besides us.
-fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
+fn check_doubled(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
     if agent.name != "claude" {
         return findings;
     }
     let project = [".claude/settings.json", ".claude/settings.local.json"].map(|file| places.root.join(file));
     for path in project.into_iter().chain(environment.home.iter().map(|home| home.join(".claude/settings.json"))) {
-        let Some((value, _)) = settings(&path) else { continue };
+        let Some((value, _)) = read_settings(&path) else { continue };
         let plugins = value.get("enabledPlugins").and_then(Value::as_object);
         let ours = plugins
             .and_then(|it| it.iter().find(|(name, on)| name.starts_with("verify-run@") && on.as_bool() != Some(false)));
         if let Some((name, _)) = ours {
             let message = "Claude Code calls verify-run twice: as a plugin, and by the settings";
             let hint = format!("claude plugin disable {}", shell_words::quote(name));
-            findings.push(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
+            findings.push(with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
         }
         let before = value.get("hooks").and_then(|hooks| hooks.get("PreToolUse"));
         if before
@@ -151,7 +154,7 @@ fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Findi
         {
             let message = "rtk replaces commands, too: of two that do, the one that answers last wins";
             let hint = format!("${{EDITOR:-vi}} {}", quoted(&path));
-            findings.push(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
+            findings.push(with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
         }
     }
     findings
@@ -159,35 +162,35 @@ fn twice(agent: &Agent, places: &Places, environment: &Environment) -> Vec<Findi
 
 /// Hooks that Codex leaves out until a person trusts them. Whether what was trusted is what stands there now, only it
 /// knows.
-fn untrusted(agent: &Agent, files: &[&InstallStanding], environment: &Environment) -> Option<Finding> {
+fn check_untrusted(agent: &Agent, files: &[&InstallStanding], environment: &Environment) -> Option<Finding> {
     let home = environment.home.as_ref().filter(|_| agent.name == "codex")?;
-    let settings_of_user = settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
+    let settings_of_user = read_settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
     let trusted = settings_of_user.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
     let file = files.iter().find(|file| file.path.ends_with(".codex/hooks.json"))?;
-    let (value, _) = settings(&file.path)?;
+    let (value, _) = read_settings(&file.path)?;
     let mut missing = 0;
     for (event, groups) in value.get("hooks")?.as_object()? {
         for (at, group) in groups.as_array()?.iter().enumerate() {
             let handlers = group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate();
             for (nth, _) in handlers.filter(|(_, handler)| document::ours(handler).is_some()) {
-                let key = format!("{}:{}:{at}:{nth}", file.path.display(), snake(event));
+                let key = format!("{}:{}:{at}:{nth}", file.path.display(), snake_case(event));
                 missing += usize::from(!trusted.is_some_and(|trusted| trusted.contains_key(&key)));
             }
         }
     }
     let message = format!("Codex leaves {} out until you trust them: type /hooks in it", count(missing, "hook"));
-    (missing > 0).then(|| hinted(finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), "codex"))
+    (missing > 0).then(|| with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), "codex"))
 }
 
 /// What is run by an agent that tells no exit codes is recorded where we replace its commands, or by shims.
-fn unrecorded(agent: &Agent, files: &[&InstallStanding], has_shims: bool) -> Option<Finding> {
+fn check_unrecorded(agent: &Agent, files: &[&InstallStanding], has_shims: bool) -> Option<Finding> {
     if has_shims || !agent.tells_no_exit_codes() {
         return None;
     }
     let call = format!("hook {} pre-tool", agent.name);
-    let has_call = |file: &&&InstallStanding| settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
+    let has_call = |file: &&&InstallStanding| read_settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
     let file = files.iter().find(has_call)?;
-    if settings(&file.path)?.1.contains(&format!("{call} --rewrite")) {
+    if read_settings(&file.path)?.1.contains(&format!("{call} --rewrite")) {
         return None;
     }
     let title = agent.title;
@@ -196,11 +199,11 @@ fn unrecorded(agent: &Agent, files: &[&InstallStanding], has_shims: bool) -> Opt
         "verify-run hook install {} --rewrite (it then runs checks without asking), or: verify-run shims install",
         agent.name
     );
-    Some(hinted(finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), hint))
+    Some(with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), hint))
 }
 
 /// `PreToolUse` as `pre_tool_use`.
-fn snake(event: &str) -> String {
+fn snake_case(event: &str) -> String {
     let mut name = String::new();
     for (at, letter) in event.char_indices() {
         if letter.is_ascii_uppercase() && at > 0 {
@@ -212,7 +215,7 @@ fn snake(event: &str) -> String {
 }
 
 /// Instructions that Claude Code doesn't read.
-fn displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
+fn check_displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
     let told = files.iter().find(|file| file.path == places.root.join("AGENTS.md"))?;
     let claude = agent::displacing(&places.root)?;
     if files.iter().any(|file| file.hosts.iter().any(|host| host == "claude"))
@@ -221,14 +224,14 @@ fn displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
         return None;
     }
     let message = "Claude Code reads this in place of AGENTS.md, and so not the instructions there";
-    Some(hinted(
-        finding("instructions", CheckStatus::Warning, message, Some(&claude)),
+    Some(with_hint(
+        new_finding("instructions", CheckStatus::Warning, message, Some(&claude)),
         "verify-run hook install claude",
     ))
 }
 
 /// What a settings file says, and its text.
-fn settings(path: &Path) -> Option<(Value, String)> {
+fn read_settings(path: &Path) -> Option<(Value, String)> {
     let text = String::from_utf8(read_start(path, CONFIG_FILE_BYTES_MAX).ok()?).ok()?;
     let value = if path.extension().is_some_and(|kind| kind == "toml") {
         document::of_toml(&text)?
@@ -239,46 +242,52 @@ fn settings(path: &Path) -> Option<(Value, String)> {
 }
 
 /// Sends each installed command line what the host sends.
-fn answers(agent: &Agent, files: &[&InstallStanding], places: &Places, environment: &Environment) -> Vec<Finding> {
+fn check_answers(
+    agent: &Agent,
+    files: &[&InstallStanding],
+    places: &Places,
+    environment: &Environment,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for user in [false, true] {
-        let lines = installed(agent, files, user);
+        let lines = installed_lines(agent, files, user);
         if lines.is_empty() {
             continue;
         }
         let trial = match Trial::new(environment) {
             Ok(trial) => trial,
             Err(error) => {
-                findings.push(finding(agent.name, CheckStatus::Warning, format!("can't be tried: {error}"), None));
+                findings.push(new_finding(agent.name, CheckStatus::Warning, format!("can't be tried: {error}"), None));
                 continue;
             }
         };
-        let known = known(agent, places, environment);
+        let known = known_versions(agent, places, environment);
         let (strange, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, it)| !known.contains(&it.line));
         for (path, line) in strange {
             let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
-            findings.push(finding(agent.name, CheckStatus::Warning, message, Some(&path)));
+            findings.push(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)));
         }
         let repair = format!("verify-run hook install{} {}", if user { " --user" } else { "" }, agent.name);
         let mut took = BTreeMap::new();
         for (path, line) in &lines {
-            match trial.hook(agent, line) {
+            match trial.try_hook(agent, line) {
                 Ok(ms) => {
                     took.insert(line.runs.clone(), ms);
                 }
                 Err(message) => {
                     let message = format!("{}: {message}", line.runs);
-                    findings.push(hinted(finding(agent.name, CheckStatus::Problem, message, Some(path)), &repair));
+                    findings
+                        .push(with_hint(new_finding(agent.name, CheckStatus::Problem, message, Some(path)), &repair));
                 }
             }
         }
-        findings.extend(summary(agent, user, &took, &trial, places));
+        findings.extend(summarize_host(agent, user, &took, &trial, places));
     }
     findings
 }
 
 /// All that answered, in one line.
-fn summary(
+fn summarize_host(
     agent: &Agent,
     user: bool,
     took: &BTreeMap<String, u128>,
@@ -288,7 +297,7 @@ fn summary(
     let slowest = *took.values().max()?;
     let recorded = probe::telling(agent.name)
         .filter(|moment| took.contains_key(&format!("hook {} {moment}", agent.name)))
-        .map(|_| trial.recorded());
+        .map(|_| trial.is_recorded());
     let place = if user { environment_name() } else { places.root.display().to_string() };
     let hooks = count(took.iter().filter(|(runs, _)| *runs != "mcp").count(), "hook");
     let server = if took.contains_key("mcp") { " and the MCP server" } else { "" };
@@ -303,10 +312,10 @@ fn summary(
         _ if slowest >= SLOW_MS => CheckStatus::Warning,
         _ => CheckStatus::Ok,
     };
-    let found = finding(agent.name, status, message, None);
+    let found = new_finding(agent.name, status, message, None);
     Some(match status {
-        CheckStatus::Problem => hinted(found, "verify-run store status"),
-        CheckStatus::Warning => hinted(found, "VERIFY_RUN_DISABLE=1 verify-run doctor"),
+        CheckStatus::Problem => with_hint(found, "verify-run store status"),
+        CheckStatus::Warning => with_hint(found, "VERIFY_RUN_DISABLE=1 verify-run doctor"),
         CheckStatus::Ok => found,
     })
 }
@@ -316,7 +325,7 @@ fn environment_name() -> String {
 }
 
 /// The command lines of ours in the files of an agent, with the file.
-fn installed(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(PathBuf, ProbeLine)> {
+fn installed_lines(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(PathBuf, ProbeLine)> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.user == user) {
         let path = file.path.clone();
@@ -338,7 +347,7 @@ fn installed(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(Path
             found.push((path, ProbeLine { line: format!("verify-run {runs}"), runs }));
             continue;
         }
-        let Some((value, _)) = settings(&path) else { continue };
+        let Some((value, _)) = read_settings(&path) else { continue };
         let is_own = |line: &ProbeLine| line.runs == "mcp" || line.runs.starts_with(&format!("hook {} ", agent.name));
         found.extend(probe::lines(&value).into_iter().filter(is_own).map(|line| (path.clone(), line)));
     }
@@ -346,7 +355,7 @@ fn installed(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(Path
 }
 
 /// The lines that may be run: as we write them, whatever we are called here.
-fn known(agent: &Agent, places: &Places, environment: &Environment) -> Vec<String> {
+fn known_versions(agent: &Agent, places: &Places, environment: &Environment) -> Vec<String> {
     let own = std::env::current_exe().ok().and_then(|own| own.into_os_string().into_string().ok());
     let programs: Vec<String> = std::iter::once("verify-run".to_owned()).chain(own).collect();
     let mut known: Vec<String> = programs.iter().map(|program| shell_words::join([program, "mcp"])).collect();
@@ -391,7 +400,7 @@ impl Trial {
         Ok(Trial { folder, orphanage: Orphanage::open() })
     }
 
-    fn call(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<ProcessAnswer> {
+    fn call_line(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<ProcessAnswer> {
         let dir = self.folder.path();
         let argv = ["sh", "-c", line].map(OsString::from);
         let (environment_file, session) = (dir.join(".git/environment"), OsStr::new("verify-run-doctor"));
@@ -406,24 +415,24 @@ impl Trial {
     }
 
     /// How long a line takes to answer, milliseconds.
-    fn hook(&self, agent: &Agent, line: &ProbeLine) -> Result<u128, String> {
+    fn try_hook(&self, agent: &Agent, line: &ProbeLine) -> Result<u128, String> {
         if line.runs == "mcp" {
-            return self.server(line);
+            return self.try_server(line);
         }
         let moment = line.runs.rsplit(' ').next().unwrap_or_default();
         let payload = probe::payload(agent.name, moment, self.folder.path()).ok_or("nothing is known to be sent")?;
-        let answer = self.ended(line, payload.to_string().as_bytes())?;
+        let answer = self.run_to_end(line, payload.to_string().as_bytes())?;
         let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
         probe::judge(agent.name, neutral, &answer.stdout)?;
         Ok(answer.took.as_millis())
     }
 
     /// Whether the MCP server says what it is.
-    fn server(&self, line: &ProbeLine) -> Result<u128, String> {
+    fn try_server(&self, line: &ProbeLine) -> Result<u128, String> {
         let client = json!({"name": "verify-run doctor", "version": env!("CARGO_PKG_VERSION")});
         let parameters = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters});
-        let answer = self.ended(line, format!("{hello}\n").as_bytes())?;
+        let answer = self.run_to_end(line, format!("{hello}\n").as_bytes())?;
         let text = String::from_utf8_lossy(&answer.stdout);
         let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let is_answer = |it: &Value| it.get("id") == Some(&json!(1)) && it.get("result").is_some();
@@ -434,8 +443,9 @@ impl Trial {
         }
     }
 
-    fn ended(&self, line: &ProbeLine, input: &[u8]) -> Result<ProcessAnswer, String> {
-        let answer = self.call(&line.line, input, ANSWER_MS_MAX).map_err(|error| format!("can't be run: {error}"))?;
+    fn run_to_end(&self, line: &ProbeLine, input: &[u8]) -> Result<ProcessAnswer, String> {
+        let answer =
+            self.call_line(&line.line, input, ANSWER_MS_MAX).map_err(|error| format!("can't be run: {error}"))?;
         let Some(status) = answer.status else { return Err(format!("no answer within {ANSWER_MS_MAX} ms")) };
         if status.success() {
             return Ok(answer);
@@ -446,8 +456,8 @@ impl Trial {
     }
 
     /// Whether the failed check that was told of was recorded.
-    fn recorded(&self) -> bool {
-        let answer = self.call("verify-run last --json", b"", RECORD_MS_MAX);
+    fn is_recorded(&self) -> bool {
+        let answer = self.call_line("verify-run last --json", b"", RECORD_MS_MAX);
         let last = answer.ok().and_then(|answer| serde_json::from_slice::<Value>(&answer.stdout).ok());
         last.is_some_and(|last| last.to_string().contains("cargo test"))
     }

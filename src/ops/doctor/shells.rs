@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{CheckStatus, Finding, finding, hinted};
+use super::{CheckStatus, Finding, new_finding, with_hint};
 use crate::config::{Environment, Places};
 use crate::host::file::quoted;
 use crate::host::process::{ProcessCall, run};
@@ -39,41 +39,41 @@ const FORMS: [ShellForm; 6] = [
 ];
 
 /// The shims' folder, where shims are installed.
-pub(super) fn shims(environment: &Environment) -> Option<PathBuf> {
+pub(super) fn shims_folder(environment: &Environment) -> Option<PathBuf> {
     let dir = environment.shims_dir()?;
     fs::read_dir(&dir).ok()?.next().is_some().then_some(dir)
 }
 
 /// Whether programs are found before their shims where we were started; nothing where the folder isn't on that PATH,
 /// which the shells tell.
-pub(super) fn front(environment: &Environment) -> Option<Finding> {
+pub(super) fn check_front(environment: &Environment) -> Option<Finding> {
     let scene = Scene::from_process(environment).ok()?;
-    let found = |status, message| finding("shims", status, message, Some(&scene.folder));
-    match scene.standing() {
+    let found = |status, message| new_finding("shims", status, message, Some(&scene.folder));
+    match scene.shim_standing() {
         ShimStanding::NotInstalled | ShimStanding::NotOnPath => None,
         ShimStanding::InFront => Some(found(CheckStatus::Ok, "the shims come first on PATH")),
         ShimStanding::Shadowed => {
             let found = found(CheckStatus::Warning, "some programs are found on PATH before their shims");
-            Some(hinted(found, "verify-run shims status"))
+            Some(with_hint(found, "verify-run shims status"))
         }
     }
 }
 
 /// Programs of the project's virtual environments that are called without a shim, where shims are installed.
-pub(super) fn environments(places: &Places, environment: &Environment) -> Option<Finding> {
+pub(super) fn check_environments(places: &Places, environment: &Environment) -> Option<Finding> {
     let scene = Scene::from_process(environment).ok()?.in_project(&places.root);
-    if scene.standing() == ShimStanding::NotInstalled {
+    if scene.shim_standing() == ShimStanding::NotInstalled {
         return None;
     }
-    let names = scene.unshimmed(&Whitelist::load(places, environment).0);
+    let names = scene.unshimmed_programs(&Whitelist::load(places, environment).0);
     let message = format!("{} of the virtual environment have no shim: their runs are not recorded", names.join(", "));
-    let found = finding("shims", CheckStatus::Warning, message, scene.environments.first().map(PathBuf::as_path));
-    (!names.is_empty()).then(|| hinted(found, "verify-run shims install"))
+    let found = new_finding("shims", CheckStatus::Warning, message, scene.environments.first().map(PathBuf::as_path));
+    (!names.is_empty()).then(|| with_hint(found, "verify-run shims install"))
 }
 
 /// What each form of shell finds; one line where all is well. A form that only an agent uses that isn't among `agents`
 /// is no reason to worry.
-pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: &[&str]) -> Vec<Finding> {
+pub(super) fn shell_findings(environment: &Environment, shims: Option<&Path>, agents: &[&str]) -> Vec<Finding> {
     let (mut findings, mut fine) = (Vec::new(), Vec::new());
     for form in FORMS {
         let Some(shell) = on_path(form.shell).filter(|_| form.shell != "fish" || has_fish(environment)) else {
@@ -83,24 +83,25 @@ pub(super) fn findings(environment: &Environment, shims: Option<&Path>, agents: 
         let argv = [shell.as_os_str(), OsStr::new(form.option), OsStr::new(QUESTION)].map(OsStr::to_owned);
         let worry =
             if form.agent.is_empty() || agents.contains(&form.agent) { CheckStatus::Warning } else { CheckStatus::Ok };
-        match ask(&argv) {
+        match ask_shell(&argv) {
             None => {
                 let message = format!("`{name}` doesn't start within {SHELL_MS_MAX} ms");
-                findings.push(hinted(finding("shells", worry, message, Some(&shell)), format!("time {name} true")));
+                findings
+                    .push(with_hint(new_finding("shells", worry, message, Some(&shell)), format!("time {name} true")));
             }
-            Some((None, _)) => findings.push(missing(&form, &name, worry)),
+            Some((None, _)) => findings.push(missing_shim(&form, &name, worry)),
             Some((Some(_), path)) => match shims.filter(|dir| !std::env::split_paths(&path).any(|it| it == *dir)) {
                 None => fine.push(name),
                 Some(dir) => {
                     let message = format!("`{name}` doesn't look into the shims");
-                    findings.push(hinted(finding("shells", worry, message, Some(dir)), repair(&form, dir)));
+                    findings.push(with_hint(new_finding("shells", worry, message, Some(dir)), repair_line(&form, dir)));
                 }
             },
         }
     }
     if !fine.is_empty() {
         let message = format!("verify-run is found by {}", fine.join(", "));
-        findings.insert(0, finding("shells", CheckStatus::Ok, message, None));
+        findings.insert(0, new_finding("shells", CheckStatus::Ok, message, None));
     }
     findings
 }
@@ -116,7 +117,7 @@ fn has_fish(environment: &Environment) -> bool {
 }
 
 /// What the shell calls verify-run, and its PATH; `None` when it says nothing in time.
-fn ask(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
+fn ask_shell(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
     let limit = Duration::from_millis(SHELL_MS_MAX);
     let answer = run(ProcessCall { argv, dir: Path::new("/"), variables: &[], input: b"", limit }).ok()?;
     answer.status?;
@@ -127,17 +128,17 @@ fn ask(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
     Some((found.map(|line| PathBuf::from(OsStr::from_bytes(line))), OsStr::from_bytes(path).to_owned()))
 }
 
-fn missing(form: &ShellForm, name: &str, worry: CheckStatus) -> Finding {
+fn missing_shim(form: &ShellForm, name: &str, worry: CheckStatus) -> Finding {
     // Hooks are started by this one.
     let status = if form.shell == "sh" { CheckStatus::Problem } else { worry };
     let message = format!("`{name}` doesn't find verify-run");
     let own = std::env::current_exe().ok();
     let dir = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("/usr/local/bin"));
-    hinted(finding("shells", status, message, own.as_deref()), repair(form, dir))
+    with_hint(new_finding("shells", status, message, own.as_deref()), repair_line(form, dir))
 }
 
 /// The command after which that form of shell looks into `dir`.
-fn repair(form: &ShellForm, dir: &Path) -> String {
+fn repair_line(form: &ShellForm, dir: &Path) -> String {
     let dir = quoted(dir);
     match (form.shell, form.file) {
         ("fish", _) => format!("fish -c 'fish_add_path {dir}'"),

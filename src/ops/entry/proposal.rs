@@ -13,7 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
-use crate::fix::standing;
+use crate::fix::fix_status;
 use crate::ops::reading;
 use crate::store::{Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, Segments, StoreError};
 
@@ -60,7 +60,7 @@ pub(crate) struct EntryProposalList {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
         let now = Timestamp::now();
@@ -87,7 +87,7 @@ pub(in crate::ops) fn task_proposals(
     let mut found = Vec::new();
     for row in index.fixes(&filter)? {
         // The task is over: what hasn't come back by now held.
-        let held = standing(&row, Timestamp::now(), Duration::ZERO).is_some_and(|standing| standing.confirmed);
+        let held = fix_status(&row, Timestamp::now(), Duration::ZERO).is_some_and(|standing| standing.confirmed);
         let known = EntryFilter { source: Some(row.id.clone()), superseded: true, ..EntryFilter::default() };
         if !held || found.len() >= PROPOSED_MAX || !index.newest_entries(&known, 0, 1)?.is_empty() {
             continue;
@@ -110,7 +110,7 @@ pub(in crate::ops) fn task_proposals(
 /// # Errors
 /// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
 pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.fix(id)?;
     ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);

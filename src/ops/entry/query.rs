@@ -16,7 +16,7 @@ use crate::base::glob;
 use crate::base::words::normalised;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
-use crate::ops::identity::{by, relative_files};
+use crate::ops::identity::{author_of, relative_files};
 use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
@@ -212,7 +212,7 @@ pub(crate) fn show_entry(
     identity: &Identity,
     id: &str,
 ) -> anyhow::Result<(EntryPage, Vec<String>)> {
-    let mut reading = reading::open(places)?;
+    let mut reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else {
         bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
     };
@@ -243,7 +243,7 @@ pub(crate) fn export_entries(
     settings: &Settings,
     filter: &EntryFilter,
 ) -> Result<EntryList, StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
     let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
@@ -264,7 +264,7 @@ pub(crate) fn export_entries(
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
-    let reading = reading::open(places)?;
+    let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
         Some(index) => index.knowledge_log(limit)?,
         None => Vec::new(),
@@ -294,7 +294,7 @@ fn record_use(
 ) {
     let Some((first, others)) = ids.split_first().filter(|_| settings.advice.learning) else { return };
     let with: Vec<String> = others.iter().map(|&id| id.to_owned()).collect();
-    let by = by(identity, identity.task.as_deref());
+    let by = author_of(identity, identity.task.as_deref());
     let session = by.session.clone().unwrap_or_default();
     let id = derived_id("knowledge_use", &[how.as_str(), &session, &ids.join(" ")]);
     let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };

@@ -19,7 +19,7 @@ const ONLY_CHECKS: &str = "--only-checks --";
 ///
 /// What is run without being asked about stays so, and what is asked about is asked about: the wrapper is left out where
 /// the host's rules would judge the new line otherwise than the old one.
-pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
+pub(super) fn rewritten_line(hook: &Hook, line: &str) -> Option<String> {
     let wanted = match hook.dialect.rewriting {
         Rewriting::Asks => true,
         Rewriting::Allows => hook.rewrite,
@@ -42,13 +42,13 @@ pub(super) fn rewritten(hook: &Hook, line: &str) -> Option<String> {
         }
         let words: Vec<&[u8]> = opening.words.iter().map(String::as_bytes).collect();
         let is_alone = opening.check.alone && whitelist.ensure_confined(&words, &hook.places.root).is_ok();
-        text.insert_str(opening.at, &before(opening, is_alone, &us, &rules, unruled(hook))?);
+        text.insert_str(opening.at, &allowed_before(opening, is_alone, &us, &rules, unruled_policy(hook))?);
     }
     (!openings.is_empty()).then_some(text)
 }
 
 /// What is put before a command; `None` where nothing may be.
-fn before(
+fn allowed_before(
     opening: &WrapperPosition,
     is_alone: bool,
     us: &str,
@@ -76,7 +76,7 @@ fn before(
 
 /// What becomes of a command without a rule: Claude Code tells its hooks in their environment that nobody attends (`-p`,
 /// its SDK).
-fn unruled(hook: &Hook) -> Unruled {
+fn unruled_policy(hook: &Hook) -> Unruled {
     let is_unattended = || {
         env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|value| value == "0")
             || env::var("CLAUDE_CODE_ENTRYPOINT").is_ok_and(|value| value.starts_with("sdk"))
@@ -90,7 +90,7 @@ fn unruled(hook: &Hook) -> Unruled {
 /// What the agent's shell can call us by: the name, if that is found here and is us, else the whole path.
 fn our_name() -> Option<String> {
     let own = env::current_exe().ok()?.canonicalize().ok()?;
-    let named = folders().map(|dir| dir.join("verify-run")).find(|path| is_program(path));
+    let named = settings_folders().map(|dir| dir.join("verify-run")).find(|path| is_program(path));
     if named.and_then(|path| path.canonicalize().ok()) == Some(own.clone()) {
         return Some("verify-run".to_owned());
     }
@@ -105,11 +105,11 @@ fn can_be_found(cwd: &Path, opening: &WrapperPosition) -> bool {
     if name.contains('/') {
         dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name))
     } else {
-        folders().any(|dir| is_program(&dir.join(name)))
+        settings_folders().any(|dir| is_program(&dir.join(name)))
     }
 }
 
-fn folders() -> impl Iterator<Item = PathBuf> {
+fn settings_folders() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).collect::<Vec<_>>().into_iter().filter(|dir| dir.is_absolute())
 }

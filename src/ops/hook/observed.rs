@@ -26,7 +26,7 @@ pub(super) struct Observed {
 }
 
 /// The check that has ended, if one has.
-pub(super) fn checked(
+pub(super) fn observed_check(
     call: &HookCall,
     cwd: &Path,
     places: &Places,
@@ -44,10 +44,10 @@ pub(super) fn checked(
     let ends_failure = ending.code == 0 && check.status_is_own && places.state.join("open").join(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
     let run = (argv, key, call.id.as_deref());
-    Some(Observed { spooled: spooled(ending, check, run, cwd, places, identity), is_new })
+    Some(Observed { spooled: spool_observed(ending, check, run, cwd, places, identity), is_new })
 }
 
-fn spooled(
+fn spool_observed(
     ending: &Ending,
     check: Check,
     (argv, key, call): (Vec<OsString>, String, Option<&str>),
@@ -93,7 +93,7 @@ fn spooled(
 /// Whether a wrapper stands in the line.
 fn is_wrapped(line: &str) -> bool {
     match ShellLine::parse(line) {
-        Ok(parsed) => words(&parsed).any(is_us),
+        Ok(parsed) => line_words(&parsed).any(is_us),
         Err(_) => line.contains("verify-run"),
     }
 }
@@ -111,7 +111,7 @@ fn behind_wrapper(whitelist: &Whitelist, line: &str) -> Option<Check> {
     whitelist.decide_command(&argv).into_check()
 }
 
-fn words(line: &ShellLine) -> impl Iterator<Item = &str> {
+fn line_words(line: &ShellLine) -> impl Iterator<Item = &str> {
     line.steps
         .iter()
         .flat_map(|step| match step {

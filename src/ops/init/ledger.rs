@@ -70,7 +70,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be read, or is of a newer version.
-    pub(super) fn open(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+    pub(super) fn open_ledger(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
         let state = if user { environment.state_dir() } else { Some(places.state.clone()) };
         let dir = state.context("there is no home folder: HOME is not set")?.join("install");
         let path = dir.join("ledger.json");
@@ -87,33 +87,33 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::open`], and when its folder can't be made.
-    pub(super) fn change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
-        let dir = Ledger::open(places, environment, user)?.dir;
-        let made = missing(&dir);
+    pub(super) fn open_for_change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
+        let dir = Ledger::open_ledger(places, environment, user)?.dir;
+        let made = missing_folders(&dir);
         create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
         let held = lock::exclusive(&dir.join("lock"), wait).context("cannot lock what is installed")?;
         let held = held.context("another verify-run is at work on what is installed; try again")?;
-        let mut ledger = Ledger::open(places, environment, user)?;
+        let mut ledger = Ledger::open_ledger(places, environment, user)?;
         ledger.document.folders.extend(made.iter().map(|dir| Lossless::from(dir.as_path())));
         ledger.lock = Some(held);
         Ok(ledger)
     }
 
     /// Every file that was written.
-    pub(super) fn entries(&self) -> &[LedgerEntry] {
+    pub(super) fn all_entries(&self) -> &[LedgerEntry] {
         &self.document.files
     }
 
     /// The entry of a file.
-    pub(super) fn entry(&self, path: &Path) -> Option<&LedgerEntry> {
+    pub(super) fn find_entry(&self, path: &Path) -> Option<&LedgerEntry> {
         self.document.files.iter().find(|entry| entry.path.path() == path)
     }
 
     /// The texts of a file before and after it was written; `None` where it wasn't.
-    pub(super) fn texts(&self, path: &Path) -> Option<(String, String)> {
-        let entry = self.entry(path)?;
-        let text = |content: &LedgerContent| String::from_utf8(self.bytes(content).ok()?).ok();
+    pub(super) fn original_texts(&self, path: &Path) -> Option<(String, String)> {
+        let entry = self.find_entry(path)?;
+        let text = |content: &LedgerContent| String::from_utf8(self.content_bytes(content).ok()?).ok();
         let before = entry.before.as_ref().map_or(Some(String::new()), text)?;
         Some((before, text(&entry.after)?))
     }
@@ -122,7 +122,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When they are lost.
-    pub(super) fn bytes(&self, content: &LedgerContent) -> anyhow::Result<Vec<u8>> {
+    pub(super) fn content_bytes(&self, content: &LedgerContent) -> anyhow::Result<Vec<u8>> {
         let path = self.dir.join("contents").join(&content.hash);
         let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2);
         let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
@@ -134,7 +134,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When they can't be written.
-    pub(super) fn keep(&self, bytes: &[u8], mode: u32) -> anyhow::Result<LedgerContent> {
+    pub(super) fn keep_content(&self, bytes: &[u8], mode: u32) -> anyhow::Result<LedgerContent> {
         let (dir, hash) = (self.dir.join("contents"), hash(bytes));
         create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let path = dir.join(&hash);
@@ -144,13 +144,13 @@ impl Ledger {
     }
 
     /// Puts an entry in the place of the one for the same file.
-    pub(super) fn set(&mut self, entry: LedgerEntry) {
+    pub(super) fn set_entry(&mut self, entry: LedgerEntry) {
         self.document.files.retain(|other| other.path != entry.path);
         self.document.files.push(entry);
     }
 
     /// Forgets a file.
-    pub(super) fn forget(&mut self, path: &Path) {
+    pub(super) fn forget_entry(&mut self, path: &Path) {
         self.document.files.retain(|entry| entry.path.path() != path);
     }
 
@@ -158,9 +158,9 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be written.
-    pub(super) fn save(&mut self) -> anyhow::Result<()> {
+    pub(super) fn save_ledger(&mut self) -> anyhow::Result<()> {
         if self.document.files.is_empty() {
-            return self.clear();
+            return self.clear_ledger();
         }
         let path = self.dir.join("ledger.json");
         let bytes = serde_json::to_vec_pretty(&self.document)?;
@@ -169,7 +169,7 @@ impl Ledger {
     }
 
     /// Removes contents that no entry names.
-    fn clear(&mut self) -> anyhow::Result<()> {
+    fn clear_ledger(&mut self) -> anyhow::Result<()> {
         match fs::remove_dir_all(&self.dir) {
             Err(error) if !is_absent(&error) => {
                 return Err(error).with_context(|| format!("cannot remove {}", self.dir.display()));
@@ -185,7 +185,7 @@ impl Ledger {
 }
 
 /// The folders that are missing on the way to `dir` and `dir` itself, the outermost first.
-pub(super) fn missing(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn missing_folders(dir: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         dir.ancestors().take_while(|dir| fs::symlink_metadata(dir).is_err()).map(Path::to_owned).collect();
     found.reverse();

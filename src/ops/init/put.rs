@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::ledger::{Ledger, LedgerContent, LedgerEntry, hash, is_absent, missing};
+use super::ledger::{Ledger, LedgerContent, LedgerEntry, hash, is_absent, missing_folders};
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
@@ -24,55 +24,55 @@ const EXECUTABLE: u32 = 0o111;
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written. What was written until then is put back.
-pub(super) fn put(
+pub(super) fn install_change(
     places: &Places,
     environment: &Environment,
     user: bool,
     changes: &[(&[String], &ConfigFileChange)],
     done: &[(Vec<String>, PathBuf)],
 ) -> anyhow::Result<()> {
-    let known = Ledger::open(places, environment, user)?;
-    let news = done.iter().any(|(hosts, path)| known.entry(path).is_some_and(|entry| !has_all(entry, hosts)));
+    let known = Ledger::open_ledger(places, environment, user)?;
+    let news = done.iter().any(|(hosts, path)| known.find_entry(path).is_some_and(|entry| !has_all(entry, hosts)));
     if changes.is_empty() && !news {
         return Ok(());
     }
-    let mut ledger = Ledger::change(places, environment, user)?;
+    let mut ledger = Ledger::open_for_change(places, environment, user)?;
     for (_, change) in changes {
         let path = change.path.display();
-        let there = read(&change.path).with_context(|| format!("cannot read {path}"))?;
+        let there = read_if_present(&change.path).with_context(|| format!("cannot read {path}"))?;
         ensure!(there == change.before, "{path} was changed meanwhile: nothing was written; try again");
     }
-    let old = ledger.entries().to_vec();
+    let old = ledger.all_entries().to_vec();
     for (hosts, change) in changes {
-        let entry = entry(&ledger, hosts, change)?;
-        ledger.set(entry);
+        let entry = ledger_entry(&ledger, hosts, change)?;
+        ledger.set_entry(entry);
     }
     for (hosts, path) in done {
-        if let Some(entry) = ledger.entry(path).filter(|entry| !has_all(entry, hosts)) {
+        if let Some(entry) = ledger.find_entry(path).filter(|entry| !has_all(entry, hosts)) {
             let mut entry = entry.clone();
-            join(&mut entry.hosts, hosts);
-            ledger.set(entry);
+            join_hosts(&mut entry.hosts, hosts);
+            ledger.set_entry(entry);
         }
     }
-    ledger.save()?;
+    ledger.save_ledger()?;
     let mut written: Vec<&ConfigFileChange> = Vec::new();
     for (_, change) in changes {
-        let entry = ledger.entry(&change.path).context("a change that is not in the ledger")?;
-        if let Err(error) = write(&change.path, &change.after, entry.after.mode) {
+        let entry = ledger.find_entry(&change.path).context("a change that is not in the ledger")?;
+        if let Err(error) = write_file(&change.path, &change.after, entry.after.mode) {
             for change in written.iter().rev() {
-                let entry = ledger.entry(&change.path).cloned();
+                let entry = ledger.find_entry(&change.path).cloned();
                 let mode = entry.as_ref().and_then(|entry| entry.before.as_ref()).map_or(MODE, |before| before.mode);
                 let _ = match &change.before {
-                    Some(bytes) => write(&change.path, bytes, mode),
+                    Some(bytes) => write_file(&change.path, bytes, mode),
                     None => fs::remove_file(&change.path),
                 };
                 entry.iter().for_each(remove_folders);
             }
-            ledger.entry(&change.path).iter().for_each(|entry| remove_folders(entry));
-            let all: Vec<PathBuf> = ledger.entries().iter().map(|entry| entry.path.path().to_owned()).collect();
-            all.iter().for_each(|path| ledger.forget(path));
-            old.into_iter().for_each(|entry| ledger.set(entry));
-            ledger.save()?;
+            ledger.find_entry(&change.path).iter().for_each(|entry| remove_folders(entry));
+            let all: Vec<PathBuf> = ledger.all_entries().iter().map(|entry| entry.path.path().to_owned()).collect();
+            all.iter().for_each(|path| ledger.forget_entry(path));
+            old.into_iter().for_each(|entry| ledger.set_entry(entry));
+            ledger.save_ledger()?;
             return Err(error).with_context(|| format!("cannot write {}; nothing was changed", change.path.display()));
         }
         written.push(change);
@@ -84,46 +84,46 @@ fn has_all(entry: &LedgerEntry, hosts: &[String]) -> bool {
     hosts.iter().all(|host| entry.hosts.contains(host))
 }
 
-fn join(hosts: &mut Vec<String>, more: &[String]) {
+fn join_hosts(hosts: &mut Vec<String>, more: &[String]) {
     let new: Vec<String> = more.iter().filter(|host| !hosts.contains(host)).cloned().collect();
     hosts.extend(new);
 }
 
 /// What is remembered of a change: of a file that we wrote before, what it would be without us now.
-fn entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> anyhow::Result<LedgerEntry> {
+fn ledger_entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> anyhow::Result<LedgerEntry> {
     let mode = mode_of(&change.path).unwrap_or(MODE);
     let after = if change.executable { mode | EXECUTABLE } else { mode };
-    let known = ledger.entry(&change.path);
+    let known = ledger.find_entry(&change.path);
     let is_as_written =
         |entry: &LedgerEntry| change.before.as_deref().is_some_and(|bytes| hash(bytes) == entry.after.hash);
     let before = match (known, &change.before) {
         (Some(entry), _) if is_as_written(entry) => entry.before.clone(),
         (_, None) => None,
         (known, Some(bytes)) => {
-            let rest = known.and_then(|entry| rest(ledger, entry, bytes));
+            let rest = known.and_then(|entry| bytes_without_own(ledger, entry, bytes));
             let is_gone = rest.as_deref().is_some_and(<[u8]>::is_empty) && known.is_some_and(|it| it.before.is_none());
-            if is_gone { None } else { Some(ledger.keep(rest.as_deref().unwrap_or(bytes), mode)?) }
+            if is_gone { None } else { Some(ledger.keep_content(rest.as_deref().unwrap_or(bytes), mode)?) }
         }
     };
     let mut all = known.map(|entry| entry.hosts.clone()).unwrap_or_default();
-    join(&mut all, hosts);
+    join_hosts(&mut all, hosts);
     let mut folders = known.map(|entry| entry.folders.clone()).unwrap_or_default();
-    let new = change.path.parent().map(missing).unwrap_or_default();
+    let new = change.path.parent().map(missing_folders).unwrap_or_default();
     folders.extend(new.iter().map(|dir| Lossless::from(dir.as_path())));
-    let after: LedgerContent = ledger.keep(&change.after, after)?;
+    let after: LedgerContent = ledger.keep_content(&change.after, after)?;
     Ok(LedgerEntry { path: Lossless::from(change.path.as_path()), hosts: all, before, after, folders })
 }
 
 /// A file that was edited since we wrote it, without what we wrote.
-fn rest(ledger: &Ledger, entry: &LedgerEntry, bytes: &[u8]) -> Option<Vec<u8>> {
-    let (before, after) = ledger.texts(entry.path.path())?;
+fn bytes_without_own(ledger: &Ledger, entry: &LedgerEntry, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (before, after) = ledger.original_texts(entry.path.path())?;
     let written = Written { before: &before, after: &after };
     let current = std::str::from_utf8(bytes).ok()?;
     document::take_out(entry.path.path(), written, current).ok().map(String::into_bytes)
 }
 
 /// A file's bytes; `None` where there is no such file.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match read_start(path, CONFIG_FILE_BYTES_MAX * 2) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if is_absent(&error) => Ok(None),
@@ -137,7 +137,7 @@ pub(super) fn mode_of(path: &Path) -> Option<u32> {
 }
 
 /// Writes a file and the folders on the way to it.
-pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(super) fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         // Folders of the user's, as their mask wants them.
         fs::create_dir_all(folder)?;
@@ -172,7 +172,7 @@ mod tests {
         let hosts = ["claude".to_owned()];
         let all: Vec<(&[String], &ConfigFileChange)> =
             changes.iter().map(|change| (hosts.as_slice(), change)).collect();
-        put(places, &Environment::default(), false, &all, &[])
+        install_change(places, &Environment::default(), false, &all, &[])
     }
 
     fn text(path: &Path) -> String {
@@ -198,7 +198,8 @@ mod tests {
         assert!(!dir.path().join("state").exists(), "nothing is remembered, and nothing is left of the record");
         put_all(&places, &changes[..2]).expect("they can be written");
         assert_eq!((mode_of(&old), mode_of(&new)), (Some(0o640), Some(0o755)));
-        let report = removal::uninstall(&places, &Environment::default(), false, &[]).expect("it can be taken out");
+        let report =
+            removal::uninstall_hosts(&places, &Environment::default(), false, &[]).expect("it can be taken out");
         let outcomes: Vec<RemovalOutcome> = report.files.iter().map(|file| file.outcome).collect();
         assert_eq!(outcomes, [RemovalOutcome::Removed, RemovalOutcome::Restored]);
         assert_eq!((text(&old), mode_of(&old), places.root.join("a").exists()), ("mine\n".into(), Some(0o640), false));

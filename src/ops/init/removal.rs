@@ -7,8 +7,8 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
 use super::ledger::{Ledger, LedgerEntry, hash};
-use super::put::{mode_of, read, remove_folders, write};
-use super::{InstallOptions, hosts, standing};
+use super::put::{mode_of, read_if_present, remove_folders, write_file};
+use super::{InstallOptions, host_names, standing};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError, Written};
@@ -60,30 +60,30 @@ pub(crate) struct RemovalReport {
 ///
 /// # Errors
 /// When a name is no host's, or what was installed can't be read.
-pub(crate) fn uninstall(
+pub(crate) fn uninstall_hosts(
     places: &Places,
     environment: &Environment,
     user: bool,
     names: &[String],
 ) -> anyhow::Result<RemovalReport> {
-    let known = hosts();
+    let known = host_names();
     for name in names {
         ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
     }
     let mut report = RemovalReport { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
-    if !Ledger::open(places, environment, user)?.entries().is_empty() {
-        let mut ledger = Ledger::change(places, environment, user)?;
-        let entries: Vec<LedgerEntry> = ledger.entries().to_vec();
+    if !Ledger::open_ledger(places, environment, user)?.all_entries().is_empty() {
+        let mut ledger = Ledger::open_for_change(places, environment, user)?;
+        let entries: Vec<LedgerEntry> = ledger.all_entries().to_vec();
         for entry in entries.into_iter().rev() {
             let left: Vec<String> = entry.hosts.iter().filter(|host| !is_meant(names, host)).cloned().collect();
             if left.len() == entry.hosts.len() {
                 continue;
             }
-            one(&mut ledger, entry, left, &mut report)?;
+            remove_entry(&mut ledger, entry, left, &mut report)?;
         }
-        ledger.save()?;
+        ledger.save_ledger()?;
     }
-    unrecorded(places, environment, user, names, &mut report)?;
+    remove_unrecorded(places, environment, user, names, &mut report)?;
     Ok(report)
 }
 
@@ -91,19 +91,24 @@ fn is_meant(names: &[String], host: &str) -> bool {
     names.is_empty() || names.iter().any(|name| name == host)
 }
 
-fn one(ledger: &mut Ledger, entry: LedgerEntry, left: Vec<String>, report: &mut RemovalReport) -> anyhow::Result<()> {
+fn remove_entry(
+    ledger: &mut Ledger,
+    entry: LedgerEntry,
+    left: Vec<String>,
+    report: &mut RemovalReport,
+) -> anyhow::Result<()> {
     let path = entry.path.path().to_owned();
     let mut done = |outcome| report.files.push(Removed { path: path.clone(), hosts: entry.hosts.clone(), outcome });
     if !left.is_empty() {
         done(RemovalOutcome::Kept);
-        ledger.set(LedgerEntry { hosts: left, ..entry });
+        ledger.set_entry(LedgerEntry { hosts: left, ..entry });
         return Ok(());
     }
     match take_out(ledger, &entry) {
         Ok(outcome) => {
             remove_folders(&entry);
             done(outcome);
-            ledger.forget(&path);
+            ledger.forget_entry(&path);
         }
         Err(problem) => report.problems.push(*problem),
     }
@@ -116,22 +121,22 @@ fn take_out(ledger: &Ledger, entry: &LedgerEntry) -> Result<RemovalOutcome, Box<
         let trouble = EditError { line: None, reason: format!("{error:#}"), by_hand: false };
         Box::new(file::troubled(path, trouble))
     };
-    let current = read(path).context("it can't be read").map_err(failed)?;
+    let current = read_if_present(path).context("it can't be read").map_err(failed)?;
     let Some(current) = current else { return Ok(RemovalOutcome::Gone) };
     let digest = hash(&current);
     if entry.before.as_ref().is_some_and(|before| before.hash == digest) {
         return Ok(RemovalOutcome::Nothing);
     }
     let put = |bytes: Option<&[u8]>, mode: u32| match bytes {
-        Some(bytes) => write(path, bytes, mode).context("it can't be written").map_err(failed),
+        Some(bytes) => write_file(path, bytes, mode).context("it can't be written").map_err(failed),
         None => fs::remove_file(path).context("it can't be removed").map_err(failed),
     };
     if digest == entry.after.hash {
         let Some(before) = &entry.before else { return put(None, 0).map(|()| RemovalOutcome::Removed) };
-        let bytes = ledger.bytes(before).map_err(failed)?;
+        let bytes = ledger.content_bytes(before).map_err(failed)?;
         return put(Some(&bytes), before.mode).map(|()| RemovalOutcome::Restored);
     }
-    let rest = rest(ledger, entry, &current).map_err(|trouble| {
+    let rest = text_without_own(ledger, entry, &current).map_err(|trouble| {
         let hint = format!("${{EDITOR:-vi}} {}", file::quoted(path));
         Box::new(Problem { hint, ..file::troubled(path, trouble) })
     })?;
@@ -145,14 +150,14 @@ fn take_out(ledger: &Ledger, entry: &LedgerEntry) -> Result<RemovalOutcome, Box<
 }
 
 /// A file that was edited since, without what we wrote.
-fn rest(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Result<String, EditError> {
+fn text_without_own(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Result<String, EditError> {
     let lost = |reason: &str| EditError { line: None, reason: reason.to_owned(), by_hand: false };
     let current = std::str::from_utf8(current).map_err(|_| lost("it is not UTF-8 any more"))?;
     let path = entry.path.path();
     if is_markdown(path) {
         return block::without_instructions(current).map_err(|error| agent::of(&error));
     }
-    let (before, after) = ledger.texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
+    let (before, after) = ledger.original_texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
     document::take_out(path, Written { before: &before, after: &after }, current)
 }
 
@@ -161,7 +166,7 @@ fn is_markdown(path: &Path) -> bool {
 }
 
 /// Entries of ours that came with the repository. They are taken out where their host was named.
-fn unrecorded(
+fn remove_unrecorded(
     places: &Places,
     environment: &Environment,
     user: bool,
@@ -169,7 +174,7 @@ fn unrecorded(
     report: &mut RemovalReport,
 ) -> anyhow::Result<()> {
     let wanted = InstallOptions { user, ..InstallOptions::default() };
-    for there in standing::unrecorded(places, environment, &wanted)? {
+    for there in standing::find_unrecorded(places, environment, &wanted)? {
         let handled = report.files.iter().any(|file| file.path == there.path)
             || report.problems.iter().any(|problem| problem.file == there.path);
         if handled || !there.hosts.iter().any(|host| is_meant(names, host)) {
@@ -185,7 +190,7 @@ fn unrecorded(
         }
         let outcome = match &there.rest {
             Some(rest) => {
-                write(&there.path, rest.as_bytes(), mode_of(&there.path).unwrap_or(0o644))
+                write_file(&there.path, rest.as_bytes(), mode_of(&there.path).unwrap_or(0o644))
                     .with_context(|| format!("cannot write {}", there.path.display()))?;
                 RemovalOutcome::TakenOut
             }

@@ -17,7 +17,7 @@ const GIT_MS_MAX: u64 = 2_000;
 
 /// The site of a project, or with `user` of the home folder: what is written there is for this machine alone, and may
 /// name the program by its path. What is written into a project is for everybody who has it.
-pub(super) fn find(places: &Places, environment: &Environment, user: bool) -> Site {
+pub(super) fn find_site(places: &Places, environment: &Environment, user: bool) -> Site {
     let own = env::current_exe().ok();
     let program =
         own.filter(|own| user && on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok());
@@ -54,7 +54,7 @@ fn git_hooks(places: &Places) -> Option<PathBuf> {
     let said = said.filter(|answer| answer.status.is_some_and(|status| status.success()));
     let line = said.map(|answer| answer.stdout.strip_suffix(b"\n").unwrap_or(&answer.stdout).to_vec());
     let named = line.filter(|line| !line.is_empty()).map(|line| PathBuf::from(OsString::from_vec(line)));
-    Some(named.map_or(own, |named| absolute(&places.root, &named)))
+    Some(named.map_or(own, |named| absolute_path(&places.root, &named)))
 }
 
 /// Whether git leaves a file of the project out; `None` where it says nothing.
@@ -73,6 +73,6 @@ pub(super) fn is_ignored(places: &Places, path: &Path) -> Option<bool> {
     }
 }
 
-fn absolute(root: &Path, path: &Path) -> PathBuf {
+fn absolute_path(root: &Path, path: &Path) -> PathBuf {
     if path.is_absolute() { path.to_owned() } else { root.join(path) }
 }

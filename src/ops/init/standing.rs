@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::ledger::{Ledger, hash};
-use super::put::read;
+use super::put::read_if_present;
 use super::{InstallOptions, site};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
@@ -32,7 +32,7 @@ pub(crate) enum InstallState {
 
 impl InstallState {
     /// For people.
-    pub(crate) fn words(self) -> &'static str {
+    pub(crate) fn state_text(self) -> &'static str {
         match self {
             InstallState::AsWritten => "as written",
             InstallState::Edited => "edited since",
@@ -77,18 +77,18 @@ pub(crate) struct InstallStatus {
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
+pub(crate) fn install_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
     let mut status = InstallStatus { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
     for user in [false, true] {
         if user && environment.home.is_none() {
             continue;
         }
-        let ledger = Ledger::open(places, environment, user)?;
-        let planned = everything(places, environment, user, &ledger);
-        for entry in ledger.entries() {
+        let ledger = Ledger::open_ledger(places, environment, user)?;
+        let planned = plan_everything(places, environment, user, &ledger);
+        for entry in ledger.all_entries() {
             let path = entry.path.path();
             let is_outdated = planned.edits.iter().any(|edit| edit.change.path == path && edit.is_outdated);
-            let state = match read(path) {
+            let state = match read_if_present(path) {
                 Ok(None) => InstallState::Gone,
                 Ok(Some(_)) if is_outdated => InstallState::Outdated,
                 Ok(Some(bytes)) if hash(&bytes) == entry.after.hash => InstallState::AsWritten,
@@ -106,7 +106,7 @@ pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Resu
             });
         }
         let is_foreign =
-            |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.entry(&edit.change.path).is_none();
+            |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.find_entry(&edit.change.path).is_none();
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let state = if edit.is_outdated { InstallState::Outdated } else { InstallState::FoundHere };
@@ -124,9 +124,9 @@ pub(crate) fn status(places: &Places, environment: &Environment) -> anyhow::Resu
 }
 
 /// What would be written for every agent that there is something of.
-fn everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::AgentPlan {
-    let site = site::find(places, environment, user);
-    let named = |name: &str| ledger.entries().iter().any(|entry| entry.hosts.iter().any(|host| host == name));
+fn plan_everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::AgentPlan {
+    let site = site::find_site(places, environment, user);
+    let named = |name: &str| ledger.all_entries().iter().any(|entry| entry.hosts.iter().any(|host| host == name));
     let is_there = |agent: &&agent::Agent| {
         named(agent.name)
             || if user {
@@ -145,7 +145,7 @@ fn everything(places: &Places, environment: &Environment, user: bool, ledger: &L
             rewrite: false,
             allow: &[],
         };
-        agent::plan(&site, &wanted, &|path| ledger.texts(path))
+        agent::plan(&site, &wanted, &|path| ledger.original_texts(path))
     };
     if user {
         return plan(InstallScope::Home);
@@ -153,7 +153,7 @@ fn everything(places: &Places, environment: &Environment, user: bool, ledger: &L
     let mut planned = plan(InstallScope::Project);
     let mentions_us = |edit: &agent::Edit| {
         let finds = |bytes: &Vec<u8>| memchr::memmem::find(bytes, b"verify-run").is_some();
-        ledger.entry(&edit.change.path).is_some() || edit.change.before.as_ref().is_some_and(finds)
+        ledger.find_entry(&edit.change.path).is_some() || edit.change.before.as_ref().is_some_and(finds)
     };
     planned.edits.extend(plan(InstallScope::Local).edits.into_iter().filter(mentions_us));
     planned
@@ -168,15 +168,15 @@ pub(super) struct Unrecorded {
 }
 
 /// Files with entries of ours that were not written from here.
-pub(super) fn unrecorded(
+pub(super) fn find_unrecorded(
     places: &Places,
     environment: &Environment,
     wanted: &InstallOptions,
 ) -> anyhow::Result<Vec<Unrecorded>> {
-    let ledger = Ledger::open(places, environment, wanted.user)?;
-    let planned = everything(places, environment, wanted.user, &ledger);
+    let ledger = Ledger::open_ledger(places, environment, wanted.user)?;
+    let planned = plan_everything(places, environment, wanted.user, &ledger);
     let mut found = Vec::new();
-    for edit in planned.edits.iter().filter(|edit| ledger.entry(&edit.change.path).is_none()) {
+    for edit in planned.edits.iter().filter(|edit| ledger.find_entry(&edit.change.path).is_none()) {
         let Some(current) = edit.change.before.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
             continue;
         };

@@ -18,7 +18,7 @@ use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::ops::identity::{by, clean, user_name};
+use crate::ops::identity::{author_of, sanitize_name, user_name};
 use crate::ops::pattern;
 use crate::store::{Event, EventBody, PromotionRow, PromotionStep, Store, lock};
 
@@ -104,16 +104,16 @@ pub(crate) fn review_promotions(
     review: &PromotionReview,
 ) -> anyhow::Result<DecisionReply> {
     let person = match &review.person {
-        Some(person) => clean(person),
+        Some(person) => sanitize_name(person),
         // An agent decides nothing in somebody's name.
         None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(places),
         None => None,
     };
-    let reason = clean(&review.reason);
+    let reason = sanitize_name(&review.reason);
     let (Some(person), Some(reason)) = (person, reason) else {
         bail!("say who decides and why: --by NAME --reason TEXT");
     };
-    let (desk, mut notes) = pattern::desk(places, environment)?;
+    let (desk, mut notes) = pattern::open_reader(places, environment)?;
     let Some(desk) = desk else { bail!("nothing was recorded here yet") };
     // From here on nobody else writes: what is read of files and decisions stays true.
     let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
@@ -134,7 +134,7 @@ pub(crate) fn review_promotions(
             item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
-        let by = crate::store::By { person: Some(person.clone()), ..by(identity, None) };
+        let by = crate::store::By { person: Some(person.clone()), ..author_of(identity, None) };
         events.push(Event::new(
             Timestamp::now(),
             store.writer(),

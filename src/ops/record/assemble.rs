@@ -25,18 +25,18 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
     let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
     let dir = header.cwd.path().strip_prefix(place.root.path());
     Run {
-        argv: redacted(&header.argv),
+        argv: redacted_arguments(&header.argv),
         root: place.root.clone(),
-        dir: folder(dir.map_or_else(|_| header.cwd.clone(), Lossless::from)),
+        dir: relative_folder(dir.map_or_else(|_| header.cwd.clone(), Lossless::from)),
         key: header.key.clone(),
-        scope: Some(scope(header)),
+        scope: Some(scope_from_header(header)),
         tool: header.check.as_ref().map(|check| check.tool.clone()),
         check: header.check.as_ref().map(|check| check.kind),
         started_at: header.started_at,
         ended_at: header.ended_at,
         duration_us: header.duration_us,
         ended: header.ended,
-        task: without_secret(&task(
+        task: without_secret(&task_of_run(
             header.identity.task.as_deref(),
             branch.as_deref(),
             default_branch,
@@ -61,20 +61,20 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
 }
 
 /// What ran of a check that tests, as its output says; how many only where the output is whole.
-pub(super) fn ran(header: &SpoolHeader, output: &[u8]) -> Ran {
+pub(super) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> Ran {
     let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
-    let ran = if is_test { diagnose::ran(output) } else { Ran::default() };
+    let ran = if is_test { diagnose::count_ran(output) } else { Ran::default() };
     Ran { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }
 }
 
 /// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.
-fn scope(header: &SpoolHeader) -> Scope {
+fn scope_from_header(header: &SpoolHeader) -> Scope {
     let argv: Vec<_> = header.argv.iter().map(|arg| arg.0.clone()).collect();
     let check = header.check.as_ref();
     let parts = whitelist::command_key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
     let mut selectors = match check {
         Some(check) => redact::redact_args(&check.selectors).0,
-        None => redacted(&header.argv).iter().skip(1).map(Lossless::display).collect(),
+        None => redacted_arguments(&header.argv).iter().skip(1).map(Lossless::display).collect(),
     };
     let sub = check.and_then(|check| check.sub.clone());
     if let Some(at) = sub.as_ref().and_then(|sub| selectors.iter().position(|selector| selector == sub)) {
@@ -84,7 +84,7 @@ fn scope(header: &SpoolHeader) -> Scope {
         class: parts.class(),
         subject: parts.subject,
         sub,
-        dir: folder(Lossless::from(&parts.directory)),
+        dir: relative_folder(Lossless::from(&parts.directory)),
         selectors,
         also: check.map_or_else(Vec::new, |check| check.also.clone()),
         foreign_status: check.is_some_and(|check| !check.status_is_own),
@@ -92,7 +92,7 @@ fn scope(header: &SpoolHeader) -> Scope {
 }
 
 /// The task: as given, else the branch when it isn't the default one, else what is worked on there that day.
-pub(super) fn task(
+pub(super) fn task_of_run(
     given: Option<&str>,
     branch: Option<&str>,
     default_branch: Option<&str>,
@@ -110,7 +110,7 @@ pub(super) fn task(
 }
 
 /// The failure with its items and keys.
-pub(super) fn failure(
+pub(super) fn assemble_failure(
     id: RunId,
     diagnosis: &Diagnosis,
     items: Vec<DiagnosticRecord>,
@@ -136,7 +136,7 @@ pub(super) fn failure(
 
 /// Gives the lesson that was decided on its file name.
 pub(super) fn name_lesson(run: &mut Run) {
-    let name = facts(run, &LocalMachine::default()).map(|facts| facts.file_name());
+    let name = lesson_facts(run, &LocalMachine::default()).map(|facts| facts.file_name());
     if let Some(Failure { lesson: LessonDecision::Written { file, .. }, .. }) = &mut run.failure {
         *file = name.unwrap_or_default();
     }
@@ -144,7 +144,7 @@ pub(super) fn name_lesson(run: &mut Run) {
 
 /// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
 /// is written late is the same.
-pub(in crate::ops) fn facts(run: &Run, local: &LocalMachine) -> Option<LessonFacts> {
+pub(in crate::ops) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<LessonFacts> {
     let failure = run.failure.as_ref()?;
     let LessonDecision::Written { id, elsewhere, .. } = &failure.lesson else { return None };
     let program = || {
@@ -186,7 +186,7 @@ pub(in crate::ops) fn facts(run: &Run, local: &LocalMachine) -> Option<LessonFac
         category: Category::named(&failure.category).unwrap_or(Category::Other),
         files_cut: failure.files_cut + failure.files.len() - files.len(),
         files,
-        items: items.map(|item| public(item.found(), local)).collect(),
+        items: items.map(|item| without_private_paths(item.found(), local)).collect(),
         items_cut,
         problems: named + items_cut,
         shortfalls: failure.shortfalls.clone(),
@@ -206,7 +206,7 @@ pub(in crate::ops) fn facts(run: &Run, local: &LocalMachine) -> Option<LessonFac
 }
 
 /// An item without anything of this machine.
-fn public(item: Found, local: &LocalMachine) -> Found {
+fn without_private_paths(item: Found, local: &LocalMachine) -> Found {
     Found {
         file: item.file.map(|file| local.strip_local_names(&file)),
         message: local.strip_local_names(&item.message),
@@ -217,7 +217,7 @@ fn public(item: Found, local: &LocalMachine) -> Found {
 
 /// The diagnosis's items with their keys, equal ones in one file counted once. A failure in which nothing was found
 /// has one item that says how the tool ended, so that it can be recognised too.
-pub(super) fn items(header: &SpoolHeader, diagnosis: &Diagnosis) -> Vec<DiagnosticRecord> {
+pub(super) fn diagnostic_records(header: &SpoolHeader, diagnosis: &Diagnosis) -> Vec<DiagnosticRecord> {
     let nothing_found;
     let found = if diagnosis.items.is_empty() {
         nothing_found = [how_it_ended(header)];
@@ -242,7 +242,7 @@ pub(super) fn items(header: &SpoolHeader, diagnosis: &Diagnosis) -> Vec<Diagnost
 
 fn how_it_ended(header: &SpoolHeader) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
-    let typed = shell_words::join(redacted(&header.argv).iter().map(Lossless::display));
+    let typed = shell_words::join(redacted_arguments(&header.argv).iter().map(Lossless::display));
     let what = if tool.starts_with("script:") { typed } else { command::typed(tool, &typed) };
     let message = match header.ended {
         Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
@@ -271,7 +271,7 @@ pub(super) fn is_cancelled(ended: Ended) -> bool {
 }
 
 /// Arguments with secrets replaced. One that isn't UTF-8 keeps its bytes unless there is a secret between them.
-pub(crate) fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
+pub(crate) fn redacted_arguments(argv: &[Lossless]) -> Vec<Lossless> {
     // Together, because an option's name is what tells that the next argument is a secret.
     let texts: Vec<String> = argv.iter().map(Lossless::display).collect();
     let (clean, _) = redact::redact_args(&texts);
@@ -280,8 +280,8 @@ pub(crate) fn redacted(argv: &[Lossless]) -> Vec<Lossless> {
 }
 
 /// A folder's path, without the secret that may be in a name.
-fn folder(path: Lossless) -> Lossless {
-    match redact::redact(&path.display()) {
+fn relative_folder(path: Lossless) -> Lossless {
+    match redact::redact_text(&path.display()) {
         (_, 0) => path,
         (clean, _) => Lossless::from(&*clean),
     }
@@ -289,7 +289,7 @@ fn folder(path: Lossless) -> Lossless {
 
 /// A name that somebody gave, without the secret that may have got into it.
 pub(super) fn without_secret(name: &str) -> String {
-    redact::redact(name).0.into_owned()
+    redact::redact_text(name).0.into_owned()
 }
 
 #[cfg(test)]
@@ -309,7 +309,7 @@ mod tests {
             (None, None, None, format!("work@{day}")),
         ];
         for (given, branch, default, expected) in cases {
-            assert_eq!(task(given, branch, default, at), expected);
+            assert_eq!(task_of_run(given, branch, default, at), expected);
         }
     }
 

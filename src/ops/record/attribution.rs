@@ -47,7 +47,7 @@ pub(super) struct Failing<'a> {
 ///
 /// # Errors
 /// When the store can't be read. What git can't tell stays unknown: then nothing is related by imports or undone.
-pub(super) fn of(
+pub(super) fn attribute_changes(
     projects: &mut Projects<'_>,
     store: &Store,
     failing: Failing<'_>,
@@ -62,10 +62,10 @@ pub(super) fn of(
     let changed: Vec<&FileChange> =
         change.files.iter().filter(|file| !is_derived(&file.path.display())).take(SNAPSHOT_DIFF_FILES_MAX).collect();
     let mut look = AttributionSearch { projects, failing: failing.run, change, blobs: None, notes };
-    let evidence = Evidence::of(failing.run, sets);
-    let related = look.related(&evidence, &changed);
+    let evidence = Evidence::from_run(failing.run, sets);
+    let related = look.related_files(&evidence, &changed);
     let trees = store.index().trees_before(&failing.run.root, failing.since, TREES_MAX)?;
-    let returned = look.returned(&changed, failing.commit, &trees);
+    let returned = look.find_reverted(&changed, failing.commit, &trees);
     let is_returned = |file: &&FileChange| returned.contains(&file.path.display());
     let looked = if related.is_empty() { &changed } else { &related };
     found.undo = !looked.is_empty() && looked.iter().all(is_returned);
@@ -91,7 +91,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(run: &Run, sets: &Sets) -> Self {
+    fn from_run(run: &Run, sets: &Sets) -> Self {
         let (gone, rest) = if sets.fixed.is_empty() {
             (&sets.persisted, &[][..])
         } else {
@@ -115,7 +115,7 @@ impl Evidence {
     }
 
     /// How a changed file is named by the failure itself.
-    fn names(&self, file: &FileChange, said: &References) -> Option<Relation> {
+    fn names_file(&self, file: &FileChange, said: &References) -> Option<Relation> {
         let paths: Vec<String> = std::iter::once(&file.path).chain(file.from.as_ref()).map(Lossless::display).collect();
         let is_in = |files: &BTreeSet<String>| paths.iter().any(|path| files.contains(path));
         // A test configuration is there without an import.
@@ -128,7 +128,7 @@ impl Evidence {
         } else if is_in(&self.frames) {
             Some(Relation::Frame)
         } else {
-            paths.iter().any(|path| is_around(path) || said.names(path)).then_some(Relation::Import)
+            paths.iter().any(|path| is_around(path) || said.names_path(path)).then_some(Relation::Import)
         }
     }
 }
@@ -144,9 +144,9 @@ struct AttributionSearch<'a, 'b, 'c> {
 
 impl AttributionSearch<'_, '_, '_> {
     /// The changed files that may have fixed the failure, the nearest first.
-    fn related<'f>(&mut self, evidence: &Evidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
-        let said = References::of("", &evidence.said);
-        let named: Vec<Option<Relation>> = changed.iter().map(|file| evidence.names(file, &said)).collect();
+    fn related_files<'f>(&mut self, evidence: &Evidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
+        let said = References::from_text("", &evidence.said);
+        let named: Vec<Option<Relation>> = changed.iter().map(|file| evidence.names_file(file, &said)).collect();
         let mut found: Vec<(Relation, &FileChange)> =
             changed.iter().zip(&named).filter_map(|(file, relation)| Some((((*relation)?), *file))).collect();
         if evidence.is_local && found.iter().any(|(relation, _)| *relation == Relation::Own) {
@@ -154,7 +154,8 @@ impl AttributionSearch<'_, '_, '_> {
         } else if found.len() < changed.len() {
             let rest: Vec<&FileChange> =
                 changed.iter().zip(&named).filter(|(_, relation)| relation.is_none()).map(|(file, _)| *file).collect();
-            let near = self.near(evidence, &rest, found.is_empty()).unwrap_or_else(|| vec![false; rest.len()]);
+            let near =
+                self.find_neighbours(evidence, &rest, found.is_empty()).unwrap_or_else(|| vec![false; rest.len()]);
             let near = rest.into_iter().zip(near).filter(|(_, near)| *near);
             found.extend(near.map(|(file, _)| (Relation::Import, file)));
         }
@@ -176,7 +177,7 @@ impl AttributionSearch<'_, '_, '_> {
     }
 
     /// Which of these files the failing ones import or are imported by; with `deep` also through one file between.
-    fn near(&mut self, evidence: &Evidence, changed: &[&FileChange], deep: bool) -> Option<Vec<bool>> {
+    fn find_neighbours(&mut self, evidence: &Evidence, changed: &[&FileChange], deep: bool) -> Option<Vec<bool>> {
         let trees = self.change.trees.as_ref()?;
         let (before, after) = (trees.before.clone(), trees.after.clone());
         let own: Vec<&str> = evidence.own.iter().chain(&evidence.frames).take(OWN_MAX).map(String::as_str).collect();
@@ -185,36 +186,36 @@ impl AttributionSearch<'_, '_, '_> {
         }
         let paths: Vec<String> = changed.iter().map(|file| file.path.display()).collect();
         let all: Vec<&str> = own.iter().copied().chain(paths.iter().map(String::as_str)).collect();
-        let mut texts = self.texts(&after, &all)?;
+        let mut texts = self.read_texts(&after, &all)?;
         let gone: Vec<usize> = (0..all.len()).filter(|at| texts[*at].is_empty()).collect();
         let old: Vec<&str> = gone.iter().map(|at| all[*at]).collect();
-        for (at, text) in gone.into_iter().zip(self.texts(&before, &old)?) {
+        for (at, text) in gone.into_iter().zip(self.read_texts(&before, &old)?) {
             texts[at] = text;
         }
         let references: Vec<References> =
-            all.iter().zip(&texts).map(|(path, text)| References::of(path, text)).collect();
+            all.iter().zip(&texts).map(|(path, text)| References::from_text(path, text)).collect();
         let (of_own, of_changed) = references.split_at(own.len());
         let mut near: Vec<bool> = paths
             .iter()
             .zip(of_changed)
             .map(|(path, theirs)| {
-                of_own.iter().any(|mine| mine.names(path)) || own.iter().any(|file| theirs.names(file))
+                of_own.iter().any(|mine| mine.names_path(path)) || own.iter().any(|file| theirs.names_path(file))
             })
             .collect();
         if deep && !near.contains(&true) {
-            let listed = self.blobs()?.paths(&after).ok()?;
-            let is_between = |path: &&String| of_own.iter().any(|mine| mine.names(path)) && !is_derived(path);
+            let listed = self.blobs_of_run()?.tree_paths(&after).ok()?;
+            let is_between = |path: &&String| of_own.iter().any(|mine| mine.names_path(path)) && !is_derived(path);
             let between: Vec<&str> = listed.iter().filter(is_between).take(BETWEEN_MAX).map(String::as_str).collect();
-            let texts = self.texts(&after, &between)?;
+            let texts = self.read_texts(&after, &between)?;
             let between: Vec<References> =
-                between.iter().zip(&texts).map(|(path, text)| References::of(path, text)).collect();
-            near = paths.iter().map(|path| between.iter().any(|middle| middle.names(path))).collect();
+                between.iter().zip(&texts).map(|(path, text)| References::from_text(path, text)).collect();
+            near = paths.iter().map(|path| between.iter().any(|middle| middle.names_path(path))).collect();
         }
         Some(near)
     }
 
     /// The changed files that are what they were in one earlier tree or commit: the one that most of them went back to.
-    fn returned(&mut self, changed: &[&FileChange], commit: Option<&str>, trees: &[String]) -> BTreeSet<String> {
+    fn find_reverted(&mut self, changed: &[&FileChange], commit: Option<&str>, trees: &[String]) -> BTreeSet<String> {
         let Some(after) = self.change.trees.as_ref().map(|trees| trees.after.clone()) else { return BTreeSet::new() };
         let commits =
             commit.into_iter().flat_map(|commit| (0..=COMMITS_MAX).map(move |back| format!("{commit}~{back}")));
@@ -225,7 +226,9 @@ impl AttributionSearch<'_, '_, '_> {
             names.push((tree.clone(), ""));
             names.extend(paths.iter().map(|path| (tree.clone(), path.as_str())));
         }
-        let Some(found) = self.blobs().and_then(|blobs| blobs.find(&names).ok()) else { return BTreeSet::new() };
+        let Some(found) = self.blobs_of_run().and_then(|blobs| blobs.find_blobs(&names).ok()) else {
+            return BTreeSet::new();
+        };
         let mut rows = found.chunks(paths.len() + 1);
         let Some(now) = rows.next() else { return BTreeSet::new() };
         let same = rows.filter(|row| row[0].is_some()).map(|row| -> BTreeSet<String> {
@@ -235,16 +238,16 @@ impl AttributionSearch<'_, '_, '_> {
         same.max_by_key(BTreeSet::len).unwrap_or_default()
     }
 
-    fn texts(&mut self, tree: &str, paths: &[&str]) -> Option<Vec<String>> {
-        let blobs = self.blobs()?;
+    fn read_texts(&mut self, tree: &str, paths: &[&str]) -> Option<Vec<String>> {
+        let blobs = self.blobs_of_run()?;
         let names: Vec<(String, &str)> = paths.iter().map(|path| (tree.to_owned(), *path)).collect();
-        blobs.find(&names).and_then(|found| blobs.texts(&found)).ok()
+        blobs.find_blobs(&names).and_then(|found| blobs.read_texts(&found)).ok()
     }
 
-    fn blobs(&mut self) -> Option<&Blobs> {
+    fn blobs_of_run(&mut self) -> Option<&Blobs> {
         if self.blobs.is_none() {
             let (places, options) = self.projects.snapshot_options(self.failing.root.path())?;
-            match Blobs::open(&places, &options) {
+            match Blobs::open_blobs(&places, &options) {
                 Ok(blobs) => self.blobs = Some(blobs),
                 Err(skipped) => self.notes.push(format!("cannot tell what fixed a failure: {skipped}")),
             }

@@ -79,7 +79,12 @@ impl RecordedChange {
 
 /// Whether a run goes on with the work that an earlier one was of: on the same branch, or with its commit in its
 /// history (a branch that was begun meanwhile).
-pub(super) fn continues(projects: &mut Projects<'_>, run: &Run, branch: Option<&str>, commit: Option<&str>) -> bool {
+pub(super) fn is_same_line_of_work(
+    projects: &mut Projects<'_>,
+    run: &Run,
+    branch: Option<&str>,
+    commit: Option<&str>,
+) -> bool {
     branch == run.branch.as_deref()
         || match (commit, run.commit.as_deref()) {
             (Some(old), Some(new)) => old == new || projects.comes_from(run.root.path(), old, new),
@@ -91,7 +96,7 @@ pub(super) fn continues(projects: &mut Projects<'_>, run: &Run, branch: Option<&
 ///
 /// # Errors
 /// When the store can't be read. What git can't tell stays unknown.
-pub(super) fn between(
+pub(super) fn changes_between(
     projects: &mut Projects<'_>,
     store: &Store,
     before: (RunId, &Run),
@@ -100,7 +105,7 @@ pub(super) fn between(
 ) -> Result<RecordedChange, StoreError> {
     let RecordedRun { id, run } = recorded;
     let (earlier_id, earlier) = before;
-    let mut change = around(store, earlier, run)?;
+    let mut change = context_between(store, earlier, run)?;
     let rows = [store.index().snapshot(&earlier_id.to_string())?, store.index().snapshot(&id.to_string())?];
     let [Some(old), Some(new)] = rows else { return Ok(change) };
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
@@ -116,9 +121,13 @@ pub(super) fn between(
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
     }
-    let begun =
-        if change.came_with_base.is_empty() { projects.compared(run.root.path(), &old_tree, &new_tree) } else { None };
-    match begun.unwrap_or_else(|| snapshot::diff(&places, &old_tree, &new_tree, &options, DiffLimits::default())) {
+    let begun = if change.came_with_base.is_empty() {
+        projects.take_comparison(run.root.path(), &old_tree, &new_tree)
+    } else {
+        None
+    };
+    match begun.unwrap_or_else(|| snapshot::diff_trees(&places, &old_tree, &new_tree, &options, DiffLimits::default()))
+    {
         Ok(diff) => {
             let cut = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
             (change.files_cut, change.diff_cut) = (cut(diff.files_cut), cut(diff.text_cut));
@@ -165,7 +174,7 @@ impl Weakened {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn begin(
+    pub(super) fn begin_check(
         projects: &mut Projects<'_>,
         store: &Store,
         earlier: (RunId, Option<&str>),
@@ -186,11 +195,11 @@ impl Weakened {
         let look = move || {
             let mut notes = Vec::new();
             let (patch, counts) = match known {
-                Some((trees, at)) => compared(trees, commits, branch.as_deref(), at, counts, &mut notes),
+                Some((trees, at)) => compared_trees(trees, commits, branch.as_deref(), at, counts, &mut notes),
                 None => (Patch::default(), counts.filter(|_| commits[0] == commits[1])),
             };
             let marks = weakened::detect(&patch, counts).marks.into_iter().filter(|mark| mark.concerns(check));
-            (marks.take(MARKS_MAX).map(mark).collect(), notes)
+            (marks.take(MARKS_MAX).map(to_mark).collect(), notes)
         };
         let alone = look.clone();
         Ok(Some(match thread::Builder::new().spawn(look) {
@@ -203,7 +212,7 @@ impl Weakened {
     }
 
     /// What was found, which is waited for.
-    pub(super) fn end(self, notes: &mut Vec<String>) -> Vec<WeakenedMark> {
+    pub(super) fn end_check(self, notes: &mut Vec<String>) -> Vec<WeakenedMark> {
         let (marks, said) = match self {
             Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Weakened::Found(marks, said) => (marks, said),
@@ -214,7 +223,7 @@ impl Weakened {
 }
 
 /// What differs between two trees but for what others did, and the tests that ran unless some of those are theirs.
-fn compared(
+fn compared_trees(
     [old, new]: [String; 2],
     commits: [Option<String>; 2],
     branch: Option<&str>,
@@ -232,14 +241,14 @@ fn compared(
         );
         counts = counts.filter(|_| came.is_empty());
     }
-    let patch = snapshot::patch(&places, &old, &new, &options).unwrap_or_else(|skipped| {
+    let patch = snapshot::patch_between(&places, &old, &new, &options).unwrap_or_else(|skipped| {
         notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
         Patch::default()
     });
     (patch, counts)
 }
 
-fn mark(found: weakened::Mark) -> WeakenedMark {
+fn to_mark(found: weakened::Mark) -> WeakenedMark {
     WeakenedMark {
         certain: found.decides(),
         rule: found.rule,
@@ -255,11 +264,11 @@ fn mark(found: weakened::Mark) -> WeakenedMark {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn around(store: &Store, earlier: &Run, run: &Run) -> Result<RecordedChange, StoreError> {
+pub(super) fn context_between(store: &Store, earlier: &Run, run: &Run) -> Result<RecordedChange, StoreError> {
     let gap = Gap { root: &run.root, from: earlier.ended_at, to: run.started_at };
     let (commands, commands_cut) = store.index().commands_in(gap, &run.key, COMMANDS_MAX)?;
     let dir = run.scope.as_ref().map_or_else(|| run.dir.path(), |scope| scope.dir.path());
-    let surroundings = fix::surroundings(run.root.path(), dir, earlier.ended_at, run.started_at);
+    let surroundings = fix::dependency_changes(run.root.path(), dir, earlier.ended_at, run.started_at);
     Ok(RecordedChange {
         means: Means::Unknown,
         trees: None,

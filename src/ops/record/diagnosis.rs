@@ -20,12 +20,12 @@ pub(super) struct DiagnosedFailure {
 }
 
 impl DiagnosedFailure {
-    pub(super) fn of(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
-        let mut diagnosis = diagnose(places, definitions, spooled);
+    pub(super) fn from_spooled(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
+        let mut diagnosis = diagnose_spooled(places, definitions, spooled);
         if spooled.header.reader_left {
             diagnosis.items.retain(|item| !is_of_the_reader(&item.message));
         }
-        DiagnosedFailure { items: assemble::items(&spooled.header, &diagnosis), diagnosis }
+        DiagnosedFailure { items: assemble::diagnostic_records(&spooled.header, &diagnosis), diagnosis }
     }
 }
 
@@ -38,7 +38,7 @@ fn is_of_the_reader(message: &str) -> bool {
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.
 pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
-    for item in DiagnosedFailure::of(places, definitions, spooled).items {
+    for item in DiagnosedFailure::from_spooled(places, definitions, spooled).items {
         if !item.says_nothing() && !keys.contains(&item.pattern) {
             keys.push(item.pattern);
         }
@@ -46,7 +46,7 @@ pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, s
     keys
 }
 
-fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
+fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);
@@ -67,14 +67,14 @@ fn diagnose(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Di
         baseline: baseline.as_ref(),
         definitions,
     };
-    let diagnosis = diagnose::diagnose(&input);
+    let diagnosis = diagnose::diagnose_output(&input);
     // What a definition knows of the printed text is more than a report says: context, the lines as people saw them.
     if diagnosis.items.iter().any(|item| item.tool != "generic") {
         return diagnosis;
     }
-    let Some(reports) = reports::read(header, &spooled.output) else { return diagnosis };
+    let Some(reports) = reports::read_report(header, &spooled.output) else { return diagnosis };
     let output = [spooled.output.as_slice(), b"\n", &reports].concat();
-    let reported = diagnose::diagnose(&Input { output: &output, ..input });
+    let reported = diagnose::diagnose_output(&Input { output: &output, ..input });
     if reported.items.len() > diagnosis.items.len() { reported } else { diagnosis }
 }
 

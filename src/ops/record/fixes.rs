@@ -8,7 +8,7 @@ use std::fs;
 use super::assemble::is_cancelled;
 use super::attribution::{self, Attribution, Failing};
 use super::changes::{self, RecordedChange, Weakened};
-use super::open::{Stretch, stretches};
+use super::open::{Stretch, open_failures};
 use super::steps::{Projects, file_name, mark_open};
 use super::{Drained, flakes, lessons};
 use crate::base::clock::Timestamp;
@@ -59,8 +59,8 @@ pub(super) fn open_at(
     store: &Store,
     recorded: RecordedRun<'_>,
 ) -> Result<Vec<Stretch>, StoreError> {
-    let learns = projects.learns(recorded.run.root.path());
-    if learns && !says_nothing(recorded.run) { stretches(projects, store, recorded) } else { Ok(Vec::new()) }
+    let learns = projects.learns_in(recorded.run.root.path());
+    if learns && !says_nothing(recorded.run) { open_failures(projects, store, recorded) } else { Ok(Vec::new()) }
 }
 
 /// Whether nothing follows from how the run ended.
@@ -82,19 +82,19 @@ pub(super) fn after_run(
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let run = recorded.run;
-    let Some(scope) = &run.scope else { return mark_open(projects.places(), store, &run.key) };
-    if !projects.learns(run.root.path()) {
-        return mark_open(projects.places(), store, &run.key);
+    let Some(scope) = &run.scope else { return mark_open(projects.project_places(), store, &run.key) };
+    if !projects.learns_in(run.root.path()) {
+        return mark_open(projects.project_places(), store, &run.key);
     }
     let mut closed = Vec::new();
     let mut open = Vec::new();
     // Only now it is known what it said.
     let stretches = if says_nothing(run) { Vec::new() } else { stretches };
     for stretch in stretches {
-        match judge(projects, store, recorded, &stretch, &mut drained.notes)? {
+        match judge_open_failure(projects, store, recorded, &stretch, &mut drained.notes)? {
             Some(verdict) => {
                 let is_closed = verdict.outcome == AttemptOutcome::Success;
-                write(projects, store, recorded, &stretch, verdict, drained)?;
+                write_attempt(projects, store, recorded, &stretch, verdict, drained)?;
                 if is_closed { &mut closed } else { &mut open }.push(stretch.scope);
             }
             None => open.push(stretch.scope),
@@ -104,13 +104,13 @@ pub(super) fn after_run(
         flakes::after_pass(projects, store, recorded)?;
         open.push(scope.clone());
     }
-    mark_open(projects.places(), store, &run.key)?;
-    mark_covering(projects.places(), run, &open, &closed);
+    mark_open(projects.project_places(), store, &run.key)?;
+    mark_covering(projects.project_places(), run, &open, &closed);
     Ok(())
 }
 
 /// What the run says about a stretch; `None` when it didn't look at any of it.
-fn judge<'a>(
+fn judge_open_failure<'a>(
     projects: &mut Projects<'_>,
     store: &Store,
     recorded: RecordedRun<'_>,
@@ -119,22 +119,22 @@ fn judge<'a>(
 ) -> Result<Option<RunVerdict<'a>>, StoreError> {
     let run = recorded.run;
     let same = stretch.key == run.key;
-    let Some((last, earlier)) = look(run, stretch, same) else { return Ok(None) };
-    let whole = earlier.iter().fold(last.clone(), Sets::with);
+    let Some((last, earlier)) = compare_with_run(run, stretch, same) else { return Ok(None) };
+    let whole = earlier.iter().fold(last.clone(), Sets::merged_with);
     // Another check that fails as well is not an attempt at this one.
     if !same && whole.fixed.is_empty() {
         return Ok(None);
     }
-    let outcome = whole.outcome(same);
-    let (first, since) = (stretch.first(), (stretch.since_run(), stretch.since()));
+    let outcome = whole.attempt_outcome(same);
+    let (first, since) = (stretch.first_run(), (stretch.since_run(), stretch.attempt_base()));
     let (from, counts) = match outcome {
         // Over all attempts: an earlier one may have weakened what passes only now.
-        AttemptOutcome::Success => ((first.run, first.commit.as_deref()), stretch.counts(store, run)?),
+        AttemptOutcome::Success => ((first.run, first.commit.as_deref()), stretch.count_attempts(store, run)?),
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
     let weakened =
-        if whole.fixed.is_empty() { None } else { Weakened::begin(projects, store, from, recorded, counts)? };
+        if whole.fixed.is_empty() { None } else { Weakened::begin_check(projects, store, from, recorded, counts)? };
     let remaining = (!same && outcome != AttemptOutcome::Success).then(|| {
         let open = last.persisted.0.iter().chain(&last.not_reached.0);
         open.map(|atom| atom.hash.clone()).collect()
@@ -150,26 +150,26 @@ fn judge<'a>(
     }
     let mut looked = Vec::with_capacity(parts.len());
     for (from, sets, shown) in parts {
-        let mut change = changes::between(projects, store, from, recorded, notes)?;
+        let mut change = changes::changes_between(projects, store, from, recorded, notes)?;
         // Between them may be a run of another check, which says nothing of this failure.
         let failed = if from.1.failure.is_some() { from.1 } else { &stretch.before };
         let failing = Failing { run: failed, commit: first.commit.as_deref(), since: first.started_at };
-        let attribution = attribution::of(projects, store, failing, &sets, &change, notes)?;
+        let attribution = attribution::attribute_changes(projects, store, failing, &sets, &change, notes)?;
         change.diff = fix::related_first(&change.diff, &attribution.related, &change.files);
         looked.push(RunComparison { from, shown, sets, change, attribution });
     }
-    let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end(notes));
+    let weakened = weakened.map_or_else(Vec::new, |weakened| weakened.end_check(notes));
     Ok(Some(RunVerdict { outcome, parts: looked, remaining, unseen, weakened }))
 }
 
 /// What became of what the last failing run showed, and of what only each earlier one did; `None` when the run looked at
 /// nothing of it.
-fn look(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
-    let reach = if same { Reach::All } else { fix::reach(run.scope.as_ref()?, &stretch.scope) };
-    let open = stretch.open();
+fn compare_with_run(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
+    let reach = if same { Reach::All } else { fix::compare_scopes(run.scope.as_ref()?, &stretch.scope) };
+    let open = stretch.open_atoms();
     let unseen = stretch.unseen.iter().flat_map(|shown| &shown.atoms.0);
     let all = Atoms(open.0.iter().chain(unseen).cloned().collect());
-    if all.0.iter().all(|atom| !reach.covers(atom)) {
+    if all.0.iter().all(|atom| !reach.covers_atom(atom)) {
         return None;
     }
     let after = fix::atoms_of_run(run);
@@ -179,20 +179,20 @@ fn look(run: &Run, stretch: &Stretch, same: bool) -> Option<(Sets, Vec<Sets>)> {
             return Sets { persisted: atoms.clone(), ..Sets::default() };
         }
         let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
-        let (stops, sight) = (fix::stops_at(run, category), Sight::of(shown, run));
-        let would_show = |atom: &_| reach.covers(atom) && stops.is_reached(atom) && sight.covers(atom);
-        Sets { introduced: Atoms::default(), ..fix::compare(atoms, &after, would_show) }
+        let (stops, sight) = (fix::stops_at(run, category), Sight::of_run(shown, run));
+        let would_show = |atom: &_| reach.covers_atom(atom) && stops.is_reached(atom) && sight.covers_atom(atom);
+        Sets { introduced: Atoms::default(), ..fix::compare_atoms(atoms, &after, would_show) }
     };
     let mut last = compare(&stretch.before, &open);
     if same {
-        let new = fix::compare(&all, &after, |_| true).introduced;
+        let new = fix::compare_atoms(&all, &after, |_| true).introduced;
         last.introduced = fix::known_as_new(new, &stretch.before, run);
     }
     Some((last, stretch.unseen.iter().map(|shown| compare(&shown.run, &shown.atoms)).collect()))
 }
 
 /// Writes the attempts, and the flakes among them; then what follows in lessons.
-fn write(
+fn write_attempt(
     projects: &mut Projects<'_>,
     store: &mut Store,
     recorded: RecordedRun<'_>,
@@ -203,7 +203,7 @@ fn write(
     let (mut events, mut written) = (Vec::new(), Vec::new());
     for part in &verdict.parts {
         let flake = flakes::after_attempt(store, recorded, stretch, part)?;
-        let attempt = attempt(recorded, stretch, &verdict, part);
+        let attempt = new_attempt(recorded, stretch, &verdict, part);
         let shown = part.shown.map(|run| run.to_string());
         let parts = [recorded.id.to_string(), attempt.key.clone()];
         let parts: Vec<&str> = parts.iter().chain(&shown).map(String::as_str).collect();
@@ -258,7 +258,7 @@ fn runs_by_part(
     Ok(runs)
 }
 
-fn attempt(
+fn new_attempt(
     recorded: RecordedRun<'_>,
     stretch: &Stretch,
     verdict: &RunVerdict<'_>,
@@ -279,18 +279,24 @@ fn attempt(
             let is_related = |file: &&FileChange| attribution.related.contains(&file.path);
             let files: Vec<FileChange> = change.files.iter().filter(is_related).cloned().collect();
             let diff = fix::only_related(&change.diff, &attribution.related, &change.files);
-            fix::recipes(&files, change.files_cut, &diff, &change.commands, &change.surroundings.changed)
+            fix::recipes_of_attempt(&files, change.files_cut, &diff, &change.commands, &change.surroundings.changed)
         }
         Means::Command | Means::Unknown => {
             let by_hand = |file: &&FileChange| !fix::is_derived(&file.path.display());
             let files: Vec<FileChange> = change.files.iter().filter(by_hand).cloned().collect();
-            fix::recipes(&files, change.files_cut, &change.diff, &change.commands, &change.surroundings.changed)
+            fix::recipes_of_attempt(
+                &files,
+                change.files_cut,
+                &change.diff,
+                &change.commands,
+                &change.surroundings.changed,
+            )
         }
     };
     Attempt {
         key: stretch.key.clone(),
         run: id,
-        opened_by: stretch.first().run,
+        opened_by: stretch.first_run().run,
         before: *before,
         root: run.root.clone(),
         task: run.task.clone(),
@@ -298,10 +304,10 @@ fn attempt(
         duration_us: run.ended_at.micros_since(earlier.ended_at),
         outcome,
         means: change.means,
-        fixed: sets.fixed.list(),
-        introduced: sets.introduced.list(),
-        persisted: sets.persisted.list(),
-        not_reached: sets.not_reached.list(),
+        fixed: sets.fixed.to_list(),
+        introduced: sets.introduced.to_list(),
+        persisted: sets.persisted.to_list(),
+        not_reached: sets.not_reached.to_list(),
         remaining: verdict.remaining.clone(),
         unseen: verdict.unseen.clone(),
         trees: change.trees.clone(),

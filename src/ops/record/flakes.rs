@@ -54,7 +54,7 @@ pub(super) fn after_attempt(
         ),
     ];
     let doubts = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why);
-    let doubts: Vec<&str> = doubts.chain(around(earlier, run)).collect();
+    let doubts: Vec<&str> = doubts.chain(environment_differences(earlier, run)).collect();
     let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
     let tree = &trees.before[..trees.before.len().min(10)];
     let (proof, why) = if doubts.is_empty() {
@@ -87,7 +87,7 @@ fn new_flake(
     Flake {
         key,
         patterns: patterns.into_iter().map(str::to_owned).collect(),
-        atoms: atoms.list(),
+        atoms: atoms.to_list(),
         runs,
         root: run.root.clone(),
         task: run.task.clone(),
@@ -115,10 +115,12 @@ pub(super) fn after_pass(
         return Ok(());
     }
     let follows = store.index().is_next_run(&run.key, passed.run, id)?;
-    let change = changes::around(store, &before, run)?;
+    let change = changes::context_between(store, &before, run)?;
     let unchanged =
         change.surroundings.changed.is_empty() && !change.surroundings.unsure && !change.has_changing_command();
-    if !follows || !unchanged || !changes::continues(projects, run, before.branch.as_deref(), before.commit.as_deref())
+    if !follows
+        || !unchanged
+        || !changes::is_same_line_of_work(projects, run, before.branch.as_deref(), before.commit.as_deref())
     {
         return Ok(());
     }
@@ -135,7 +137,7 @@ pub(super) fn after_pass(
 }
 
 /// What differs around two runs or isn't known of both: variables and programs.
-fn around(before: &Run, after: &Run) -> Vec<&'static str> {
+fn environment_differences(before: &Run, after: &Run) -> Vec<&'static str> {
     let environment = match (&before.environment, &after.environment) {
         (Some(before), Some(after)) if before == after => None,
         (Some(_), Some(_)) => Some("environment variables that change what checks do were others"),
@@ -167,18 +169,18 @@ mod tests {
     #[test]
     fn what_differs_or_is_not_known_around_two_runs_is_said() {
         let same = run(Some("e"), Some("p"));
-        assert_eq!(around(&same, &same), Vec::<&str>::new());
+        assert_eq!(environment_differences(&same, &same), Vec::<&str>::new());
         let seen = |environment, program| {
             let other = run(environment, program);
-            assert_eq!(around(&same, &other), around(&other, &same));
-            around(&same, &other).join(", ")
+            assert_eq!(environment_differences(&same, &other), environment_differences(&other, &same));
+            environment_differences(&same, &other).join(", ")
         };
         assert_eq!(seen(Some("f"), Some("p")), "environment variables that change what checks do were others");
         assert_eq!(seen(Some("e"), Some("q")), "its program was changed in between");
         assert_eq!(seen(None, Some("p")), "it is not known whether environment variables were the same");
         assert_eq!(seen(Some("e"), None), "it is not known whether its program was the same");
-        assert_eq!(around(&same, &run(None, Some("q"))).len(), 2);
+        assert_eq!(environment_differences(&same, &run(None, Some("q"))).len(), 2);
         // Not known of both is not known to be the same.
-        assert_eq!(around(&run(None, None), &run(None, None)).len(), 2);
+        assert_eq!(environment_differences(&run(None, None), &run(None, None)).len(), 2);
     }
 }

@@ -11,7 +11,7 @@ use crate::config::Repository;
 const PACKED_BYTES_MAX: u64 = 32 << 20;
 
 /// The commit that was checked out, unless the branch moved since: then it is in a file of its own again.
-pub(super) fn commit(header: &SpoolHeader, repository: Option<&Repository>) -> Option<String> {
+pub(super) fn commit_of_run(header: &SpoolHeader, repository: Option<&Repository>) -> Option<String> {
     if header.place.commit.is_some() {
         return header.place.commit.clone();
     }

@@ -32,7 +32,7 @@ const LESSONS_MAX: usize = 10;
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn decide(
+pub(super) fn decide_lesson(
     store: &Store,
     header: &SpoolHeader,
     items: &[DiagnosticRecord],
@@ -77,15 +77,15 @@ fn id_of(key: &str) -> String {
 /// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
 pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
     let root = run.root.path();
-    let Some(facts) = assemble::facts(run, projects.local(root)) else { return };
-    let waiting = unwritten(projects.places()).join(id.to_string());
+    let Some(facts) = assemble::lesson_facts(run, projects.local_machine_at(root)) else { return };
+    let waiting = unwritten_folder(projects.project_places()).join(id.to_string());
     if !projects.has_root(root) {
         // Nobody wants a folder back that was removed.
         drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
         let _ = fs::remove_file(waiting);
         return;
     }
-    match projects.lessons(root).write_lesson(&facts) {
+    match projects.lesson_folder_at(root).write_lesson(&facts) {
         Ok(written) => {
             if written.new {
                 drained.lessons.push(written.path);
@@ -110,7 +110,7 @@ pub(super) fn retry_lessons(
     store: &Store,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    for entry in fs::read_dir(unwritten(projects.places())).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(unwritten_folder(projects.project_places())).into_iter().flatten().flatten() {
         let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
         let run = match id {
             Some(id) => store.index().run(store.segments(), &id.to_string())?.map(|run| (id, run)),
@@ -137,7 +137,7 @@ fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
 }
 
 /// One empty file per run whose lesson could not be written yet.
-fn unwritten(places: &Places) -> PathBuf {
+fn unwritten_folder(places: &Places) -> PathBuf {
     places.state.join("unwritten")
 }
 
@@ -160,8 +160,8 @@ pub(super) fn close_lessons(
     if lessons.is_empty() && taught.is_empty() || !projects.has_root(root) {
         return Ok(());
     }
-    let (fix_settings, local) = (projects.fix_settings(root), projects.local(root).clone());
-    let since = stretch.first().ended_at;
+    let (fix_settings, local) = (projects.fix_settings(root), projects.local_machine_at(root).clone());
+    let since = stretch.first_run().ended_at;
     let facts = fix_facts(store.index(), store.segments(), (&fix_settings, &local), since, attempt)?;
     let fix = facts.id.clone();
     let settings = projects.lesson_settings(root);
@@ -176,11 +176,11 @@ pub(super) fn close_lessons(
     for (lesson, run) in &lessons {
         written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
     }
-    let paths = projects.lessons(root).find_lesson_paths(&written);
+    let paths = projects.lesson_folder_at(root).find_lesson_paths(&written);
     for (lesson, run) in lessons {
         let path = paths.get(&lesson).map(PathBuf::as_path);
-        if !is_worth && !recurred(store, run)? {
-            match withdraw(projects, store, root, (&lesson, path, &fix)) {
+        if !is_worth && !has_recurred(store, run)? {
+            match withdraw_lesson(projects, store, root, (&lesson, path, &fix)) {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Withdrawing::Store(error)) => return Err(error),
@@ -188,7 +188,7 @@ pub(super) fn close_lessons(
             }
         }
         let Some(path) = path else { continue };
-        if let Err(error) = projects.lessons(root).set_fix(path, &part) {
+        if let Err(error) = projects.lesson_folder_at(root).set_fix(path, &part) {
             drained.notes.push(error.to_string());
         }
     }
@@ -220,7 +220,7 @@ fn update_taught(
     part: &LessonFixSection,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    let (folder, path) = (projects.lessons(root), root.join(path));
+    let (folder, path) = (projects.lesson_folder_at(root), root.join(path));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let set = match folder.read_shared_lesson(&name).map(|taught| taught.fix) {
         Ok(Some(SharedLessonFix { id: None, .. })) => return Ok(()),
@@ -235,7 +235,7 @@ fn update_taught(
 }
 
 /// Whether something that the lesson of this run is about was seen in another task.
-fn recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
+fn has_recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
     let Some(recorded) = store.index().run(store.segments(), &run.to_string())? else { return Ok(false) };
     let Some(failure) = &recorded.failure else { return Ok(false) };
     let elsewhere = match &failure.lesson {
@@ -256,13 +256,13 @@ enum Withdrawing {
 
 /// Withdraws a lesson, unless a person edited or committed it. The event comes first: an interruption leaves a file that
 /// the next recorder, which does the run again, removes.
-fn withdraw(
+fn withdraw_lesson(
     projects: &mut Projects<'_>,
     store: &mut Store,
     root: &Path,
     (lesson, path, fix): (&str, Option<&Path>, &str),
 ) -> Result<bool, Withdrawing> {
-    let folder = projects.lessons(root);
+    let folder = projects.lesson_folder_at(root);
     if let Some(path) = path
         && !folder.is_own_lesson(path).map_err(Withdrawing::File)?
     {
@@ -319,8 +319,8 @@ pub(in crate::ops) fn fix_facts(
 ) -> Result<LessonFixFacts, StoreError> {
     let id = ids::fix(&attempt.key, attempt.opened_by);
     let row: FixRow = index.fix(&id)?;
-    let standing = fix::standing(&row, attempt.ended_at, settings.silence());
-    let workflow = fix::workflow(index.attempts(segments, &id)?, settings.quick_attempts);
+    let standing = fix::fix_status(&row, attempt.ended_at, settings.silence());
+    let workflow = fix::build_workflow(index.attempts(segments, &id)?, settings.quick_attempts);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
     let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
     let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == AttemptOutcome::Failure);

@@ -15,11 +15,11 @@ const LOG_BYTES_MAX: u64 = 64 << 10;
 const LOG_LINE_BYTES_MAX: usize = 1_000;
 
 /// Appends lines. A log that can't be written is nobody's problem.
-pub(super) fn append(state: &Path, lines: &[String]) {
+pub(super) fn append_lines(state: &Path, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    let path = path(state);
+    let path = log_path(state);
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LOG_BYTES_MAX) {
         let _ = fs::rename(&path, state.join("recorder.log.1"));
     }
@@ -34,13 +34,13 @@ pub(super) fn append(state: &Path, lines: &[String]) {
 }
 
 /// The last lines of the log, oldest first.
-pub(crate) fn recent(state: &Path, count: usize) -> Vec<String> {
-    let text = private::read(&path(state)).unwrap_or_default();
+pub(crate) fn recent_lines(state: &Path, count: usize) -> Vec<String> {
+    let text = private::read(&log_path(state)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
-fn path(state: &Path) -> PathBuf {
+fn log_path(state: &Path) -> PathBuf {
     state.join("recorder.log")
 }

@@ -29,7 +29,7 @@ impl Merges {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn of(
+    pub(super) fn from_leaders(
         store: &Store,
         run: RunId,
         items: &[DiagnosticRecord],

@@ -45,14 +45,14 @@ use crate::store::{Store, StoreError, folder, lock};
 use queue::Queue;
 use trees::SnapshotBatch;
 
-pub(in crate::ops) use assemble::facts as lesson_facts;
-pub(crate) use assemble::redacted;
+pub(in crate::ops) use assemble::lesson_facts;
+pub(crate) use assemble::redacted_arguments;
 pub(in crate::ops) use diagnosis::pattern_keys;
 pub(in crate::ops) use lessons::fix_facts;
-pub(crate) use log::recent as recent_log;
-pub(crate) use queue::{Holds, bad, pending, waiting};
-pub(in crate::ops) use steps::local;
-pub(crate) use task::current as current_task;
+pub(crate) use log::recent_lines as recent_log;
+pub(crate) use queue::{Holds, bad_files, pending_entries, waiting_headers};
+pub(in crate::ops) use steps::local_machine;
+pub(crate) use task::current_task;
 
 /// How often a recorder that waits for a lock looks whether there is still something to record.
 const HOLDER_LOOKS: Duration = Duration::from_millis(20);
@@ -93,7 +93,7 @@ pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
     let until = Instant::now() + Duration::from_millis(HOLDER_WAIT_MS_MAX);
     let mut drained = drain_within(places, Duration::ZERO, None, || {})?;
     // Not everybody who holds the lock records: a hook that takes over shared lessons, a command that notes one thing.
-    while drained.busy && Instant::now() < until && !pending(places).is_empty() {
+    while drained.busy && Instant::now() < until && !pending_entries(places).is_empty() {
         drained = drain_within(places, HOLDER_LOOKS, None, || {})?;
     }
     promote_ended(places, &drained);
@@ -106,7 +106,7 @@ pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
         return;
     }
     if let Err(error) = memory::promote_ended_tasks(places) {
-        log::append(&places.state, &[format!("{error:#}")]);
+        log::append_lines(&places.state, &[format!("{error:#}")]);
     }
 }
 
@@ -149,17 +149,17 @@ fn drain_within(
         };
         let moved = folder::put_right(&places.state)?;
         if !moved.is_empty() {
-            log::append(&places.state, &moved);
+            log::append_lines(&places.state, &moved);
             drained.notes.extend(moved);
         }
-        if queue::pending(places).iter().any(|pending| pending.holds == Holds::Run) {
-            diagnose::prepare();
+        if queue::pending_entries(places).iter().any(|pending| pending.holds == Holds::Run) {
+            diagnose::prepare_catalog();
         }
         // git looks at the work trees, and the output is diagnosed, while the store is opened.
         let mut begun = match catch_unwind(AssertUnwindSafe(|| Begun::of(places, &lock, until, &mut drained))) {
             Ok(begun) => begun,
             Err(panic) => {
-                log::append(&places.state, &[panicked(&*panic)]);
+                log::append_lines(&places.state, &[panicked(&*panic)]);
                 return Ok(drained);
             }
         };
@@ -167,7 +167,7 @@ fn drain_within(
             Ok(store) => store,
             Err(error) => {
                 if !error.is_newer() {
-                    log::append(&places.state, &[error.to_string()]);
+                    log::append_lines(&places.state, &[error.to_string()]);
                 }
                 return Err(error);
             }
@@ -184,7 +184,7 @@ fn drain_within(
         let result = match catch_unwind(work) {
             Ok(result) => result,
             Err(panic) => {
-                log::append(&places.state, &[panicked(&*panic)]);
+                log::append_lines(&places.state, &[panicked(&*panic)]);
                 return Ok(drained);
             }
         };
@@ -198,13 +198,13 @@ fn drain_within(
             drained.notes.push(error.to_string());
         }
         drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", text::path(path))));
-        log::append(&places.state, &drained.notes[known..]);
+        log::append_lines(&places.state, &drained.notes[known..]);
         drop(store);
         result?;
         // Somebody may have found the lock held just before it was released here, and relied on this process.
         let left: Vec<_> = drained.left.iter().map(|(path, _)| path.as_path()).collect();
         let is_late = until.is_some_and(|until| Instant::now() >= until);
-        if is_late || queue::pending(places).iter().all(|pending| left.contains(&pending.path.as_path())) {
+        if is_late || queue::pending_entries(places).iter().all(|pending| left.contains(&pending.path.as_path())) {
             return Ok(drained);
         }
         drained.left.clear();
@@ -231,7 +231,7 @@ fn drain_or_rebuild(
 
 /// Writes what was found and put right elsewhere into the recorder's log.
 pub(crate) fn note(places: &Places, lines: &[String]) {
-    log::append(&places.state, lines);
+    log::append_lines(&places.state, lines);
 }
 
 /// What a panic said, for the log: a defect of ours that nobody sees otherwise.
@@ -252,8 +252,8 @@ struct Begun<'a> {
 impl<'a> Begun<'a> {
     fn of(places: &'a Places, lock: &Lock, until: Option<Instant>, drained: &mut Drained) -> Self {
         let mut projects = steps::Projects::new(places);
-        let queue = Queue::collect(places, drained);
-        let trees = SnapshotBatch::begin(&mut projects, &queue.entries, until);
+        let queue = Queue::collect_entries(places, drained);
+        let trees = SnapshotBatch::begin_batch(&mut projects, &queue.entries, until);
         projects.begin_diagnosis(&queue.entries);
         Begun { projects, queue, trees, _lock: lock.share().ok() }
     }
@@ -274,7 +274,7 @@ fn drain_locked(
     let Begun { projects, queue, trees, _lock } = begun;
     lessons::retry_lessons(projects, store, drained)?;
     // A task that was announced before a run is known when the run is recorded.
-    notes::record(places, store, drained)?;
+    notes::record_notes(places, store, drained)?;
     if let Some(newest) = queue.entries.last() {
         let names = projects.fix_settings(newest.header.place.root.path()).environment;
         let kept = capture::remember(&places.state, &names);
@@ -303,7 +303,7 @@ fn drain_locked(
             steps::record_passes(projects, trees, store, entries, drained)?;
         }
     }
-    drained.notes.extend(trees.notes());
-    queue.release(drained);
+    drained.notes.extend(trees.take_notes());
+    queue.release_entries(drained);
     Ok(())
 }

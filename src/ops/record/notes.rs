@@ -12,8 +12,8 @@ use crate::store::note::{self, NoteError};
 use crate::store::{Delivery, Event, EventBody, Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
-pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
-    let notes = queue::pending(places).into_iter().filter(|pending| pending.holds == Holds::Note);
+pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
+    let notes = queue::pending_entries(places).into_iter().filter(|pending| pending.holds == Holds::Note);
     let notes: Vec<PathBuf> = notes.map(|pending| pending.path).collect();
     for paths in notes.chunks(NOTES_BATCH_MAX) {
         let (mut events, mut done) = (Vec::<Event>::new(), Vec::new());
@@ -21,7 +21,7 @@ pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) 
             match note::read(path) {
                 Ok(mut event) => {
                     if let EventBody::Delivery(delivery) = &mut event.body {
-                        quote(store, delivery)?;
+                        quote_texts(store, delivery)?;
                     }
                     // In two of the folders, or appended by a recorder that was killed before it removed the file.
                     let is_known =
@@ -48,7 +48,7 @@ pub(super) fn record(places: &Places, store: &mut Store, drained: &mut Drained) 
 
 /// Notes whose messages are in the text that was shown, so that it goes with them. A text of which nothing is left in the
 /// store was purged meanwhile.
-fn quote(store: &Store, delivery: &mut Delivery) -> Result<(), StoreError> {
+fn quote_texts(store: &Store, delivery: &mut Delivery) -> Result<(), StoreError> {
     if let (Some(_), Some(pattern)) = (&delivery.text, &delivery.pattern) {
         delivery.runs = store.index().runs_quoted_of(pattern)?;
         if delivery.runs.is_empty() {

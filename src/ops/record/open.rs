@@ -46,7 +46,7 @@ pub(super) struct EarlierRun {
 }
 
 /// The open failures that this run may say something about, whether it is recorded already or not.
-pub(super) fn stretches(
+pub(super) fn open_failures(
     projects: &mut Projects<'_>,
     store: &Store,
     recorded: RecordedRun<'_>,
@@ -73,13 +73,15 @@ pub(super) fn stretches(
     }
     let mut found = Vec::new();
     for (key, mut runs) in groups {
-        runs.retain(|open| changes::continues(projects, run, open.branch.as_deref(), open.commit.as_deref()));
+        runs.retain(|open| {
+            changes::is_same_line_of_work(projects, run, open.branch.as_deref(), open.commit.as_deref())
+        });
         let Some(last) = runs.last() else { continue };
         let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };
         let Some(scope) = before.scope.clone() else { continue };
         let fix = ids::fix(&key, runs[0].run);
         let attempt = store.index().last_attempt(store.segments(), &fix, (last.ended_at, run.ended_at), id)?;
-        let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| shown(store, &attempt.unseen))?;
+        let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| earlier_runs(store, &attempt.unseen))?;
         let attempt = attempt.filter(|attempt| attempt.run != last.run);
         let since = match &attempt {
             Some(attempt) => store.index().run(store.segments(), &attempt.run.to_string())?,
@@ -91,7 +93,7 @@ pub(super) fn stretches(
 }
 
 /// The runs with the atoms that no later one looked at; none of one that was purged.
-fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, StoreError> {
+fn earlier_runs(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, StoreError> {
     let mut found = Vec::new();
     for Unseen { run: id, atoms: hashes } in unseen {
         let Some(run) = store.index().run(store.segments(), &id.to_string())? else { continue };
@@ -104,33 +106,33 @@ fn shown(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, StoreError
 }
 
 impl Stretch {
-    pub(super) fn first(&self) -> &OpenRun {
+    pub(super) fn first_run(&self) -> &OpenRun {
         &self.runs[0]
     }
 
-    fn last(&self) -> &OpenRun {
+    fn last_run(&self) -> &OpenRun {
         &self.runs[self.runs.len() - 1]
     }
 
     /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
     /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
     /// others from run to run.
-    pub(super) fn counts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
+    pub(super) fn count_attempts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
         if self.key != pass.key || fix::selects_anew(pass) {
             return Ok(None);
         }
         let Some(after) = pass.tests else { return Ok(None) };
-        let first = if self.first().run == self.last().run {
+        let first = if self.first_run().run == self.last_run().run {
             None
         } else {
-            store.index().run(store.segments(), &self.first().run.to_string())?
+            store.index().run(store.segments(), &self.first_run().run.to_string())?
         };
         let before = first.and_then(|first| first.tests).max(self.before.tests);
         Ok(before.map(|before| Counts { before, after }))
     }
 
     /// What is open of the last failing run.
-    pub(super) fn open(&self) -> Atoms {
+    pub(super) fn open_atoms(&self) -> Atoms {
         let mut open = fix::atoms_of_run(&self.before);
         let remaining = self.since.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
         if let Some(remaining) = remaining {
@@ -147,21 +149,22 @@ impl Stretch {
             run,
             atoms: atoms.0.iter().map(|atom| atom.hash.clone()).collect(),
         };
-        let mut unseen: Vec<Unseen> = earlier.chain(after_last.map(|atoms| (self.last().run, atoms))).map(of).collect();
+        let mut unseen: Vec<Unseen> =
+            earlier.chain(after_last.map(|atoms| (self.last_run().run, atoms))).map(of).collect();
         unseen.retain(|unseen| !unseen.atoms.is_empty());
         unseen.drain(..unseen.len().saturating_sub(SHOWN_MAX));
         unseen
     }
 
     /// The run that the next attempt goes on from.
-    pub(super) fn since(&self) -> &Run {
+    pub(super) fn attempt_base(&self) -> &Run {
         self.since.run.as_ref().unwrap_or(&self.before)
     }
 
     pub(super) fn since_run(&self) -> RunId {
         match (&self.since.attempt, &self.since.run) {
             (Some(attempt), Some(_)) => attempt.run,
-            _ => self.last().run,
+            _ => self.last_run().run,
         }
     }
 }

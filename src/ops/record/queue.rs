@@ -64,10 +64,10 @@ pub(super) struct Queue {
 }
 
 /// Everything that waits, claimed pass logs not counted.
-pub(crate) fn pending(places: &Places) -> Vec<Pending> {
+pub(crate) fn pending_entries(places: &Places) -> Vec<Pending> {
     let mut found = Vec::new();
     for dir in state_dirs(places) {
-        for path in files(&dir.join("spool")) {
+        for path in spool_files(&dir.join("spool")) {
             let holds = match path.extension().and_then(OsStr::to_str) {
                 Some("spool") => Holds::Run,
                 Some(NOTE_SUFFIX) => Holds::Note,
@@ -84,13 +84,15 @@ pub(crate) fn pending(places: &Places) -> Vec<Pending> {
 }
 
 /// What the wrappers knew about the runs that aren't recorded yet. Reads only.
-pub(crate) fn waiting(places: &Places) -> Vec<SpoolHeader> {
+pub(crate) fn waiting_headers(places: &Places) -> Vec<SpoolHeader> {
     let mut headers = Vec::new();
     for dir in state_dirs(places) {
-        for path in files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool"))) {
+        for path in
+            spool_files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool")))
+        {
             headers.extend(header_line(&path).ok().and_then(|line| SpoolHeader::parse(&line).ok()));
         }
-        for path in files(dir).into_iter().filter(|path| is_pass_log(path)) {
+        for path in spool_files(dir).into_iter().filter(|path| is_pass_log(path)) {
             let bytes = private::read(&path).unwrap_or_default();
             headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| SpoolHeader::parse(line).ok()));
         }
@@ -99,8 +101,8 @@ pub(crate) fn waiting(places: &Places) -> Vec<SpoolHeader> {
 }
 
 /// Spool files that were set aside because they could not be parsed.
-pub(crate) fn bad(places: &Places) -> Vec<PathBuf> {
-    state_dirs(places).flat_map(|dir| files(&dir.join("spool/bad"))).collect()
+pub(crate) fn bad_files(places: &Places) -> Vec<PathBuf> {
+    state_dirs(places).flat_map(|dir| spool_files(&dir.join("spool/bad"))).collect()
 }
 
 /// `passes.jsonl` and the claimed ones.
@@ -127,9 +129,9 @@ fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
 
 impl Queue {
     /// Claims the pass logs and reads all headers. Unparsable files are moved to `bad/` beside them.
-    pub(super) fn collect(places: &Places, drained: &mut Drained) -> Self {
+    pub(super) fn collect_entries(places: &Places, drained: &mut Drained) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
-        for pending in pending(places) {
+        for pending in pending_entries(places) {
             if pending.holds == Holds::Run {
                 queue.add_spool(&pending.path, drained);
             } else if let Some(dir) = pending.path.parent().filter(|_| pending.holds == Holds::Passes) {
@@ -143,7 +145,7 @@ impl Queue {
         for dir in state_dirs(places) {
             remove_temporary(&dir.join("spool"));
             // One that could not be claimed is read as well: its lines are recorded once, whenever that is.
-            for log in files(dir).into_iter().filter(|path| is_pass_log(path)) {
+            for log in spool_files(dir).into_iter().filter(|path| is_pass_log(path)) {
                 queue.add_passes(log, drained);
             }
         }
@@ -154,7 +156,7 @@ impl Queue {
 
     /// Removes claimed pass logs that nobody can still be appending to. What was read of the others is blanked: the
     /// command lines in them are as they were typed, and the next recorder may be days away.
-    pub(super) fn release(&self, drained: &Drained) {
+    pub(super) fn release_entries(&self, drained: &Drained) {
         for (log, bytes) in &self.claimed {
             if drained.left.iter().any(|(path, _)| path == log) {
                 continue;
@@ -162,7 +164,7 @@ impl Queue {
             if seconds_old(log) >= CLAIM_SECONDS_MIN {
                 let _ = fs::remove_file(log);
             } else {
-                blank(log, *bytes);
+                blank_log(log, *bytes);
             }
         }
     }
@@ -203,7 +205,7 @@ impl Queue {
 }
 
 /// Overwrites the first bytes of a pass log with line ends. Lines that are appended meanwhile stay.
-fn blank(log: &Path, bytes: usize) {
+fn blank_log(log: &Path, bytes: usize) {
     // A change of the content would make the log younger, so a blank one is left alone.
     if private::read(log).is_ok_and(|content| content.iter().take(bytes).all(|&byte| byte == b'\n')) {
         return;
@@ -226,7 +228,7 @@ pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
         }
         Err(error) => drained.left.push((path.to_owned(), format!("{why}; cannot move it to bad/: {error}"))),
     }
-    let kept = files(&dir);
+    let kept = spool_files(&dir);
     for old in kept.iter().take(kept.len().saturating_sub(BAD_FILES_MAX)) {
         let _ = fs::remove_file(old);
     }
@@ -234,7 +236,7 @@ pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
 
 /// Files of wrappers that were killed while they wrote; younger ones may still be written.
 fn remove_temporary(spool: &Path) {
-    for path in files(spool) {
+    for path in spool_files(spool) {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         if name.starts_with(".tmp-") && seconds_old(&path) > TEMPORARY_SECONDS_MAX {
             let _ = fs::remove_file(path);
@@ -251,7 +253,7 @@ fn seconds_old(path: &Path) -> u64 {
 }
 
 /// The plain files in a folder, by name; none when it can't be read.
-fn files(dir: &Path) -> Vec<PathBuf> {
+fn spool_files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut files: Vec<_> =
         entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).collect();

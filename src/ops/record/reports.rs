@@ -18,17 +18,17 @@ const ENDINGS: [&str; 7] = [".xml", ".sarif", ".json", ".jsonl", ".ndjson", ".ta
 const CLOCK_US: i64 = 20_000;
 
 /// The reports of a run, one after the other as if they had been printed; `None` when there is none.
-pub(super) fn read(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn read_report(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>> {
     let root = header.place.root.path().canonicalize().ok()?;
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref());
     let dir = changed.map_or_else(|| header.cwd.path().to_owned(), |dir| header.cwd.path().join(dir));
-    let mut names = names(&diagnose::plain_text(output));
-    names.extend(header.argv.iter().flat_map(|word| self::names(&word.display())));
+    let mut names = report_names(&diagnose::plain_text(output));
+    names.extend(header.argv.iter().flat_map(|word| self::report_names(&word.display())));
     let mut found: Vec<PathBuf> = Vec::new();
     let mut all = Vec::new();
     for name in names.iter().take(REPORT_NAMES_MAX) {
         for base in [&dir, &root] {
-            let Some(file) = inside(&root, &base.join(name)) else { continue };
+            let Some(file) = path_inside(&root, &base.join(name)) else { continue };
             if found.contains(&file) || found.len() == REPORTS_MAX || !is_of_the_run(&file, header) {
                 continue;
             }
@@ -46,7 +46,7 @@ pub(super) fn read(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Words that look like a report's path, without what stands around them.
-fn names(text: &str) -> Vec<String> {
+fn report_names(text: &str) -> Vec<String> {
     let around =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | ')' | '[' | ']' | '<' | '>' | ',');
     let words = text.split(around).map(|word| word.trim_start_matches("file://").trim_end_matches(['.', ':', ';']));
@@ -60,7 +60,7 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// The file behind all links, if it is in the project.
-fn inside(root: &Path, file: &Path) -> Option<PathBuf> {
+fn path_inside(root: &Path, file: &Path) -> Option<PathBuf> {
     file.canonicalize().ok().filter(|file| file.starts_with(root))
 }
 

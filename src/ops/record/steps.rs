@@ -51,7 +51,7 @@ struct ProjectSettings {
 }
 
 /// What texts say of this machine.
-pub(in crate::ops) fn local(places: &Places, environment: &Environment) -> LocalMachine {
+pub(in crate::ops) fn local_machine(places: &Places, environment: &Environment) -> LocalMachine {
     let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
     let tops = fs::read_dir("/").into_iter().flatten().flatten();
     let tops = tops.filter_map(|entry| entry.file_name().into_string().ok());
@@ -71,7 +71,7 @@ impl<'a> Projects<'a> {
     }
 
     /// The project at `root`; the recorder's own when that work tree is gone.
-    fn at(&mut self, root: &Path) -> &ProjectSettings {
+    fn project_at(&mut self, root: &Path) -> &ProjectSettings {
         let environment = &self.environment;
         self.known.entry(root.to_owned()).or_insert_with(|| {
             let places = if root.is_dir() && root != self.places.root {
@@ -80,12 +80,12 @@ impl<'a> Projects<'a> {
                 self.places.clone()
             };
             let (settings, _) = Settings::load(&places, environment);
-            let definitions = definitions::load(&places, environment, &settings.categories).definitions;
+            let definitions = definitions::load_definitions(&places, environment, &settings.categories).definitions;
             let definitions = Arc::new(definitions);
             // What can't be put right now is tried again by the next recorder.
             let _ = LessonFolder::migrate_lessons(&places, &settings);
             ProjectSettings {
-                local: local(&places, environment),
+                local: local_machine(&places, environment),
                 lessons: LessonFolder::find(&places, &settings),
                 settings,
                 definitions,
@@ -98,53 +98,55 @@ impl<'a> Projects<'a> {
 impl Projects<'_> {
     /// Where a snapshot of the work tree at `root` is taken, and what it leaves out; `None` where there are none.
     pub(super) fn snapshot_options(&mut self, root: &Path) -> Option<(Places, SnapshotOptions)> {
-        let project = self.at(root);
+        let project = self.project_at(root);
         let wanted = project.settings.snapshot.enabled && trees::is_work_tree(&project.places, root);
-        wanted.then(|| (project.places.clone(), trees::options(&project.places, &project.settings, &project.lessons)))
+        wanted.then(|| {
+            (project.places.clone(), trees::snapshot_options(&project.places, &project.settings, &project.lessons))
+        })
     }
 }
 
 impl Projects<'_> {
     /// The recorder's own places.
-    pub(super) fn places(&self) -> &Places {
+    pub(super) fn project_places(&self) -> &Places {
         self.places
     }
 
     /// Whether anything is learnt from what is recorded in the work tree at `root`.
-    pub(super) fn learns(&mut self, root: &Path) -> bool {
-        self.at(root).settings.advice.learning
+    pub(super) fn learns_in(&mut self, root: &Path) -> bool {
+        self.project_at(root).settings.advice.learning
     }
 
     /// What counts as a fix in the work tree at `root`.
     pub(super) fn fix_settings(&mut self, root: &Path) -> FixSettings {
-        self.at(root).settings.fix.clone()
+        self.project_at(root).settings.fix.clone()
     }
 
     /// Which lessons are kept in the work tree at `root`.
     pub(super) fn lesson_settings(&mut self, root: &Path) -> LessonSettings {
-        self.at(root).settings.lesson.clone()
+        self.project_at(root).settings.lesson.clone()
     }
 
     /// What texts say of this machine, seen from the work tree at `root`.
-    pub(super) fn local(&mut self, root: &Path) -> &LocalMachine {
-        &self.at(root).local
+    pub(super) fn local_machine_at(&mut self, root: &Path) -> &LocalMachine {
+        &self.project_at(root).local
     }
 
     /// Whether the work tree at `root` is still there.
     pub(super) fn has_root(&mut self, root: &Path) -> bool {
-        self.at(root).places.root.is_dir()
+        self.project_at(root).places.root.is_dir()
     }
 
     /// Takes over what the shared lessons of the work tree at `root` say now.
     pub(super) fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
-        self.at(root);
+        self.project_at(root);
         let ProjectSettings { places, lessons, .. } = &self.known[root];
-        taught::refresh(store, places, &self.environment, lessons)
+        taught::refresh_taught(store, places, &self.environment, lessons)
     }
 
     /// The lessons of the work tree at `root`.
-    pub(super) fn lessons(&mut self, root: &Path) -> &LessonFolder {
-        &self.at(root).lessons
+    pub(super) fn lesson_folder_at(&mut self, root: &Path) -> &LessonFolder {
+        &self.project_at(root).lessons
     }
 
     /// Begins to diagnose what the first of these printed, if it failed, while the store is opened. Of a later one it isn't
@@ -152,22 +154,22 @@ impl Projects<'_> {
     pub(super) fn begin_diagnosis(&mut self, entries: &[SpoolEntry]) {
         let first = entries.iter().find(|entry| entry.is_spool);
         let Some(SpoolEntry { path, header, .. }) = first.filter(|first| !first.header.ended.passed()) else { return };
-        let definitions = Arc::clone(&self.at(header.place.root.path()).definitions);
+        let definitions = Arc::clone(&self.project_at(header.place.root.path()).definitions);
         let (places, file) = (self.places.clone(), path.clone());
         let work = move || {
             let spooled = Spooled::parse(&fs::read(file).ok()?).ok()?;
-            Some(DiagnosedFailure::of(&places, &definitions, &spooled))
+            Some(DiagnosedFailure::from_spooled(&places, &definitions, &spooled))
         };
         self.diagnosed = thread::Builder::new().spawn(work).ok().map(|begun| (path.clone(), begun));
     }
 
     /// The diagnosis of this spool file.
-    fn diagnosed(&mut self, path: &Path, spooled: &Spooled) -> DiagnosedFailure {
+    fn take_diagnosis(&mut self, path: &Path, spooled: &Spooled) -> DiagnosedFailure {
         let begun = self.diagnosed.take_if(|(of, _)| of == path);
         let found = begun.and_then(|(_, begun)| begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         found.unwrap_or_else(|| {
-            let definitions = Arc::clone(&self.at(spooled.header.place.root.path()).definitions);
-            DiagnosedFailure::of(self.places, &definitions, spooled)
+            let definitions = Arc::clone(&self.project_at(spooled.header.place.root.path()).definitions);
+            DiagnosedFailure::from_spooled(self.places, &definitions, spooled)
         })
     }
 
@@ -185,9 +187,9 @@ impl Projects<'_> {
         let Some(before) = before else { return Ok(()) };
         // While git is at work on the snapshot there is a processor for it.
         weakened::prepare();
-        let Some(tree) = trees.tree(header).filter(|tree| *tree != before) else { return Ok(()) };
+        let Some(tree) = trees.tree_of_run(header).filter(|tree| *tree != before) else { return Ok(()) };
         let trees = (before.clone(), tree.clone());
-        let compare = move || snapshot::diff(&places, &trees.0, &trees.1, &options, DiffLimits::default());
+        let compare = move || snapshot::diff_trees(&places, &trees.0, &trees.1, &options, DiffLimits::default());
         if let Ok(begun) = thread::Builder::new().spawn(compare) {
             self.compared.insert((root.path().to_owned(), before, tree), begun);
         }
@@ -195,7 +197,7 @@ impl Projects<'_> {
     }
 
     /// That comparison, when it was begun and nothing else is to be left out of it.
-    pub(super) fn compared(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
+    pub(super) fn take_comparison(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
         let begun = self.compared.remove(&(root.to_owned(), old.to_owned(), new.to_owned()))?;
         begun.join().ok()
     }
@@ -211,7 +213,7 @@ impl Projects<'_> {
         }
         let Some((places, options)) = self.snapshot_options(root) else { return };
         let olds: Vec<&str> = olds.into_iter().collect();
-        let known = snapshot::ancestors(&places, &olds, new, &options).unwrap_or_default();
+        let known = snapshot::read_ancestors(&places, &olds, new, &options).unwrap_or_default();
         for old in olds {
             self.comes_from.insert(key(old), known.contains(old));
         }
@@ -249,7 +251,7 @@ pub(super) fn record_passes(
             let run = new_run(projects, store, &entry.header, None)?;
             events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
             drained.runs += 1;
-            events.extend(trees.event(store, &entry.header)?);
+            events.extend(trees.snapshot_event(store, &entry.header)?);
         }
     }
     store.append_unsynced(&events)?;
@@ -339,12 +341,13 @@ fn new_run(
 ) -> Result<Run, StoreError> {
     let places = projects.places;
     let silence = projects.fix_settings(header.place.root.path()).silence_hours;
-    let task = task::announced(store.index(), &header.identity, header.started_at, silence)?;
-    let Ran { tests, stopped_early } = output.map(|output| assemble::ran(header, output)).unwrap_or_default();
-    let commit = head::commit(header, places.repository.as_ref());
+    let task = task::announced_task(store.index(), &header.identity, header.started_at, silence)?;
+    let Ran { tests, stopped_early } =
+        output.map(|output| assemble::ran_from_header(header, output)).unwrap_or_default();
+    let commit = head::commit_of_run(header, places.repository.as_ref());
     let header = &SpoolHeader { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, stopped_early, program: fix::program(header), commit, ..run })
+    Ok(Run { tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
 }
 
 /// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.
@@ -360,13 +363,20 @@ fn record_new(
     // What follows from the run comes first: where the run is, they are.
     let mut events = Vec::new();
     if !header.ended.passed() {
-        let DiagnosedFailure { diagnosis, items } = projects.diagnosed(&entry.path, spooled);
-        let settings = &projects.at(header.place.root.path()).settings;
+        let DiagnosedFailure { diagnosis, items } = projects.take_diagnosis(&entry.path, spooled);
+        let settings = &projects.project_at(header.place.root.path()).settings;
         // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
-        let merges = Merges::of(store, header.run, &items, similarity)?;
-        let lesson = lessons::decide(store, header, &items, &merges, unwanted::why(header, &diagnosis), settings)?;
-        let failure = assemble::failure(header.run, &diagnosis, items, lesson);
+        let merges = Merges::from_leaders(store, header.run, &items, similarity)?;
+        let lesson = lessons::decide_lesson(
+            store,
+            header,
+            &items,
+            &merges,
+            unwanted::reason_against_lesson(header, &diagnosis),
+            settings,
+        )?;
+        let failure = assemble::assemble_failure(header.run, &diagnosis, items, lesson);
         let category_means = settings.categories.meaning(&failure.category).map(str::to_owned);
         run.failure = Some(Failure { category_means, ..failure });
         assemble::name_lesson(run);
@@ -374,7 +384,7 @@ fn record_new(
     }
     projects.begin_comparing(trees, store, header)?;
     events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone()));
-    events.extend(trees.event(store, header)?);
+    events.extend(trees.snapshot_event(store, header)?);
     store.append_unsynced(&events)?;
     drained.runs += 1;
     drained.failures += usize::from(run.failure.is_some());
@@ -383,7 +393,7 @@ fn record_new(
 
 /// What a passing run printed: what is new in the output of the next one that fails is seen by it.
 fn keep_baseline(projects: &Projects<'_>, spooled: &Spooled, drained: &mut Drained) {
-    let json = serde_json::to_vec(&Baseline::of(&spooled.output)).unwrap_or_default();
+    let json = serde_json::to_vec(&Baseline::from_output(&spooled.output)).unwrap_or_default();
     let kept = write_packed(&diagnosis::baseline_path(projects.places, &spooled.header), &json);
     note_error(drained, "the baseline", kept);
 }

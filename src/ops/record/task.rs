@@ -19,7 +19,7 @@ const PACKED_BYTES_MAX: u64 = 32 << 20;
 ///
 /// # Errors
 /// SQLite's.
-pub(crate) fn current(
+pub(crate) fn current_task(
     places: &Places,
     index: Option<&Index>,
     identity: &Identity,
@@ -29,17 +29,22 @@ pub(crate) fn current(
     let head = RepositoryHead::now(places).head;
     let branch = head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/"));
     let given = match index {
-        Some(index) => announced(index, identity, at, silence_hours)?,
+        Some(index) => announced_task(index, identity, at, silence_hours)?,
         None => identity.task.clone(),
     };
-    Ok(assemble::without_secret(&assemble::task(given.as_deref(), branch, default_branch(places).as_deref(), at)))
+    Ok(assemble::without_secret(&assemble::task_of_run(
+        given.as_deref(),
+        branch,
+        default_branch(places).as_deref(),
+        at,
+    )))
 }
 
 /// The task that was given, else the one that the session announced and didn't end.
 ///
 /// # Errors
 /// SQLite's.
-pub(super) fn announced(
+pub(super) fn announced_task(
     index: &Index,
     identity: &Identity,
     at: Timestamp,
@@ -58,7 +63,7 @@ pub(super) fn announced(
 /// # Errors
 /// When the store can't be read or written.
 pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) -> Result<(), StoreError> {
-    let places = projects.places().clone();
+    let places = projects.project_places().clone();
     let Some(repository) = &places.repository else { return Ok(()) };
     let hours = projects.fix_settings(&places.root).silence_hours;
     let now = Timestamp::now();
@@ -67,7 +72,7 @@ pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) 
     let Some(default) = default_tip(&places).filter(|_| !tasks.is_empty()) else { return Ok(()) };
     let mut events = Vec::new();
     for task in tasks {
-        let why = match tip(&repository.common_dir, &task.name) {
+        let why = match branch_tip(&repository.common_dir, &task.name) {
             None => "its branch is gone",
             // A branch without a commit of its own is in every history.
             Some(tip)
@@ -97,13 +102,13 @@ pub(super) fn default_branch(places: &Places) -> Option<String> {
 fn default_tip(places: &Places) -> Option<String> {
     let common = &places.repository.as_ref()?.common_dir;
     match default_branch(places) {
-        Some(branch) => tip(common, &branch),
-        None => assemble::DEFAULT_BRANCHES.iter().find_map(|branch| tip(common, branch)),
+        Some(branch) => branch_tip(common, &branch),
+        None => assemble::DEFAULT_BRANCHES.iter().find_map(|branch| branch_tip(common, branch)),
     }
 }
 
 /// The commit of a branch; `None` when there is no such branch.
-fn tip(common_dir: &Path, branch: &str) -> Option<String> {
+fn branch_tip(common_dir: &Path, branch: &str) -> Option<String> {
     if branch.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::capture::{Identity, RepositoryHead, SpoolHeader};
 use crate::config::Environment;
-use crate::ops::last::last;
+use crate::ops::last::last_run;
 use crate::run::Ended;
 use crate::store::{Counts, Event, EventBody, FixNote, Index, Purge, note};
 use crate::whitelist::{Check, CheckKind};
@@ -117,7 +117,7 @@ fn runs_are_recorded_once_and_the_spool_is_gone() {
     world.log_pass(&world.header(3, "cc", PASSED));
     let drained = drain(&world.places).expect("drains");
     assert_eq!((drained.runs, drained.failures), (3, 1), "{drained:?}");
-    assert!(pending(&world.places).is_empty());
+    assert!(pending_entries(&world.places).is_empty());
     // The same file again, as after a crash just before its removal.
     fs::write(world.places.state.join(format!("spool/{}.spool", failed.run)), bytes).expect("writes");
     assert_eq!(drain(&world.places).expect("drains").runs, 0);
@@ -154,7 +154,7 @@ fn a_file_that_is_no_spool_is_set_aside_and_a_newer_one_is_left() {
     world.spool(&world.header(1, "../../evil", FAILED), "error\n");
     let drained = drain(&world.places).expect("drains");
     assert_eq!(drained.runs, 1);
-    assert_eq!(bad(&world.places), [spool.join("bad/a.spool"), spool.join("bad/c.spool")]);
+    assert_eq!(bad_files(&world.places), [spool.join("bad/a.spool"), spool.join("bad/c.spool")]);
     assert_eq!(drained.left.len(), 1);
     assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);
     assert!(spool.join("b.spool").exists());
@@ -184,7 +184,7 @@ fn fallback_folders_are_drained_too() {
         spool_into(dir, &world.header(i64::try_from(n).expect("small"), "aa", FAILED), "error\n");
     }
     assert_eq!(drain(&world.places).expect("drains").failures, world.places.fallbacks.len());
-    assert!(pending(&world.places).is_empty());
+    assert!(pending_entries(&world.places).is_empty());
 }
 
 #[test]
@@ -196,10 +196,10 @@ fn while_somebody_records_the_last_run_is_read_from_the_spool() {
     let mut second = world.header(2, "aa", Ended::Exit(3));
     second.argv.push(Lossless::from("--token=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"));
     world.spool(&second, "error\n");
-    let waiting = waiting(&world.places);
+    let waiting = waiting_headers(&world.places);
     assert_eq!(waiting.len(), 2);
     drop(held);
-    let (run, _) = last(&world.places, &Environment::default()).expect("reads");
+    let (run, _) = last_run(&world.places, &Environment::default()).expect("reads");
     let run = run.expect("is there");
     assert_eq!((run.exit_code, run.recorded), (3, true));
     assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);
@@ -224,7 +224,7 @@ fn a_killed_recorder_s_work_is_taken_up_at_every_step() {
         assert_eq!(world.counts().events, 1);
         assert!(world.places.state.join("open/aa").exists());
         assert!(world.places.state.join(format!("raw/{}.zst", header.run)).exists());
-        assert!(pending(&world.places).is_empty());
+        assert!(pending_entries(&world.places).is_empty());
     }
 }
 
@@ -272,7 +272,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     let drained = drain(&world.places).expect("drains");
     assert!(drained.lessons.is_empty());
     assert!(drained.notes.join("\n").contains("tried again"), "{:?}", drained.notes);
-    assert!(pending(&world.places).is_empty(), "recorded all the same");
+    assert!(pending_entries(&world.places).is_empty(), "recorded all the same");
     fs::remove_file(root.join("blocked")).expect("removes");
     let drained = drain(&world.places).expect("drains");
     assert_eq!(drained.lessons.len(), 1, "{drained:?}");
@@ -290,10 +290,10 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     note::put(&world.places, &said(1)).expect("puts");
     note::put(&world.places, &said(1)).expect("puts again");
     note::put(&world.places, &said(2)).expect("puts");
-    assert_eq!(pending(&world.places).len(), 2);
-    let reading = crate::ops::reading::open(&world.places).expect("reads");
+    assert_eq!(pending_entries(&world.places).len(), 2);
+    let reading = crate::ops::reading::open_for_reading(&world.places).expect("reads");
     assert_eq!(reading.index.expect("is there").counts().expect("counts").events, 2);
-    assert!(pending(&world.places).is_empty());
+    assert!(pending_entries(&world.places).is_empty());
     // A recorder that was killed before it removed the file, and the same note in a stand-in.
     note::put(&world.places, &said(1)).expect("puts");
     let fallback = Places { state: world.places.fallbacks[0].clone(), ..world.places.clone() };
@@ -301,7 +301,7 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     note::put(&world.places, &said(3)).expect("puts");
     assert_eq!(drain(&world.places).expect("drains").notes_taken, 1);
     assert_eq!(world.counts().events, 3);
-    assert!(pending(&world.places).is_empty());
+    assert!(pending_entries(&world.places).is_empty());
     let segment = fs::read_dir(world.places.events()).expect("reads").flatten().next().expect("one").path();
     assert!(!fs::read_to_string(segment).expect("text").contains("\"writer\":\"\""), "the store's writer");
 }
@@ -336,7 +336,7 @@ fn torn_foreign_and_oversized_notes_are_set_aside_and_newer_ones_are_left() {
     let drained = drain(&world.places).expect("drains");
     assert_eq!((drained.notes_taken, drained.bad.len(), drained.left.len()), (1, 5, 1), "{drained:?}");
     assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);
-    assert_eq!((world.counts().events, bad(&world.places).len()), (1, 5));
+    assert_eq!((world.counts().events, bad_files(&world.places).len()), (1, 5));
     assert!(name(&said(7)).exists());
     assert_eq!(drain(&world.places).expect("drains").bad.len(), 0, "not tried again");
 }

@@ -42,7 +42,7 @@ struct TreeOf {
 }
 
 /// What snapshots of a project leave out: what we write ourselves.
-pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
+pub(super) fn snapshot_options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
     let lessons = places.relative(&lessons.dir).map(PathBuf::from);
     let hidden = PathBuf::from(".lessons");
     let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);
@@ -56,7 +56,7 @@ pub(super) fn options(places: &Places, settings: &Settings, lessons: &LessonFold
 impl SnapshotBatch {
     /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
     /// the likelier it is what the run saw.
-    pub(super) fn begin(projects: &mut Projects<'_>, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
+    pub(super) fn begin_batch(projects: &mut Projects<'_>, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
         let mut trees = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
             let root = entry.header.place.root.path();
@@ -68,30 +68,30 @@ impl SnapshotBatch {
                 options.time_max = options.time_max.min(until.saturating_duration_since(Instant::now()));
             }
             let newest = entry.header.run;
-            trees.by_root.insert(root.to_owned(), TreeOf::begin(places, options, newest));
+            trees.by_root.insert(root.to_owned(), TreeOf::begin_snapshot(places, options, newest));
         }
         trees
     }
 
     /// What went wrong with the snapshots that were asked for, for the log.
-    pub(super) fn notes(&mut self) -> Vec<String> {
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
         self.by_root.values_mut().filter_map(|of| of.panicked.take()).collect()
     }
 
     /// The tree that is the run's, or may be; `None` where there is none.
-    pub(super) fn tree(&mut self, header: &SpoolHeader) -> Option<String> {
+    pub(super) fn tree_of_run(&mut self, header: &SpoolHeader) -> Option<String> {
         let of = self.by_root.get_mut(header.place.root.path())?;
-        of.taken().ok().map(|taken| taken.tree)
+        of.taken_snapshot().ok().map(|taken| taken.tree)
     }
 
     /// The event of a run's work tree; `None` where there are no snapshots.
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn event(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Event>, StoreError> {
+    pub(super) fn snapshot_event(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Event>, StoreError> {
         let root = header.place.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
-        let taken = of.taken().and_then(|taken| of.fits(&taken, header).map(|exact| (taken, exact)));
+        let taken = of.taken_snapshot().and_then(|taken| of.matches_run(&taken, header).map(|exact| (taken, exact)));
         let mut snapshot = Snapshot {
             run: header.run,
             tree: None,
@@ -108,8 +108,8 @@ impl SnapshotBatch {
         match taken {
             Ok((taken, exact)) => {
                 (snapshot.exact, snapshot.left_out) = (exact, taken.left_out);
-                snapshot.base = self.base(store, header)?;
-                self.compare(header, &taken.tree, &mut snapshot);
+                snapshot.base = self.base_of_run(store, header)?;
+                self.compare_with_pass(header, &taken.tree, &mut snapshot);
                 snapshot.tree = Some(taken.tree);
             }
             Err(skipped) => snapshot.skipped = Some(skipped.reason),
@@ -118,7 +118,7 @@ impl SnapshotBatch {
     }
 
     /// What the run's tree is compared with: the tree of the last pass, else the commit's.
-    fn base(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Base>, StoreError> {
+    fn base_of_run(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Base>, StoreError> {
         let root = &header.place.root;
         if let Some(pass) = store.index().last_passing_tree(&header.key, root, header.ended_at, header.run)? {
             return Ok(Some(Base::Pass { run: pass.run, tree: pass.tree }));
@@ -131,7 +131,7 @@ impl SnapshotBatch {
         Ok(head.clone().map(|tree| Base::Head { tree }))
     }
 
-    fn compare(&mut self, header: &SpoolHeader, tree: &str, snapshot: &mut Snapshot) {
+    fn compare_with_pass(&mut self, header: &SpoolHeader, tree: &str, snapshot: &mut Snapshot) {
         let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.place.root.path())) else { return };
         // What a pass changed is asked for its files alone.
         let with_text = !header.ended.passed();
@@ -141,7 +141,7 @@ impl SnapshotBatch {
             let options = SnapshotOptions { time_max: left, ..of.options.clone() };
             let limits =
                 if with_text { DiffLimits::default() } else { DiffLimits { bytes: 0, ..DiffLimits::default() } };
-            snapshot::diff(&of.places, base.tree(), tree, &options, limits)
+            snapshot::diff_trees(&of.places, base.tree(), tree, &options, limits)
         });
         match compared {
             Ok(diff) => {
@@ -157,29 +157,29 @@ impl SnapshotBatch {
 /// Nobody may take a snapshot in the same folder before this one is done, so it is waited for with the recorder's lock.
 impl Drop for TreeOf {
     fn drop(&mut self) {
-        let _ = self.taken();
+        let _ = self.taken_snapshot();
     }
 }
 
 impl TreeOf {
     /// Begins a snapshot; `newest` is the run of this work tree that ended last.
-    fn begin(places: Places, options: SnapshotOptions, newest: RunId) -> Self {
+    fn begin_snapshot(places: Places, options: SnapshotOptions, newest: RunId) -> Self {
         let (of, limits) = (places.clone(), options.clone());
-        let begun = thread::Builder::new().spawn(move || snapshot::take(&of, &limits));
+        let begun = thread::Builder::new().spawn(move || snapshot::take_snapshot(&of, &limits));
         let until = Instant::now() + 2 * options.time_max;
         let (begun, taken) = match begun {
-            Ok(begun) => (Some(begun), Err(failed())),
-            Err(_) => (None, snapshot::take(&places, &options)),
+            Ok(begun) => (Some(begun), Err(failed_snapshot())),
+            Err(_) => (None, snapshot::take_snapshot(&places, &options)),
         };
         TreeOf { places, options, begun, taken, until, panicked: None, newest }
     }
 
     /// What the snapshot gave, which is waited for.
-    fn taken(&mut self) -> Result<Taken, Skipped> {
+    fn taken_snapshot(&mut self) -> Result<Taken, Skipped> {
         if let Some(begun) = self.begun.take() {
             self.taken = begun.join().unwrap_or_else(|panic| {
                 self.panicked = Some(super::panicked(&*panic));
-                Err(failed())
+                Err(failed_snapshot())
             });
             self.until = Instant::now() + 2 * self.options.time_max;
         }
@@ -187,7 +187,7 @@ impl TreeOf {
     }
 
     /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
-    fn fits(&self, taken: &Taken, header: &SpoolHeader) -> Result<bool, Skipped> {
+    fn matches_run(&self, taken: &Taken, header: &SpoolHeader) -> Result<bool, Skipped> {
         if taken.is_exact_for(header.started_at) {
             return Ok(true);
         }
@@ -200,7 +200,7 @@ impl TreeOf {
     }
 }
 
-fn failed() -> Skipped {
+fn failed_snapshot() -> Skipped {
     Skipped { reason: "verify-run failed at it".to_owned() }
 }
 

@@ -43,7 +43,7 @@ const WORDS_MAX: usize = 64;
 const LINES_MAX: usize = 200;
 
 /// Why nobody would read a lesson about this failure; `None` when somebody may.
-pub(super) fn why(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLesson> {
+pub(super) fn reason_against_lesson(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLesson> {
     if header.interrupted {
         return Some(NoLesson::Interrupted);
     }
@@ -80,8 +80,13 @@ fn is_usage_error(header: &SpoolHeader, diagnosis: &Diagnosis) -> bool {
     let root = header.place.root.path();
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = root.join(KeyParts::directory(root, header.cwd.path(), changed));
-    let words: Vec<UsageWord> =
-        header.argv.iter().skip(1).take(WORDS_MAX).filter_map(|word| UsageWord::of(&word.display(), &dir)).collect();
+    let words: Vec<UsageWord> = header
+        .argv
+        .iter()
+        .skip(1)
+        .take(WORDS_MAX)
+        .filter_map(|word| UsageWord::from_word(&word.display(), &dir))
+        .collect();
     // What has a place in a file that is there was found in it.
     let is_in_source = |file: Option<&str>| file.is_some_and(|file| !words.iter().any(|word| word.text == file));
     if diagnosis.items.iter().any(|item| item.line.is_some() && is_in_source(item.file.as_deref())) {
@@ -93,7 +98,7 @@ fn is_usage_error(header: &SpoolHeader, diagnosis: &Diagnosis) -> bool {
     lines.into_iter().any(|line| {
         let line = line.to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| line.contains(phrase));
-        has_selector && says(&OF_NOTHING) || words.iter().any(|word| word.is_in(&line) && says(word.phrases()))
+        has_selector && says(&OF_NOTHING) || words.iter().any(|word| word.is_in(&line) && says(word.usage_phrases()))
     })
 }
 
@@ -105,7 +110,7 @@ struct UsageWord {
 
 impl UsageWord {
     /// `None` of a word that can't be: a file that is there.
-    fn of(word: &str, dir: &Path) -> Option<Self> {
+    fn from_word(word: &str, dir: &Path) -> Option<Self> {
         let is_option = word.starts_with('-') && word.len() > 1;
         let text = if is_option { word.split('=').next().unwrap_or(word) } else { word };
         // A chosen test has its file before it (`a.py::test_x`).
@@ -113,7 +118,7 @@ impl UsageWord {
         (!is_there && text.len() > 1).then(|| UsageWord { text: text.to_owned(), is_option })
     }
 
-    fn phrases(&self) -> &'static [&'static str] {
+    fn usage_phrases(&self) -> &'static [&'static str] {
         if self.is_option { &OF_OPTIONS } else { &OF_FILES }
     }
 

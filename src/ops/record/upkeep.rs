@@ -47,7 +47,7 @@ pub(super) fn prune_trees(
         bytes_max: settings.snapshot.bytes,
     };
     let time_max = Duration::from_millis(if has_time { PRUNE_MS_MAX } else { settings.snapshot.time_ms });
-    snapshot::prune(places, &uses, keep, time_max).map_err(|skipped| skipped.reason)
+    snapshot::prune_objects(places, &uses, keep, time_max).map_err(|skipped| skipped.reason)
 }
 
 /// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.

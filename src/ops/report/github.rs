@@ -11,12 +11,12 @@ use crate::store::DiagnosticRecord;
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
 const ANNOTATIONS_MAX: usize = 10;
 
-pub(super) fn render(subjects: &[Subject]) -> String {
+pub(super) fn render_annotations(subjects: &[Subject]) -> String {
     let mut out = String::new();
     let unexplained = subjects.iter().filter(|subject| subject.is_unexplained());
     for subject in unexplained.clone().take(ANNOTATIONS_MAX) {
-        let title = property(&text::bounded(&one_line(&subject.tool())));
-        let message = data(&one_line(&format!("{}: {}", subject.command(), subject.ending())));
+        let title = escape_property(&text::bounded_text(&one_line(&subject.tool())));
+        let message = escape_data(&one_line(&format!("{}: {}", subject.command(), subject.ending())));
         let _ = writeln!(out, "::error title={title}::{message}");
     }
     let mut taken = unexplained.count();
@@ -24,7 +24,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
     {
         let items: Vec<_> = items(subjects).filter(|(_, item)| item.severity == severity).collect();
         for (subject, item) in items.iter().take(ANNOTATIONS_MAX.saturating_sub(taken)) {
-            annotation(&mut out, command, subject, item);
+            append_annotation(&mut out, command, subject, item);
         }
         let all = items.len() + std::mem::take(&mut taken);
         if let Some(more) = all.checked_sub(ANNOTATIONS_MAX).filter(|more| *more > 0) {
@@ -35,7 +35,7 @@ pub(super) fn render(subjects: &[Subject]) -> String {
     out
 }
 
-fn annotation(out: &mut String, command: &str, subject: &Subject, item: &DiagnosticRecord) {
+fn append_annotation(out: &mut String, command: &str, subject: &Subject, item: &DiagnosticRecord) {
     let title = format!("{}: {}", item.tool, rule(item, subject));
     let file = item.file.as_deref().map(one_line);
     let number = |number: Option<u32>| number.filter(|number| *number > 0).map(|number| number.to_string());
@@ -44,15 +44,15 @@ fn annotation(out: &mut String, command: &str, subject: &Subject, item: &Diagnos
     let properties = [("file", file), ("line", line), ("col", col), ("title", Some(one_line(&title)))];
     let properties: Vec<String> = properties
         .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name}={}", property(&text::bounded(&value?)))))
+        .filter_map(|(name, value)| Some(format!("{name}={}", escape_property(&text::bounded_text(&value?)))))
         .collect();
-    let _ = writeln!(out, "::{command} {}::{}", properties.join(","), data(&message(item)));
+    let _ = writeln!(out, "::{command} {}::{}", properties.join(","), escape_data(&message(item)));
 }
 
-fn data(text: &str) -> String {
+fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

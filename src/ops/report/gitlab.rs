@@ -12,21 +12,21 @@ use crate::store::DiagnosticRecord;
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";
 
-pub(super) fn render(subjects: &[Subject]) -> String {
-    let mut issues: Vec<Value> = items(subjects).map(|(subject, item)| issue(subject, item)).collect();
+pub(super) fn render_code_quality(subjects: &[Subject]) -> String {
+    let mut issues: Vec<Value> = items(subjects).map(|(subject, item)| code_quality_issue(subject, item)).collect();
     // Two checks may have run the same tool over the same files.
     let mut known = BTreeSet::new();
     issues.retain(|issue| known.insert(issue["fingerprint"].to_string()));
     format!("{:#}\n", Value::from(issues))
 }
 
-fn issue(subject: &Subject, item: &DiagnosticRecord) -> Value {
+fn code_quality_issue(subject: &Subject, item: &DiagnosticRecord) -> Value {
     let file = item.file.as_deref().unwrap_or(NO_FILE);
     // Two issues of one fingerprint are one to GitLab, and the item's key does not hold its file's place in the tree.
     let fingerprint = blake3::hash(format!("{}\0{}\0{file}", item.tool, item.exact).as_bytes()).to_hex();
     json!({
         "description": message(item),
-        "check_name": text::bounded(&format!("{}/{}", item.tool, rule(item, subject))),
+        "check_name": text::bounded_text(&format!("{}/{}", item.tool, rule(item, subject))),
         "fingerprint": fingerprint[..32],
         "severity": match item.severity {
             Severity::Error => "major",
@@ -34,7 +34,7 @@ fn issue(subject: &Subject, item: &DiagnosticRecord) -> Value {
             Severity::Info => "info",
         },
         "location": {
-            "path": text::bounded(file),
+            "path": text::bounded_text(file),
             "lines": { "begin": item.line.unwrap_or(1).max(1) },
         },
     })

@@ -2,21 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::text::xml;
+use super::text::escape_xml;
 use super::{Subject, message, rule};
 use crate::store::DiagnosticRecord;
 
-pub(super) fn render(subjects: &[Subject]) -> String {
+pub(super) fn render_junit(subjects: &[Subject]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     let suites = subjects.iter().flat_map(|subject| subject.tools().into_iter().map(move |tool| (subject, tool)));
     for (id, (subject, tool)) in suites.enumerate() {
-        suite(&mut out, subject, id, &tool);
+        append_suite(&mut out, subject, id, &tool);
     }
     out.push_str("</testsuites>\n");
     out
 }
 
-fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
+fn append_suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     let items: Vec<&DiagnosticRecord> = subject.items().iter().filter(|item| item.tool == tool).collect();
     // Ant's schema has no place for a time zone; the time is UTC.
     let started = subject.run.started_at.rfc3339();
@@ -25,22 +25,22 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     let micros = subject.run.duration_us % 1_000_000;
     let unexplained = subject.is_unexplained();
     let (tests, failures) = (items.len().max(1), items.len() + usize::from(unexplained));
-    let name = xml(tool);
+    let name = escape_xml(tool);
     let _ = writeln!(
         out,
         "  <testsuite name=\"{name}\" id=\"{id}\" package=\"{name}\" hostname=\"localhost\" timestamp=\"{started}\" \
          tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" time=\"{seconds}.{micros:06}\">"
     );
-    let command = xml(&subject.command());
+    let command = escape_xml(&subject.command());
     let _ = writeln!(out, "    <properties><property name=\"command\" value=\"{command}\"/></properties>");
     for item in &items {
-        case(out, subject, item);
+        append_case(out, subject, item);
     }
     if items.is_empty() {
         // Readers take a suite without a case for a broken one.
         let case = format!("<testcase name=\"{command}\" classname=\"{name}\" time=\"{seconds}.{micros:06}\"");
         let _ = if unexplained {
-            let (rule, ending) = (xml(subject.category()), xml(&subject.ending()));
+            let (rule, ending) = (escape_xml(subject.category()), escape_xml(&subject.ending()));
             writeln!(out, "    {case}><failure type=\"{rule}\" message=\"{ending}\">{ending}</failure></testcase>")
         } else {
             writeln!(out, "    {case}/>")
@@ -49,8 +49,8 @@ fn suite(out: &mut String, subject: &Subject, id: usize, tool: &str) {
     out.push_str("    <system-out></system-out>\n    <system-err></system-err>\n  </testsuite>\n");
 }
 
-fn case(out: &mut String, subject: &Subject, item: &DiagnosticRecord) {
-    let place = place(item);
+fn append_case(out: &mut String, subject: &Subject, item: &DiagnosticRecord) {
+    let place = location_text(item);
     let rule = rule(item, subject);
     let name = item
         .test
@@ -61,16 +61,16 @@ fn case(out: &mut String, subject: &Subject, item: &DiagnosticRecord) {
     let _ = writeln!(
         out,
         "    <testcase name=\"{}\" classname=\"{}\" time=\"0\"><failure type=\"{}\" message=\"{}\">{}</failure></testcase>",
-        xml(&name),
-        xml(class),
-        xml(rule),
-        xml(item.message.lines().next().unwrap_or_default()),
-        xml(&body)
+        escape_xml(&name),
+        escape_xml(class),
+        escape_xml(rule),
+        escape_xml(item.message.lines().next().unwrap_or_default()),
+        escape_xml(&body)
     );
 }
 
 /// `file:line:col`, as far as it is known.
-fn place(item: &DiagnosticRecord) -> String {
+fn location_text(item: &DiagnosticRecord) -> String {
     let mut place = item.file.clone().unwrap_or_default();
     for number in [item.line, item.line.and(item.col)].into_iter().flatten().filter(|_| item.file.is_some()) {
         let _ = write!(place, ":{number}");

@@ -7,7 +7,7 @@ use crate::diagnose::Severity;
 use crate::run::Ended;
 use crate::store::DiagnosticRecord;
 
-pub(super) fn render(subjects: &[Subject]) -> String {
+pub(super) fn render_sarif(subjects: &[Subject]) -> String {
     let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();
     let runs: Vec<Value> = subjects.iter().flat_map(tools).collect();
     let document = json!({
@@ -27,19 +27,19 @@ fn run(subject: &Subject, tool: &str) -> Value {
             rules.push(id);
         }
     }
-    let results: Vec<Value> = items.iter().map(|item| result(subject, item, &rules)).collect();
-    let rules: Vec<Value> = rules.iter().map(|id| json!({ "id": text::bounded(id) })).collect();
+    let results: Vec<Value> = items.iter().map(|item| sarif_result(subject, item, &rules)).collect();
+    let rules: Vec<Value> = rules.iter().map(|id| json!({ "id": text::bounded_text(id) })).collect();
     json!({
-        "tool": { "driver": { "name": text::bounded(tool), "rules": rules } },
-        "automationDetails": { "id": format!("verify-run/{}/", text::bounded(tool)) },
+        "tool": { "driver": { "name": text::bounded_text(tool), "rules": rules } },
+        "automationDetails": { "id": format!("verify-run/{}/", text::bounded_text(tool)) },
         "originalUriBaseIds": { "%SRCROOT%": { "description": { "text": "The project's root." } } },
         "columnKind": "unicodeCodePoints",
-        "invocations": [invocation(subject)],
+        "invocations": [sarif_invocation(subject)],
         "results": results,
     })
 }
 
-fn invocation(subject: &Subject) -> Value {
+fn sarif_invocation(subject: &Subject) -> Value {
     let run = &subject.run;
     // The standard's word for "the tool did its job", whatever it found.
     let did_its_job = !matches!(subject.category(), "config_error" | "missing_dependency");
@@ -60,10 +60,10 @@ fn invocation(subject: &Subject) -> Value {
     invocation
 }
 
-fn result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> Value {
+fn sarif_result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> Value {
     let id = rule(item, subject);
     let mut result = json!({
-        "ruleId": text::bounded(id),
+        "ruleId": text::bounded_text(id),
         "ruleIndex": rules.iter().position(|rule| *rule == id),
         "level": match item.severity {
             Severity::Error => "error",
@@ -75,7 +75,7 @@ fn result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> Value {
         "partialFingerprints": { "verifyRunExact/v1": item.exact },
     });
     if let Some(file) = &item.file {
-        let mut artifact = json!({ "uri": text::uri(file) });
+        let mut artifact = json!({ "uri": text::percent_encoded_uri(file) });
         if !file.starts_with('/') {
             artifact["uriBaseId"] = "%SRCROOT%".into();
         }

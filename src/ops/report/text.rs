@@ -6,14 +6,14 @@ use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::text::{ellipsis, printable};
 
 /// `text` without control characters and cut to a message's length.
-pub(super) fn bounded(text: &str) -> String {
+pub(super) fn bounded_text(text: &str) -> String {
     ellipsis(&printable(text), MESSAGE_BYTES_MAX)
 }
 
 /// `text` for XML 1.0, in content or an attribute: characters that it has no way to write are left out (section 2.2).
-pub(super) fn xml(text: &str) -> String {
+pub(super) fn escape_xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in bounded(text).chars() {
+    for c in bounded_text(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -31,7 +31,7 @@ pub(super) fn xml(text: &str) -> String {
 }
 
 /// A path as a URI reference: relative to the root with `/`, absolute ones as `file://…` (RFC 3986, RFC 8089).
-pub(super) fn uri(path: &str) -> String {
+pub(super) fn percent_encoded_uri(path: &str) -> String {
     let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {

@@ -99,7 +99,7 @@ const ASKED_FOR: [&[&str]; 5] = [
 ];
 
 /// The programs that get a shim if they are installed, sorted.
-pub(super) fn usual(whitelist: &Whitelist) -> BTreeSet<String> {
+pub(super) fn usual_names(whitelist: &Whitelist) -> BTreeSet<String> {
     let mut names = whitelist.program_names();
     for name in ASKED_FOR.iter().copied().flatten() {
         names.remove(*name);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn where_checks_begin_is_in() {
-        let usual = usual(&Whitelist::shipped_only());
+        let usual = usual_names(&Whitelist::shipped_only());
         for name in ["npm", "npx", "pytest", "python3", "cargo", "go", "make", "just", "tsc", "php", "node", "docker"] {
             assert!(usual.contains(name), "{name}");
         }

@@ -6,7 +6,7 @@ use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
-use crate::ops::identity::by;
+use crate::ops::identity::author_of;
 use crate::pattern::statistics::to_permille;
 use crate::store::{Delivery, DeliveryArm, Event, EventBody, Index, StoreError, derived_id, note};
 
@@ -135,7 +135,7 @@ pub(super) fn delivery_event(
         command: question.class.clone(),
         text: None,
         runs: Vec::new(),
-        by: by(&asked.identity, Some(&question.task)),
+        by: author_of(&asked.identity, Some(&question.task)),
     };
     // The writer is the store's that takes it.
     let id = event_id(&question.session, &candidate.key, mark);

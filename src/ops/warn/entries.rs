@@ -78,7 +78,7 @@ impl EntryLookup<'_> {
                 continue;
             }
             let row = self.index.entry_at(number)?;
-            let says = ["cause", "rule", "fix"].iter().any(|name| taught::said(&row, name).is_some());
+            let says = ["cause", "rule", "fix"].iter().any(|name| taught::entry_text(&row, name).is_some());
             let is_elsewhere = has_files && !row.globs.is_empty();
             if says && !is_elsewhere && row.superseded_by.is_none() && rows.len() < ENTRIES_MAX {
                 let command = Some(class.to_owned());
@@ -161,12 +161,12 @@ fn glob_reach(glob: &str) -> FileReach {
 pub(super) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
     let row = index.entry(id)?;
     let lesson = if row.taught { index.taught_by(&Lossless::from(root), id)? } else { None };
-    let text = |name: &str| taught::said(&row, name);
+    let text = |name: &str| taught::entry_text(&row, name);
     Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),
         cause: text("cause"),
         rule: text(if lesson.is_some() { "rule" } else { "fix" }),
-        worked: lesson.as_ref().and_then(|_| taught::helped(&row)),
+        worked: lesson.as_ref().and_then(|_| taught::remedy_of(&row)),
         files: if lesson.is_some() { row.globs.clone() } else { Vec::new() },
         lesson,
         entry: Some(row.id),

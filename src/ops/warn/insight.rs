@@ -37,7 +37,7 @@ impl DetectorInsight {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn open(
+    pub(super) fn open_insight(
         places: &Places,
         environment: &Environment,
         settings: &Settings,
@@ -46,7 +46,7 @@ impl DetectorInsight {
         if !settings.advice.injection {
             return Ok(DetectorInsight::default());
         }
-        let files = definitions::files(places, environment);
+        let files = definitions::definition_files(places, environment);
         let (registry, _) = DetectorRegistry::new(&files, &settings.categories);
         Ok(DetectorInsight { registry: Some(registry), history: TaskHistory::from_rows(index.brief_history()?) })
     }

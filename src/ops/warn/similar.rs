@@ -49,7 +49,7 @@ pub(in crate::ops) fn similar_tasks(
         return Ok(Vec::new());
     }
     let described = Described { parts: &[], text: title, category, without: Some(name) };
-    let mut found = task::like(index, settings, &described, usize::MAX)?;
+    let mut found = task::tasks_like(index, settings, &described, usize::MAX)?;
     found.retain(|other| {
         let by_words = title_overlap(&words, &format!("{} {}", other.name, other.title.as_deref().unwrap_or_default()));
         let by_kind = category.is_some() && words.is_empty() && other.similarity.category >= 1.0;

@@ -6,8 +6,8 @@ use crate::ops::again;
 
 /// Run the last check again
 ///
-/// Runs the last recorded command of this project, in its folder, under verify-run. With --failed only the tests that
-/// failed in it: by node id (pytest), by title (vitest, jest) or by name (cargo test, cargo nextest, go test).
+/// Runs the last recorded command of this project again, in its folder, under verify-run. With --failed it runs only
+/// the tests that failed: by node id (pytest), by title (vitest, jest) or by name (cargo test, cargo nextest, go test).
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Run only the tests that failed
@@ -19,7 +19,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let command = again::command(&context.places, &context.environment, args.failed)?;
+    let command = again::again_command(&context.places, &context.environment, args.failed)?;
     let line = shell_words::join(command.argv.iter().map(|word| word.to_string_lossy()));
     if args.print {
         context.output.line(&one_line(&line))?;

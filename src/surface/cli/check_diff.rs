@@ -9,35 +9,35 @@ use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression
 
 /// Find where a change weakens a check or reverts a fix
 ///
-/// Weakened is a check by tests that are deleted or skipped, rules that are turned off, verdicts that no longer count.
-/// Taken back is a fix when its lines go or those that it removed return; only fixes that held count (`fix list
-/// --confirmed`). Compares the work tree with HEAD, with --staged what is about to be committed. Prints a line for each
-/// place, `path:line: what it does [rule]: text`; the number of a deleted line is the one it had. Exit codes: 0 nothing
-/// was found, 1 something was, 2 it could not be looked at.
+/// A check is weakened when tests are deleted or skipped, when rules are turned off, or when a failing exit status no
+/// longer counts. A fix is reverted when the lines that it added are removed, or those that it removed return; only
+/// confirmed fixes count (`fix list --confirmed`). Without arguments the work tree is compared with HEAD; with
+/// --staged, the staged changes are. Each finding is one line: `path:line: message [rule]: text`. The line number of a
+/// deleted line is its old one. Exit codes: 0 nothing found, 1 something found, 2 the change could not be read.
 ///
 /// JSON (--json): {"schema": 1, "weakened": [{"rule", "family", "language", "path", "line", "deleted", "text",
-/// "message", "severity": "certain" or "likely"}], "regressions": [{"fix", "failure", "category", "summary", "standing",
-/// "path", "line", "deleted", "text"}], "cut"}. What is empty, 0 or false in a mark is left out; "cut" counts what was
-/// not read or not listed.
+/// "message", "severity": "certain" or "likely"}], "regressions": [{"fix", "failure", "category", "summary",
+/// "standing", "path", "line", "deleted", "text"}], "cut"}. Empty fields are left out; "cut" counts what was not read
+/// or not listed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HOOK)]
 pub(super) struct Args {
-    /// What to look at, as `git diff` understands it: A..B, A...B, A^! (what A changed), A (the work tree against A)
+    /// Change to check, as for `git diff`: A..B, A...B, A^! (the commit A), A (the work tree against A)
     #[arg(value_name = "RANGE", conflicts_with = "staged")]
     range: Option<String>,
-    /// Look at what is staged
+    /// Check the staged changes
     #[arg(long)]
     staged: bool,
-    /// Leave out what is only likely to weaken a check
+    /// Leave out findings that are only likely
     #[arg(long)]
     certain: bool,
-    /// Look only for checks that are weakened
+    /// Find only weakened checks
     #[arg(long)]
     weakened_only: bool,
-    /// Look only for fixes that are taken back
+    /// Find only reverted fixes
     #[arg(long, conflicts_with_all = ["weakened_only", "certain"])]
     regressions_only: bool,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -13,29 +13,30 @@ use crate::run;
 
 /// Report the failures of this job to the CI system
 ///
-/// After the checks, as a step of its own that always runs. GitHub gets annotations on standard output, at most ten of a
-/// kind, a part of the job's page, and the step's outputs `runs`, `failed` and `known`; the others get files in
-/// verify-run-report: GitLab junit.xml and gl-code-quality-report.json, Jenkins junit.xml and checkstyle.xml, all others
-/// junit.xml and summary.md (with --out GitHub, too: junit.xml and report.sarif). Every check that was recorded in the job is reported on, by its newest run. The exit code
-/// is 0 also when checks failed or something could not be written: their own steps have failed already.
+/// Runs after the checks, in a step that always runs, and reports the newest run of each check of the job. GitHub gets
+/// annotations on standard output (at most ten of a kind), a job summary, and the step outputs `runs`, `failed` and
+/// `known`. The others get files in verify-run-report: GitLab junit.xml and gl-code-quality-report.json, Jenkins
+/// junit.xml and checkstyle.xml, all others junit.xml and summary.md (with --out, GitHub too: junit.xml and
+/// report.sarif). The exit code is 0 even if checks failed or a file could not be written: the steps of the checks have
+/// failed already.
 ///
-/// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` are failures that were seen before,
-/// also in segments that were imported (`verify-run store import`).
+/// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` counts failures that were seen
+/// before, including those of imported segments (`verify-run store import`).
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The CI system; recognised by its variables by default
+    /// CI system (default: detected from its variables)
     #[arg(long, value_enum)]
     host: Option<SystemChoice>,
-    /// Only checks that were started at this time (RFC 3339) or later
+    /// Report only checks that started at this time (RFC 3339) or later
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// The folder for report files
+    /// Folder for report files
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Print what to put into a repository for this CI system, and report nothing
+    /// Print a template for this CI system instead of reporting
     #[arg(long, value_enum, value_name = "HOST", exclusive = true)]
     template: Option<SystemChoice>,
-    /// Print one JSON document instead of annotations
+    /// Print JSON instead of annotations
     #[arg(long)]
     json: bool,
 }
@@ -50,7 +51,7 @@ enum SystemChoice {
     Buildkite,
     /// Jenkins
     Jenkins,
-    /// Any other
+    /// Any other system
     Other,
 }
 

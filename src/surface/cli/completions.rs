@@ -19,9 +19,9 @@ const ABOUT_BYTES_MAX: usize = 60;
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The shell
+    /// Name of the shell
     shell: Shell,
-    /// Print what completes the last of these words instead; what the scripts call
+    /// Print completions of the last of these words; called by the scripts
     #[arg(last = true, hide = true)]
     words: Option<Vec<OsString>>,
 }
@@ -53,7 +53,7 @@ fn complete(words: &[OsString], context: &mut CommandContext) -> anyhow::Result<
             Completion::Word(word, about) => text.push_str(&line(&word, &about)),
             Completion::Ids(kind, start) => {
                 let settings = Settings::load(&context.places, &context.environment).0;
-                let ids = ids::ids(&context.places, &settings, kind).into_iter();
+                let ids = ids::list_ids(&context.places, &settings, kind).into_iter();
                 text.extend(ids.filter(|(id, _)| id.starts_with(&start)).map(|(id, about)| line(&id, &about)));
             }
             Completion::Files => text.push_str(":files\n"),

@@ -12,16 +12,16 @@ use crate::store::{AtomList, FixFilter, WeakenedMark};
 
 /// List failures and what fixed them, flaky checks included
 ///
-/// A fix is a failure with everything that was tried until its check passed: files changed, commands run, and what
-/// each attempt fixed or broke. It is confirmed when it held in the rest of its task or worked twice, and it always
-/// says which. A check that passes when nothing was changed is a flake and no fix: `fix list --flakes`.
+/// A fix is a failure with every attempt until its check passed: files changed, commands run, and what each attempt
+/// fixed or broke. A fix is confirmed when it lasted for the rest of its task or worked twice; otherwise it is
+/// unconfirmed. A check that passes without a change is flaky, and the pass is no fix: see `fix list --flakes`.
 ///
-/// With --json each prints one document with `"schema": 1`: `list` has `fixes` and `rates` (by category), with
-/// --flakes `flakes`, with --recipes `recipes`; `show` and `record` print the fix with `steps` (the attempts in their
-/// order, each with `outcome`, `means`, `fixed`, `introduced`, `persisted`, `not_reached`, `files`, `diff`,
-/// `commands`), `recipes`, `strategies` (each with id, against, technique, label, successes, tries, success_rate,
-/// lower_bound, high_value, confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix,
-/// successes, tries, success_rate, high_value, confirmed, confidence) and `said`.
+/// With --json each prints one document with `"schema": 1`: `list` has `fixes` and `rates` (by category), with --flakes
+/// `flakes`, with --recipes `recipes`; `show` and `record` print the fix with `steps` (the attempts in order, each with
+/// `outcome`, `means`, `fixed`, `introduced`, `persisted`, `not_reached`, `files`, `diff`, `commands`), `recipes`,
+/// `strategies` (each with id, against, technique, label, successes, tries, success_rate, lower_bound, high_value,
+/// confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix, successes, tries,
+/// success_rate, high_value, confirmed, confidence) and `said` (notes).
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -31,70 +31,70 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum FixAction {
     List(ListArgs),
-    /// Show one fix with its attempts and their diffs
+    /// Show a fix with its attempts and their diffs
     Show {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say why it failed, what was done about it, and what to do from now on
+    /// Record the cause, the solution and a rule for a fix
     Record {
-        /// The fix's id, or a unique start of it
+        /// Id of the fix, or a unique prefix of it
         id: String,
-        /// Why it failed
+        /// Cause of the failure
         #[arg(long, value_name = "TEXT")]
         cause: Option<String>,
-        /// What was done about it
+        /// Solution
         #[arg(long, value_name = "TEXT")]
         approach: Option<String>,
-        /// What to do from now on
+        /// Rule that prevents it
         #[arg(long, value_name = "TEXT")]
         rule: Option<String>,
-        /// Who says so (else the agent, or human)
+        /// Author (default: the agent, or human)
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// List fixes, the last touched first; or flakes, or recipes
+/// List fixes, most recent first; or flaky checks, or recipes
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Only this state
+    /// Only fixes in this state
     #[arg(long, value_parser = ["success", "weakened", "undone", "flaky", "partial", "failure"])]
     state: Option<String>,
-    /// Only passes that were reached by making the check weaker
+    /// Only passes that weakened the check
     #[arg(long, conflicts_with = "state")]
     weakened: bool,
-    /// Only fixes that held or worked twice
+    /// Only confirmed fixes
     #[arg(long, conflicts_with = "unconfirmed")]
     confirmed: bool,
-    /// Only fixes that did neither yet
+    /// Only unconfirmed fixes
     #[arg(long)]
     unconfirmed: bool,
-    /// Only failures of this category
+    /// Only fixes of this category
     #[arg(long)]
     category: Option<String>,
-    /// Only with an attempt in this task
+    /// Only fixes with an attempt in this task
     #[arg(long)]
     task: Option<String>,
-    /// Only with an attempt that changed this file, or one in this folder
+    /// Only fixes with an attempt that changed this file or folder
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
-    /// What comes and goes over the same tree instead
+    /// List flaky checks instead
     #[arg(long, conflicts_with_all = ["state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
     flakes: bool,
-    /// Changes that were tried in two tasks or more instead, with their success rates
+    /// List changes that were tried in two or more tasks instead, with their success rates
     #[arg(long, conflicts_with_all = ["flakes", "state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
     recipes: bool,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         FixAction::List(args) => list(args, &settings, context)?,
         FixAction::Show { id, json } => {
-            let page = fix::show(&context.places, &settings, id)?;
+            let page = fix::show_fix(&context.places, &settings, id)?;
             print_page(&page, *json, &mut context.output)?;
         }
         FixAction::Record { id, cause, approach, rule, by, json } => {
@@ -112,7 +112,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             let agent = || capture::identify(Identity::default(), variable, crate::run::session()).agent;
             let by = by.clone().or_else(agent);
             let said = FixNoteText { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
-            let page = fix::record(&context.places, &settings, id, said)?;
+            let page = fix::record_fix(&context.places, &settings, id, said)?;
             print_page(&page, *json, &mut context.output)?;
         }
     }
@@ -122,12 +122,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     if args.flakes {
-        let flakes = fix::flakes(&context.places, args.limit)?;
+        let flakes = fix::list_flakes(&context.places, args.limit)?;
         flakes.notes.iter().for_each(|note| output.note(note));
         return if args.json { output.json(&flakes) } else { print_flakes(&flakes, output) };
     }
     if args.recipes {
-        let recipes = fix::recipes(&context.places, args.limit)?;
+        let recipes = fix::list_recipes(&context.places, args.limit)?;
         recipes.notes.iter().for_each(|note| output.note(note));
         return if args.json { output.json(&recipes) } else { print_recipes(&recipes, output) };
     }
@@ -140,7 +140,7 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
         limit: args.limit,
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
-    let list = fix::list(&context.places, settings, &filter, confirmed)?;
+    let list = fix::list_fixes(&context.places, settings, &filter, confirmed)?;
     list.notes.iter().for_each(|note| output.note(note));
     if args.json {
         return output.json(&list);

@@ -7,8 +7,8 @@ use crate::ops::init::standing;
 
 /// Install, inspect and remove hooks
 ///
-/// `verify-run hook AGENT EVENT` is what the installed configuration calls: it reads the agent's JSON from standard
-/// input, answers in the agent's own words, and always exits with 0.
+/// The installed configuration calls `verify-run hook AGENT EVENT`. It reads the agent's JSON from standard input,
+/// replies in the agent's format, and always exits with 0.
 ///
 /// With --json: `install` prints what `init --json` prints; `uninstall` one document with `"schema": 1`, `files` (each with
 /// `path`, `hosts`, `outcome`: `restored`, `removed`, `taken_out`, `nothing`, `kept`), `problems`, `notes`; `status` one
@@ -22,29 +22,30 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum HookSubcommand {
-    /// Set these hosts up; without a name those that are found here (as `verify-run init`)
+    /// Set up these hosts; without a name, those found here (as `verify-run init` does)
     Install {
         /// claude, codex, cursor, gemini, copilot, vscode, opencode, cline, crush, droid, qwen, pi, kiro, goose, …
         hosts: Vec<String>,
         #[command(flatten)]
         options: InitOptions,
     },
-    /// Give every file that was written the bytes from before
+    /// Restore every file that was written
     ///
-    /// Of a file that was edited since only our entries are taken out. Files and folders that were made are removed.
+    /// If a file was edited since, only verify-run's entries are removed. Files and folders that verify-run created are
+    /// removed.
     Uninstall {
-        /// Only for these; without a name for all
+        /// Only these hosts (default: all)
         hosts: Vec<String>,
-        /// What was written into the home folder
+        /// Files in the home folder
         #[arg(long)]
         user: bool,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say what is installed, and whether it is still as it was written
+    /// Show what is installed, and whether it was changed since
     Status {
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 }
 
 fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: bool) -> anyhow::Result<Exit> {
-    let report = removal::uninstall(&context.places, &context.environment, user, hosts)?;
+    let report = removal::uninstall_hosts(&context.places, &context.environment, user, hosts)?;
     let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&report)?;
@@ -85,14 +86,19 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: b
 }
 
 fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
-    let status = standing::status(&context.places, &context.environment)?;
+    let status = standing::install_status(&context.places, &context.environment)?;
     if json {
         context.output.json(&status)?;
         return Ok(Exit::Ok);
     }
     let rows = status.files.iter().map(|file| {
         let place = if file.user { "home" } else { "project" };
-        vec![file.hosts.join(", "), file.state.words().to_owned(), place.to_owned(), file.path.display().to_string()]
+        vec![
+            file.hosts.join(", "),
+            file.state.state_text().to_owned(),
+            place.to_owned(),
+            file.path.display().to_string(),
+        ]
     });
     let rows: Vec<Vec<String>> =
         rows.map(|row| row.iter().map(|cell| crate::base::text::one_line(cell)).collect()).collect();

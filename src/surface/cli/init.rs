@@ -9,24 +9,24 @@ use crate::ops::shims::Scene;
 
 /// Set up agents and git hooks in this project
 ///
-/// Looks at the project: agents (Claude Code, Codex, Cursor, Gemini CLI, GitHub Copilot, OpenCode, Cline, Aider, …), git
-/// hooks and CI. Shows what it would write as a diff, asks, and writes it: hooks and the MCP server into the shared
-/// settings of the agents that are used in the project, and for all others a few lines in AGENTS.md or CLAUDE.md. What
-/// you have stays as it is, comments and order too, and `verify-run hook uninstall` gives every file its bytes back.
+/// Detects the agents (Claude Code, Codex, Cursor, Gemini CLI, GitHub Copilot, OpenCode, Cline, Aider, …), git hooks
+/// and CI systems of the project, shows the changes as a diff, asks, and writes them: hooks and the MCP server go into
+/// the shared settings of the agents that the project uses; all other agents get a few lines in AGENTS.md or CLAUDE.md.
+/// Existing content keeps its comments and order, and `verify-run hook uninstall` restores every byte.
 ///
-/// Without a terminal and without --yes nothing is written. A second time there is nothing to do.
+/// Without a terminal and without --yes nothing is written. Running it again changes nothing.
 ///
 /// With --json: one document with `"schema": 1`, `top`, `found`, `hosts`, `files` (each with `hosts`, `path`, `why`,
 /// `is_new`, `executable`, `diff`), `problems`, `notes`, `applied`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Print what puts verify-run into this shell instead, for its start-up file
+    /// Print the integration of a shell instead, for its start-up file
     #[arg(exclusive = true)]
     shell: Option<Shell>,
-    /// Set this one up, also when the project has nothing of it yet (claude, codex, cursor, …)
+    /// Set up this agent even if the project does not use it yet (claude, codex, cursor, …)
     #[arg(long = "agent", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Nothing but what --agent names
+    /// Set up only the agents named with --agent
     #[arg(long, requires = "hosts")]
     only: bool,
     #[command(flatten)]
@@ -36,19 +36,19 @@ pub(super) struct Args {
 /// What `init` and `hook install` have in common.
 #[derive(Debug, clap::Args)]
 pub(super) struct InitOptions {
-    /// No MCP server
+    /// Do not configure the MCP server
     #[arg(long)]
     no_mcp: bool,
-    /// No lines in AGENTS.md or CLAUDE.md
+    /// Do not add lines to AGENTS.md or CLAUDE.md
     #[arg(long)]
     no_instructions: bool,
-    /// Your own settings in the home folder, for all your projects, instead of those of the project
+    /// Write your own settings in the home folder, for all projects
     #[arg(long)]
     user: bool,
-    /// Your own settings in this project, in files that are not committed (.claude/settings.local.json)
+    /// Write your own settings of this project, which are not committed (.claude/settings.local.json)
     #[arg(long, conflicts_with = "user")]
     local: bool,
-    /// Have Codex, Droid and Qwen Code run checks under verify-run, which means that they run them without asking
+    /// Let Codex, Droid and Qwen Code run checks under verify-run, which also runs them without asking
     #[arg(long)]
     rewrite: bool,
     /// Let Claude Code and Codex run this check under verify-run without asking (may be repeated)
@@ -57,10 +57,10 @@ pub(super) struct InitOptions {
     /// Write without asking
     #[arg(long)]
     yes: bool,
-    /// Show only
+    /// Show the changes without writing them
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Print one JSON document; nothing is asked
+    /// Print JSON and do not ask
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +91,7 @@ pub(super) fn set_up(
         rewrite: options.rewrite,
         allow: options.allow.clone(),
     };
-    let mut plan = init::plan(&context.places, &context.environment, &wanted)?;
+    let mut plan = init::plan_installation(&context.places, &context.environment, &wanted)?;
     let is_asked = !(plan.offers_rewrite.is_empty() || options.json || options.yes || options.dry_run);
     let question = format!(
         "{} tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?",
@@ -99,14 +99,14 @@ pub(super) fn set_up(
     );
     if is_asked && context.output.ask(&question)? {
         wanted.rewrite = true;
-        plan = init::plan(&context.places, &context.environment, &wanted)?;
+        plan = init::plan_installation(&context.places, &context.environment, &wanted)?;
     }
     if !options.json {
         show(&plan, &wanted, &mut context.output)?;
     }
     let is_wanted = !options.dry_run && (options.yes || !options.json && is_agreed(&plan, &mut context.output)?);
     if is_wanted {
-        init::apply(&context.places, &context.environment, options.user, &mut plan)?;
+        init::apply_plan(&context.places, &context.environment, options.user, &mut plan)?;
     }
     let exit = if plan.has_problems() && (is_wanted || options.json) { Exit::Failure } else { Exit::Ok };
     if options.json {

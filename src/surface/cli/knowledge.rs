@@ -17,24 +17,24 @@ use crate::store::{EntryFilter, EntrySource, EntryUse};
 
 /// Record and find gotchas, patterns and decisions
 ///
-/// A gotcha is a mistake and what to do instead, a pattern a way of doing something that works, a decision what was
-/// chosen and why; `[knowledge.types]` in verify-run.toml adds types. What two people or agents write in much the same
-/// words is one entry; what reads alike is named. How far an entry is believed starts with its source and follows its
-/// use. What was learnt from fixes is found here too.
+/// A gotcha is a mistake and how to avoid it, a pattern is a way that works, a decision is a choice with its reason;
+/// `[knowledge.types]` in verify-run.toml adds types. Entries with nearly the same words are merged, whoever wrote
+/// them; similar ones are named. The confidence in an entry starts with its source and follows its use. Gotchas learnt
+/// from fixes are included.
 ///
 /// With --json each prints one document with `"schema": 1`; an entry has `id`, `type`, `title`, `properties`, `globs`,
 /// `actions`, `tags`, `sources`, `source`, `learnt`, `by`, `at`, `occurrences`, `contributors`, `confidence`,
-/// `superseded_by`, `pinned`, `uses`, of a search `score`; `show` adds `ledger`, `merged` and `measured`
-/// (`not_measurable`: why or null; `patterns`, `prevented`, `failed_anyway`, `effectiveness`, `shown`, `held_out`,
-/// `e_value`, `verdict`, `lift`); `add` prints `result`
-/// (`created` or `merged`), `entry`, `written` and `similar`; `query`, `relevant` and `export` print `entries` and
-/// `more`; `proposals` prints `proposals` (`fix`, `task`, `title`, `properties`, `globs`, `accept`), `decline` prints
-/// `declined`; what changes an entry prints `done` and `entry`; `log` prints `events`, `types` prints `types`.
+/// `superseded_by`, `pinned`, `uses`, and in a search `score`; `show` adds `ledger`, `merged` and `measured`
+/// (`not_measurable`: reason or null; `patterns`, `prevented`, `failed_anyway`, `effectiveness`, `shown`, `held_out`,
+/// `e_value`, `verdict`, `lift`); `add` prints `result` (`created` or `merged`), `entry`, `written` and `similar`;
+/// `query`, `relevant` and `export` print `entries` and `more`; `proposals` prints `proposals` (`fix`, `task`, `title`,
+/// `properties`, `globs`, `accept`), `decline` prints `declined`; changes of an entry print `done` and `entry`; `log`
+/// prints `events`, `types` prints `types`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
     action: KnowledgeAction,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
@@ -42,181 +42,181 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum KnowledgeAction {
     Add(Box<AddArgs>),
-    /// Find entries by words, type, file, action, tag; without any the newest
+    /// Find entries by words, type, file, action or tag; the newest without any
     Query {
-        /// Words, of which all or else any must be there
+        /// Words: entries with all of them, else with some
         text: Vec<String>,
         #[command(flatten)]
         which: Which,
     },
-    /// Show one entry, and why it is believed
+    /// Show an entry and its confidence
     Show {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
     },
-    /// Find what the current task, or these files, are about
+    /// Find entries about the current task or these files
     Relevant {
-        /// What is being worked on (else VERIFY_RUN_TASK, the announced task, or the branch)
+        /// Name of the task (default: VERIFY_RUN_TASK, the announced task, or the branch)
         #[arg(long)]
         task: Option<String>,
         #[command(flatten)]
         which: Which,
     },
-    /// Say that another entry is better
+    /// Replace an entry by a better one
     Supersede {
-        /// The old one's id
+        /// Id of the old entry
         id: String,
-        /// The better one's id
+        /// Id of the better entry
         #[arg(long, value_name = "ID")]
         with: String,
     },
-    /// Say that two entries say the same
+    /// Merge two entries
     Merge {
-        /// An id
+        /// Id of the first entry
         id: String,
-        /// Another id of the same type
+        /// Id of another entry of the same type
         #[arg(long, value_name = "ID")]
         into: String,
     },
-    /// Say what came of an entry: it was applied, unless said otherwise
+    /// Report the use of an entry (default: applied)
     Boost {
-        /// Its id
+        /// Id of the entry
         id: String,
-        /// It has turned out to be true
+        /// The entry was confirmed
         #[arg(long, group = "how")]
         validated: bool,
-        /// It kept somebody from the mistake
+        /// It prevented a mistake
         #[arg(long, group = "how")]
         prevented: bool,
-        /// It was done and was of no help
+        /// It was applied and did not help
         #[arg(long, group = "how")]
         did_not_help: bool,
     },
-    /// Set how far an entry is believed
+    /// Set the confidence in an entry
     Confidence {
-        /// Its id
+        /// Id of the entry
         id: String,
-        /// The value
+        /// Confidence, from 0 to 1
         #[arg(long, value_name = "X")]
         set: f64,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// Who says so
+        /// Author (default: the agent, or human)
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
-    /// Keep an entry as it is: it never fades and is never held out
+    /// Pin an entry: exempt it from decay and from the holdout
     Pin {
-        /// Its id
+        /// Id of the entry
         id: String,
-        /// Take the pin off
+        /// Unpin it
         #[arg(long)]
         off: bool,
     },
-    /// List the fixes of tasks that are over of which a pattern could be made
+    /// List confirmed fixes that could become a pattern
     Proposals,
-    /// Make no pattern of a fix: it isn't proposed any more
+    /// Decline to make a pattern of a fix
     Decline {
-        /// The fix's id
+        /// Id of the fix
         fix: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
-        /// Who says so
+        /// Author (default: the agent, or human)
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
-    /// Print all entries, as Markdown or JSON
+    /// Export all entries as Markdown or JSON
     Export {
-        /// Only of this type
+        /// Only entries of this type
         #[arg(long = "type", value_name = "TYPE")]
         kind: Option<String>,
     },
-    /// List the last writes: who, when, what
+    /// List the latest changes: who, when, what
     Log {
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 50, value_name = "N")]
         limit: usize,
     },
-    /// List the types, with the JSON Schema of their properties
+    /// List entry types with their JSON Schemas
     Types,
 }
 
-/// Write an entry down
+/// Add an entry
 #[derive(Debug, clap::Args)]
 struct AddArgs {
-    /// gotcha, pattern, decision, or a type of one's own
+    /// gotcha, pattern, decision, or a type of your own
     #[arg(value_name = "TYPE")]
     kind: String,
-    /// One line that says it
+    /// Title, one line
     #[arg(long, required_unless_present = "from_fix")]
     title: Option<String>,
-    /// Take over what is known of a fix: its diff, files and failure; for a pattern
+    /// Fill in the diff, files and failure of a fix; for a pattern
     #[arg(long, value_name = "ID")]
     from_fix: Option<String>,
-    /// A property: `pitfall=…`, `fix=…`; of a list once for each item
+    /// A property: `pitfall=…`, `fix=…`; repeat it for each item of a list
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Properties as a JSON object
     #[arg(long, value_name = "JSON")]
     properties: Option<String>,
-    /// Files that it is about, as patterns (`src/db/**`, `**/*.py`)
+    /// Files that the entry is about, as globs (`src/db/**`, `**/*.py`)
     #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
     files: Vec<String>,
-    /// What is being done when it matters: CREATE, UPDATE, DELETE, VERIFY, …
+    /// Actions for which it matters: CREATE, UPDATE, DELETE, VERIFY, …
     #[arg(long, value_name = "ACTION", num_args = 1.., value_delimiter = ',')]
     action: Vec<String>,
-    /// Words to find it by
+    /// Tags to find it by
     #[arg(long, value_name = "TAG", num_args = 1.., value_delimiter = ',')]
     tag: Vec<String>,
-    /// Ids of what it comes from: a pattern, a fix, a failure; by these it is known what comes of warnings from it
+    /// Ids of its sources: a pattern, a fix, a failure; they let warnings from it be measured
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     from: Vec<String>,
-    /// Who knows it (else a person, or the agent that runs this)
+    /// Source (default: human, or the agent that runs this)
     #[arg(long, value_parser = ["human", "check", "agent"])]
     source: Option<String>,
-    /// It kept somebody from the mistake, instead of following it
+    /// It prevented a mistake (default: it was learnt from one)
     #[arg(long)]
     prevented: bool,
-    /// Its fix was seen to work
+    /// Its fix worked
     #[arg(long)]
     fix_applied: bool,
-    /// Who says so
+    /// Author (default: the agent, or human)
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// Only of this type
+    /// Only entries of this type
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// About these files
+    /// Only entries about these files
     #[arg(long, value_name = "FILE", num_args = 1.., value_delimiter = ',')]
     files: Vec<PathBuf>,
-    /// Only for this action
+    /// Only entries for this action
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
-    /// Only with this tag
+    /// Only entries with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only from this id
+    /// Only entries with this source id
     #[arg(long, value_name = "ID")]
     from: Option<String>,
-    /// Only what is believed at least so far, 0 to 1
+    /// Minimum confidence, from 0 to 1
     #[arg(long, default_value_t = 0.0, value_name = "X")]
     min_confidence: f64,
-    /// The newest first, instead of the best
+    /// Sort by time instead of by score
     #[arg(long)]
     recent: bool,
-    /// Also what something better is known for
+    /// Include superseded entries
     #[arg(long)]
     superseded: bool,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Which page of so many
+    /// Page of the results, from 1
     #[arg(long, default_value_t = 1, value_name = "N")]
     page: usize,
 }
@@ -297,7 +297,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context);
         }
         KnowledgeAction::Decline { fix: id, reason, by } => {
-            let fix = fix::decline(&places, &settings, id, reason.clone(), by.clone())?;
+            let fix = fix::decline_pattern(&places, &settings, id, reason.clone(), by.clone())?;
             return printing::declined(&fix, args.json, context);
         }
         KnowledgeAction::Export { kind } => {

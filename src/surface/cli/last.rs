@@ -11,8 +11,8 @@ const FILES_MAX: usize = 10;
 
 /// Show how the last check here ended
 ///
-/// With --exit-code nothing is printed and the exit code is that run's own: the true verdict after
-/// `verify-run npm test | tail`, where the shell only knows the status of `tail`.
+/// With --exit-code nothing is printed, and the exit code is the recorded one. After `verify-run npm test | tail` that
+/// is the real result: the shell only knows the status of `tail`.
 ///
 /// With --json one document: `"schema": 1`, run, argv, dir, task, session, agent, tool, check, started_at, ended_at,
 /// duration_us, passed, ended, exit_code, failure, category, summary, items (pattern, tool, code, file, line, test, message,
@@ -20,19 +20,19 @@ const FILES_MAX: usize = 10;
 /// globs), lesson, lesson_file, recorded.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long, conflicts_with = "exit_code")]
     json: bool,
-    /// Print nothing and exit as that run did
+    /// Print nothing and exit with the recorded exit code
     #[arg(long)]
     exit_code: bool,
-    /// Print the kept output of a failed run, with its colours on a terminal
+    /// Print the output of a failed run, with its colours on a terminal
     #[arg(long, conflicts_with_all = ["json", "exit_code"])]
     output: bool,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (last, notes) = last::last(&context.places, &context.environment)?;
+    let (last, notes) = last::last_run(&context.places, &context.environment)?;
     let Some(last) = last else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
     };
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 /// Prints what a run printed, as far as it is kept.
 pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
-    let kept = last::output(&context.places, &last.run)
+    let kept = last::kept_output(&context.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {
         Some(output) if context.output.colour() => context.output.text(&output),

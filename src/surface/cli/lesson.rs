@@ -24,20 +24,20 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum LessonCommand {
-    /// List the lessons, oldest first
+    /// List lessons, oldest first
     List {
-        /// Include lessons that were withdrawn when their failure was fixed
+        /// Include lessons that were withdrawn after the fix
         #[arg(long)]
         all: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Find lessons by words, the best first: those where people wrote them, and those with more of them
+    /// Find lessons by words, best match first
     Search {
-        /// Words, or the start of an id; the newest without
+        /// Words, or an id prefix; without any, the newest lessons
         text: Vec<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 10, value_name = "N")]
         limit: usize,
         /// Print JSON
@@ -46,49 +46,49 @@ enum LessonCommand {
     },
     /// Print a lesson
     Show {
-        /// Its id, or the start of it
+        /// Id, or a unique prefix of it
         id: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say why it failed, what solved it, and what to do from now on
+    /// Annotate a lesson with the cause, the solution and a rule
     #[command(group = clap::ArgGroup::new("texts").required(true).multiple(true))]
     Annotate {
-        /// Its id, or the start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// Why it failed
+        /// Cause of the failure
         #[arg(long, group = "texts", value_name = "TEXT")]
         cause: Option<String>,
-        /// What solved it
+        /// Solution
         #[arg(long, group = "texts", value_name = "TEXT")]
         resolution: Option<String>,
-        /// What to do so that it does not happen again
+        /// Rule that prevents it
         #[arg(long = "rule", group = "texts", value_name = "TEXT")]
         corrective_rule: Option<String>,
     },
-    /// Remove a lesson, and write none for its patterns again
+    /// Remove a lesson and write none for its patterns again
     Forget {
-        /// Its id, or the start of it
+        /// Id, or a unique prefix of it
         id: String,
     },
-    /// Remove old lessons; annotated ones stay
+    /// Remove old lessons, except annotated ones
     #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
     Prune {
-        /// Those older than so many days
+        /// Remove lessons older than N days
         #[arg(long, group = "which", value_name = "DAYS")]
         older_than: Option<u64>,
-        /// All but the newest so many
+        /// Keep only the N newest lessons
         #[arg(long, group = "which", value_name = "N")]
         keep: Option<usize>,
-        /// Annotated ones too
+        /// Include annotated lessons
         #[arg(long)]
         annotated: bool,
-        /// Say which, remove none
+        /// Show what would be removed
         #[arg(long)]
         dry_run: bool,
     },
-    /// Let git see the lessons, so that they can be committed
+    /// Share the lessons, so that they can be committed
     Share,
 }
 
@@ -135,12 +135,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         LessonCommand::List { all, json } => {
             let listed = match all {
                 true => lesson::list_all(&context.places, &settings),
-                false => lesson::list(&context.places, &settings),
+                false => lesson::list_lessons(&context.places, &settings),
             };
             list(listed, *json, context)
         }
         LessonCommand::Search { text, limit, json } => {
-            let hits = search::lessons(&context.places, &settings, &text.join(" "), *limit);
+            let hits = search::search_lessons(&context.places, &settings, &text.join(" "), *limit);
             found(&hits, *json, context)
         }
         LessonCommand::Show { id, json } => show(&settings, id, *json, context),
@@ -150,19 +150,19 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 resolution: resolution.clone(),
                 corrective_rule: corrective_rule.clone(),
             };
-            let found = lesson::annotate(&context.places, &settings, id, annotation)?;
+            let found = lesson::annotate_lesson(&context.places, &settings, id, annotation)?;
             context.output.line(&one_line(&format!("annotated {}", found.path.display())))?;
             Ok(Exit::Ok)
         }
         LessonCommand::Forget { id } => {
-            let forgotten = lesson::forget(&context.places, &settings, id)?;
+            let forgotten = lesson::forget_lesson(&context.places, &settings, id)?;
             let patterns = count(forgotten.patterns.len(), "pattern");
             context.output.line(&format!("forgot {} and {patterns}", one_line(&forgotten.id)))?;
             Ok(Exit::Ok)
         }
         LessonCommand::Prune { older_than, keep, annotated, dry_run } => {
             let prune = Prune { older_than_days: *older_than, keep: *keep, annotated: *annotated, dry_run: *dry_run };
-            let removed = lesson::prune(&context.places, &settings, prune, Timestamp::now())?;
+            let removed = lesson::prune_lessons(&context.places, &settings, prune, Timestamp::now())?;
             for path in &removed {
                 context.output.line(&one_line(&path.display().to_string()))?;
             }
@@ -171,7 +171,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             Ok(Exit::Ok)
         }
         LessonCommand::Share => {
-            let (dir, changed) = lesson::share(&context.places, &settings)?;
+            let (dir, changed) = lesson::share_lessons(&context.places, &settings)?;
             let dir = one_line(&dir.display().to_string());
             let said = if changed { "git sees" } else { "git saw already" };
             context.output.line(&format!("{said} {dir}; commit what is worth keeping with: git add {dir}"))?;
@@ -233,7 +233,7 @@ fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Resul
 }
 
 fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let found = lesson::show(&context.places, settings, id)?;
+    let found = lesson::show_lesson(&context.places, settings, id)?;
     if json {
         let lesson = Whole { row: row(&found), body: &found.lesson.body };
         context.output.json(&ShowJson { schema: SCHEMA, lesson })?;

@@ -27,13 +27,13 @@ pub(super) struct Args {
     /// Only runs that passed
     #[arg(long)]
     passed: bool,
-    /// Only runs since then: an age (`30m`, `2h`, `7d`), a day (`2026-11-21`) or a time
+    /// Only runs since an age (`30m`, `2h`, `7d`), a day (`2026-11-21`) or a time
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Timestamp>,
     /// Maximum number of runs
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +47,7 @@ fn since(typed: &str) -> Result<Timestamp, String> {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
-    let log = log::runs(&context.places, &filter, args.limit)?;
+    let log = log::list_runs(&context.places, &filter, args.limit)?;
     log.notes.iter().for_each(|note| context.output.note(note));
     if args.json {
         context.output.json(&log)?;

@@ -6,10 +6,10 @@ use super::{Cli, CommandContext, Exit};
 
 /// Print a manual page (roff)
 ///
-/// To read it: `verify-run man lesson show | man -l -`.
+/// Read it with `verify-run man lesson show | man -l -`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The subcommand, such as `lesson show`
+    /// Subcommand, such as `lesson show`
     #[arg(value_name = "SUBCOMMAND")]
     words: Vec<String>,
 }

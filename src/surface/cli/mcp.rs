@@ -11,13 +11,13 @@ use crate::surface::mcp;
 /// warnings, known_failure, lessons_search, record_fix, remember, recall, recent_failures, check_diff. Resources: each
 /// lesson (verify-run://lessons/ID), recurring patterns (verify-run://patterns/active). Prompt: before-work.
 ///
-/// Every call is made as its command would be in the project's folder: --root, else CLAUDE_PROJECT_DIR or
-/// CURSOR_PROJECT_DIR, else the working directory. Nothing is kept between calls. Each answer has a text and the same as
-/// `structuredContent` with `"schema": 1`: the documents that the commands print with --json, cut to a length that models
-/// read ("truncated": true). A bad call is the tool's error. The end of standard input ends it, with exit code 0.
+/// Every call runs in the project's folder: --root, else CLAUDE_PROJECT_DIR or CURSOR_PROJECT_DIR, else the working
+/// directory. Nothing is kept between calls. Each reply has a text and the same content as `structuredContent` with
+/// `"schema": 1`: the documents that the commands print with --json, cut to a length for models ("truncated": true). An
+/// invalid call is a tool error. The server exits with 0 at the end of standard input.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The project's folder
+    /// Folder of the project
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

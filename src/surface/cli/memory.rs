@@ -13,9 +13,9 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 
 /// Remember something for an agent and recall it
 ///
-/// A memory is its agent's (VERIFY_RUN_AGENT, else recognised). The context of a task is forgotten after 24 hours
-/// (setting `knowledge.context_hours`) and comes to mind in that task only. What was learnt and was validated becomes
-/// everybody's knowledge when its task is done; `learn` writes both at once. A preference always stays the agent's.
+/// A memory belongs to its agent (VERIFY_RUN_AGENT, else detected). Memories of a task's context expire after 24 hours
+/// (setting `knowledge.context_hours`) and are recalled in that task only. A learning that was confirmed becomes a
+/// shared entry when its task ends; `learn` writes both at once. A preference always stays with the agent.
 ///
 /// With --json `remember`, `validate` and `recall` print one document with `"schema": 1` and `memories` (id, type, text,
 /// importance, at, expires_at, agent, task, accesses, validated, entry); `learn` prints `memory`, and `knowledge` as
@@ -24,7 +24,7 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 pub(super) struct Args {
     #[command(subcommand)]
     action: MemoryAction,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
@@ -36,30 +36,30 @@ enum MemoryAction {
         #[command(flatten)]
         what: MemoryKind,
     },
-    /// Look up what comes to mind: what is important, fresh, often used, and has the words
+    /// Recall memories by importance, age, use and words
     Recall {
-        /// Words
+        /// Words to look for
         text: Vec<String>,
-        /// Only of this kind
+        /// Only memories of this kind
         #[arg(long = "type", value_name = "TYPE", value_parser = SORTS)]
         sort: Option<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 10, value_name = "N")]
         limit: usize,
     },
-    /// Say that a memory has turned out to be true
+    /// Mark a memory as confirmed
     Validate {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
     },
-    /// Remember something that was learnt, and write it down for everybody
+    /// Remember a learning and add it to the shared knowledge
     Learn {
         #[command(flatten)]
         what: MemoryKind,
-        /// Files that it is about, as patterns
+        /// Files that it is about, as globs
         #[arg(long, value_name = "GLOB", num_args = 1.., value_delimiter = ',')]
         files: Vec<String>,
-        /// Ids of what it comes from: a pattern, a fix, a failure
+        /// Ids of its sources: a pattern, a fix, a failure
         #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
         from: Vec<String>,
     },
@@ -67,16 +67,16 @@ enum MemoryAction {
 
 #[derive(Debug, clap::Args)]
 struct MemoryKind {
-    /// What is to be remembered
+    /// Text to remember
     #[arg(required = true)]
     text: Vec<String>,
-    /// What it is
+    /// Kind of memory
     #[arg(long = "type", value_name = "TYPE", value_parser = SORTS, default_value = "learning")]
     sort: String,
-    /// How important it is, 0 to 1
+    /// Importance, from 0 to 1
     #[arg(long, default_value_t = 0.5, value_name = "X")]
     importance: f64,
-    /// Forget it after so many hours
+    /// Expire after N hours
     #[arg(long, value_name = "HOURS")]
     expires: Option<u64>,
 }

@@ -222,7 +222,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Err(error) => {
             context.output.error(&error);
             let damage = error.downcast_ref::<StoreError>().filter(|error| error.is_damage());
-            if damage.is_some_and(|damage| crate::ops::store::heal(&context.places, &damage.to_string()).is_ok()) {
+            if damage.is_some_and(|damage| crate::ops::store::heal_index(&context.places, &damage.to_string()).is_ok())
+            {
                 context.output.note("the index was rebuilt from the events: run the command again");
             }
             Exit::Failure.code()

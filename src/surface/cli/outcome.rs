@@ -6,7 +6,7 @@ use crate::ops::outcome;
 
 /// Report whether a warning was useful
 ///
-/// Whether a warning prevented anything is found out from the runs that follow, without anybody's help.
+/// verify-run determines by itself whether a warning prevented a failure, from the runs that follow.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -15,14 +15,14 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum OutcomeAction {
-    /// Say that a warning was seen, and whether it was of use
+    /// Acknowledge a warning and report whether it was useful
     Ack {
-        /// The warning's id, or a unique start of it
+        /// Id of the warning, or a unique prefix of it
         id: String,
-        /// It was of use
+        /// It was useful
         #[arg(long, conflicts_with = "not_useful")]
         useful: bool,
-        /// It was of no use
+        /// It was not useful
         #[arg(long)]
         not_useful: bool,
         /// Print one JSON document with `schema`, `warning`, `task`, `useful`
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let said = if *useful { Some(true) } else { not_useful.then_some(false) };
-    let found = outcome::acknowledge(&context.places, &identity, id, said)?;
+    let found = outcome::acknowledge_warning(&context.places, &identity, id, said)?;
     found.notes.iter().for_each(|note| context.output.note(note));
     if *json {
         context.output.json(&found)?;

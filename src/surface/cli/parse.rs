@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::config::{Places, Settings};
-use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose};
+use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose_output};
 use crate::ops::definitions;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
@@ -19,26 +19,26 @@ use super::{CommandContext, Exit};
 
 /// Show what verify-run makes of an output
 ///
-/// Reads the output of a check and prints its category, the affected files, the lines worth keeping and the
-/// diagnostics. Nothing is recorded.
+/// Reads the output of a check and prints its category, affected files, relevant lines and diagnostics. Nothing is
+/// recorded.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The project's folder: paths are made relative to it, and a printed tail that fits one file becomes that file
+    /// Folder of the project, for relative paths
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The command line that printed the output
+    /// Command line that printed the output
     #[arg(long, value_name = "LINE", default_value = "")]
     command: String,
-    /// The exit code it ended with; 0 means nothing failed
+    /// Exit code of the command; 0 means that nothing failed
     #[arg(long, value_name = "N", default_value_t = 1)]
     exit_code: u8,
-    /// The last passing output of the same command: what is not in it is news
+    /// Output of the last passing run of the same command; its lines are not news
     #[arg(long, value_name = "PASSING_LOG")]
     baseline: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Print::Json)]
     print: Print,
-    /// The output; `-` reads standard input
+    /// File with the output; `-` reads standard input
     file: PathBuf,
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Args {
 enum Print {
     /// One document with everything
     Json,
-    /// The lines worth keeping
+    /// The relevant lines
     Lines,
-    /// One JSON object a diagnostic, a line each
+    /// One JSON object per diagnostic and line
     Diagnostics,
 }
 
@@ -96,7 +96,7 @@ impl<'a> From<&'a Diagnostic> for ParsedDiagnostic<'a> {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let output = read(&args.file)?;
-    let baseline = args.baseline.as_deref().map(read).transpose()?.map(|passing| Baseline::of(&passing));
+    let baseline = args.baseline.as_deref().map(read).transpose()?.map(|passing| Baseline::from_output(&passing));
     let root = match &args.root {
         Some(root) => Some(root.canonicalize().with_context(|| format!("cannot open the folder {}", root.display()))?),
         None => None,
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let places = root.as_deref().map(|root| Places::find(root, &context.environment));
     let places = places.as_ref().unwrap_or(&context.places);
     let (settings, _) = Settings::load(places, &context.environment);
-    let loaded = definitions::load(places, &context.environment, &settings.categories);
+    let loaded = definitions::load_definitions(places, &context.environment, &settings.categories);
     for problem in &loaded.problems {
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));
@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let whitelist = Whitelist::open(&context.places, &context.environment);
     let check = whitelist.decide_line(&args.command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
-    let diagnosis = diagnose(&Input {
+    let diagnosis = diagnose_output(&Input {
         output: &output,
         command: &args.command,
         tool: check.as_ref().map(|check| check.tool.as_str()),

@@ -22,81 +22,81 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum PatternAction {
-    /// List the patterns, the last seen first
+    /// List patterns, most recent first
     ///
-    /// A family of many patterns that were each seen in one task only stands as one row. With --json one document:
-    /// `{"schema": 1, "patterns": [...], "findings": [...]}`; a pattern has id, key, family, name, summary, title, tool,
-    /// code, category, failures, tasks, family_tasks, members, muted, deprecated, recurring, confidence, lower_bound,
-    /// frequency, files_pattern, stands_for, first_seen, last_seen; a finding has detector, title, summary, files,
-    /// category, patterns, hits, of, lower_bound, lift, rule.
+    /// A family of many patterns that were each seen in a single task is listed as one row. With --json one document:
+    /// `{"schema": 1, "patterns": [...], "findings": [...]}`; a pattern has id, key, family, name, summary, title,
+    /// tool, code, category, failures, tasks, family_tasks, members, muted, deprecated, recurring, confidence,
+    /// lower_bound, frequency, files_pattern, stands_for, first_seen, last_seen; a finding has detector, title,
+    /// summary, files, category, patterns, hits, of, lower_bound, lift, rule.
     List {
-        /// Only those seen in three tasks or more (setting patterns.recurring_tasks)
+        /// Only recurring patterns: seen in three or more tasks (setting patterns.recurring_tasks)
         #[arg(long)]
         recurring: bool,
-        /// Muted and deprecated ones too
+        /// Include muted and deprecated patterns
         #[arg(long)]
         all: bool,
-        /// Instead of the patterns: what holds for the newest tasks as a whole
+        /// List findings about recent tasks instead
         #[arg(long, conflicts_with = "recurring")]
         findings: bool,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 50, value_name = "N")]
         limit: usize,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     Explain(explain::Args),
-    /// Show one pattern: how often, where, with what, why it is believed, its failures and lessons
+    /// Show a pattern with its frequency, confidence, failures and lessons
     ///
     /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, group (id, title,
     /// failures, earlier_ids), merges (at, from, into, by, similarity_permille, why), reviews (at, state, by, why),
     /// findings, ledger (value, start, evidence, steps with event, at, kind, what, delta, after), gotcha and strategies as
     /// `fix show` has them, files, lessons, occurrences.
     Show {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
         /// Write its page into the pattern library (`.agent/patterns/candidates/`) instead of printing it
         ///
-        /// A page that somebody changed, or moved to another part of the library, is left as it is. With --json
-        /// `{"schema": 1, "path": …, "outcome": "written" | "updated" | "edited" | "reviewed"}`.
+        /// A page that was edited, or moved within the library, is left as it is. With --json `{"schema": 1, "path": …,
+        /// "outcome": "written" | "updated" | "edited" | "reviewed"}`.
         #[arg(long)]
         candidate: bool,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Count two patterns together from now on, with all that was recorded of them
+    /// Merge two patterns
     Merge {
-        /// The id of the one, or a unique start of it
+        /// Id of the first pattern, or a unique prefix of it
         id: String,
-        /// The id of the other
+        /// Id of the second pattern
         into: String,
         #[command(flatten)]
         saying: SayingArgs,
     },
-    /// Let a pattern stand by itself again
+    /// Split a pattern from its group
     Split {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
         #[command(flatten)]
         saying: SayingArgs,
     },
-    /// Want no advice about a pattern
+    /// Mute a pattern
     Mute {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// Want it again
+        /// Unmute it
         #[arg(long)]
         undo: bool,
         #[command(flatten)]
         saying: SayingArgs,
     },
-    /// Say that a pattern can't happen any more, or is no mistake
+    /// Deprecate a pattern: it cannot happen any more, or is no mistake
     Deprecate {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// Say that it can, or is
+        /// Undo the deprecation
         #[arg(long)]
         undo: bool,
         #[command(flatten)]
@@ -104,17 +104,16 @@ enum PatternAction {
     },
 }
 
-/// What is remembered with a change. `--json` prints {"schema": 1, "done", "pattern", "group", "merges",
-/// "reviews"}.
+/// Reason and author of a change. `--json` prints {"schema": 1, "done", "pattern", "group", "merges", "reviews"}.
 #[derive(Debug, clap::Args)]
 struct SayingArgs {
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
-    /// Who says so
+    /// Author (default: the agent, or human)
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -129,7 +128,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         PatternAction::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
-            let list = pattern::list(&context.places, &context.environment, filter)?;
+            let list = pattern::list_patterns(&context.places, &context.environment, filter)?;
             list.notes.iter().for_each(|note| context.output.note(note));
             match (json, findings) {
                 (true, _) => context.output.json(&list)?,
@@ -148,23 +147,35 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
         }
         PatternAction::Show { id, candidate: false, json } => {
-            let (page, notes) = pattern::show(&context.places, &context.environment, id)?;
+            let (page, notes) = pattern::show_pattern(&context.places, &context.environment, id)?;
             notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
         }
         PatternAction::Merge { id, into, saying } => {
-            changed(curate::merge(&context.places, id, into, saying.saying())?, saying.json, &mut context.output)?;
+            changed(
+                curate::merge_patterns(&context.places, id, into, saying.saying())?,
+                saying.json,
+                &mut context.output,
+            )?;
         }
         PatternAction::Split { id, saying } => {
-            changed(curate::split(&context.places, id, saying.saying())?, saying.json, &mut context.output)?;
+            changed(curate::split_pattern(&context.places, id, saying.saying())?, saying.json, &mut context.output)?;
         }
         PatternAction::Mute { id, undo, saying } => {
             let state = if *undo { ReviewState::Unmuted } else { ReviewState::Muted };
-            changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
+            changed(
+                curate::review_pattern(&context.places, id, state, saying.saying())?,
+                saying.json,
+                &mut context.output,
+            )?;
         }
         PatternAction::Deprecate { id, undo, saying } => {
             let state = if *undo { ReviewState::Restored } else { ReviewState::Deprecated };
-            changed(curate::review(&context.places, id, state, saying.saying())?, saying.json, &mut context.output)?;
+            changed(
+                curate::review_pattern(&context.places, id, state, saying.saying())?,
+                saying.json,
+                &mut context.output,
+            )?;
         }
     }
     Ok(Exit::Ok)

@@ -12,10 +12,10 @@ use crate::ops::promote::{self, PromotionDetail, PromotionItem, PromotionState, 
 
 /// Review proposals for CLAUDE.md and AGENTS.md
 ///
-/// What warnings were shown to prevent, and what is known to help, is proposed by itself; nothing is written before
-/// somebody approves it by name and with a reason. It goes into a marked block of the nearest CLAUDE.md or AGENTS.md of
-/// the files concerned, and can be taken out again: the file then has the bytes from before. What was promoted isn't
-/// warned of any more; when it comes back, or isn't seen for long, its retirement is proposed.
+/// Patterns that warnings prevent, and remedies that help, are proposed automatically. Nothing is written until a
+/// person approves it, with a name and a reason. Approved text goes into a marked block of the nearest CLAUDE.md or
+/// AGENTS.md and can be rolled back, which restores the file byte for byte. A promoted pattern causes no more warnings;
+/// if it recurs, or is not seen for a long time, its retirement is proposed.
 ///
 /// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern` or `entry`,
 /// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`,
@@ -30,48 +30,48 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum PromoteAction {
-    /// List what waits for somebody, strong proposals first
+    /// List pending proposals, strong ones first
     List {
-        /// Also what was decided, and what isn't proposed any more
+        /// Include decided and withdrawn proposals
         #[arg(long)]
         all: bool,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a proposal with its evidence, its history, and the exact change to the file
+    /// Show a proposal with its evidence, its history and the exact diff
     Show {
-        /// Its id, a unique start of it, or the id of its pattern or entry
+        /// Id or a unique prefix, or the id of the pattern or entry
         id: String,
         #[command(flatten)]
         wanted: TargetArgs,
-        /// Print the change alone, for `git apply`
+        /// Print only the diff, for `git apply`
         #[arg(long, conflicts_with = "json")]
         diff: bool,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write lines into the file; all of them or none
+    /// Approve proposals and write them; all of them or none
     Approve {
         #[command(flatten)]
         said: ReviewerArgs,
         #[command(flatten)]
         wanted: TargetArgs,
-        /// Lines that somebody edited in the block stay as they are
+        /// What to do with edits inside the block
         #[arg(long, value_parser = ["keep"])]
         edits: Option<String>,
     },
-    /// Decide against proposals: they aren't proposed again
+    /// Reject proposals; they are not proposed again
     Reject {
         #[command(flatten)]
         said: ReviewerArgs,
     },
-    /// Take lines out of the file again
+    /// Roll back approved proposals
     Rollback {
         #[command(flatten)]
         said: ReviewerArgs,
-        /// Lines that somebody edited in the block stay as they are
+        /// What to do with edits inside the block
         #[arg(long, value_parser = ["keep"])]
         edits: Option<String>,
     },
@@ -79,10 +79,10 @@ enum PromoteAction {
 
 #[derive(Debug, clap::Args)]
 struct TargetArgs {
-    /// Write into this file, relative to the top of the project
+    /// File to write, relative to the top of the project
     #[arg(long, value_name = "FILE", conflicts_with = "rules")]
     target: Option<PathBuf>,
-    /// Write a file of its own in `.claude/rules`, which is read with the files that it is about
+    /// Write a rule file in `.claude/rules`, which is loaded with the files it is about
     #[arg(long)]
     rules: bool,
 }
@@ -95,16 +95,16 @@ impl TargetArgs {
 
 #[derive(Debug, clap::Args)]
 struct ReviewerArgs {
-    /// Their ids, or unique starts of them
+    /// Ids, or unique prefixes of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// The name of the person who decides (else git's user.name)
+    /// Name of the person who decides (default: git's user.name)
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -5,14 +5,14 @@ use crate::ops::report::{self, Format};
 
 /// Export a run as SARIF, JUnit, GitLab, GitHub or Checkstyle
 ///
-/// The document goes to standard output. Paths are relative to the project's root. The exit code is 0 whether or not
-/// that run failed; `verify-run last --exit-code` tells that.
+/// Prints the document to standard output, with paths relative to the project's root. The exit code is 0 whether or not
+/// the run failed; for the recorded one, see `verify-run last --exit-code`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The format
+    /// Format of the report
     #[arg(long, value_enum)]
     format: FormatChoice,
-    /// The run: its id, or that of its failure or lesson, or the start of one. The last one of this project by default
+    /// Id of the run, or of its failure or lesson, or a unique prefix (default: the last run of this project)
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }

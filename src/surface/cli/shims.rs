@@ -7,8 +7,8 @@ use crate::whitelist::Whitelist;
 
 /// Record checks that are called by their own names
 ///
-/// With a shim, `npm test` is what `verify-run -- npm test` is, and everything that is no check is executed in place.
-/// The program itself is searched for at each call: next on PATH, past the shims.
+/// With a shim, `npm test` means `verify-run -- npm test`; a command that is not a check is executed in place. The shim
+/// looks for the real program on PATH at each call.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -17,22 +17,23 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum ShimsCommand {
-    /// Make shims, and mend those that are there
+    /// Create or repair shims
     ///
-    /// Without names for the programs of the whitelist that are on PATH or in the project's virtual environment, but those which everything is started by
-    /// (shells, env, sudo, compilers, git). Files in the folder that are not shims are left alone.
+    /// Without names, for the programs of the whitelist that are on PATH or in the project's virtual environment,
+    /// except programs that start others (shells, env, sudo, compilers, git). Files in the folder that are not shims
+    /// are left alone.
     Install {
-        /// Programs, also such that are not on PATH
+        /// Programs, even if they are not on PATH
         #[arg(value_name = "NAME", conflicts_with = "all")]
         names: Vec<String>,
-        /// Every program of the whitelist that is on PATH
+        /// All programs of the whitelist that are on PATH
         #[arg(long)]
         all: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove shims; without names all of them
+    /// Remove shims (default: all)
     Uninstall {
         /// Programs
         #[arg(value_name = "NAME")]
@@ -41,7 +42,7 @@ enum ShimsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say which programs have a shim, which could, and whether the shims come first on PATH
+    /// Show which programs have a shim, and whether the shims come first on PATH
     Status {
         /// Print JSON
         #[arg(long)]
@@ -59,20 +60,20 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (true, true) => ShimOptions::All,
                 (true, false) => ShimOptions::Usual,
             };
-            let done = shims::install(&scene, &whitelist(), &wanted)?;
+            let done = shims::install_shims(&scene, &whitelist(), &wanted)?;
             if *json {
                 context.output.json(&done)?;
             } else {
                 print_done(&done, &mut context.output)?;
-                advise(scene.standing(), &mut context.output);
+                advise(scene.shim_standing(), &mut context.output);
             }
         }
         ShimsCommand::Uninstall { names, json } => {
-            let done = shims::uninstall(&scene, names)?;
+            let done = shims::uninstall_shims(&scene, names)?;
             if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
         }
         ShimsCommand::Status { json } => {
-            let status = shims::status(&scene, &whitelist());
+            let status = shims::shim_status(&scene, &whitelist());
             if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
         }
     }

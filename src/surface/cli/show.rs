@@ -7,19 +7,19 @@ use super::{CommandContext, Exit, last};
 /// With --json the document of `verify-run last --json`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run: its id, or that of its failure or lesson, or the start of one
+    /// Id of the run, or of its failure or lesson, or a unique prefix
     #[arg(value_name = "RUN")]
     run: String,
-    /// Print its kept output
+    /// Print the recorded output
     #[arg(long, conflicts_with = "json")]
     output: bool,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (run, notes) = crate::ops::last::of(&context.places, &context.environment, &args.run)?;
+    let (run, notes) = crate::ops::last::run_by_id(&context.places, &context.environment, &args.run)?;
     notes.iter().for_each(|note| context.output.note(note));
     if args.output {
         last::print_output(&run, context)?;

@@ -7,8 +7,8 @@ use crate::ops::stats::{self, DeliveryOutcomeCounts, FigureUnit, PromotionCounts
 
 /// Show trends, targets and the effect of warnings
 ///
-/// Figures over time compare the first 30 days that were recorded with the last 30, or half with half when less was;
-/// with fewer than 20 cases on a side nothing is said.
+/// Trends compare the first 30 days of the history with the last 30, or its halves if it is shorter. With fewer than 20
+/// cases in a period no trend is shown.
 ///
 /// JSON (--json): {"schema": 1, "figures": [{"name", "what", "value", "before", "target", "unit": "share", "number" or
 /// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
@@ -19,7 +19,7 @@ use crate::ops::stats::{self, DeliveryOutcomeCounts, FigureUnit, PromotionCounts
 /// {"entries", "reused", "uses", "tokens_saved_estimate"}, "promotions": {"promoted", "waiting", "rejected", "retired"}}
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

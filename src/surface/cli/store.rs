@@ -18,67 +18,67 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum StoreAction {
-    /// Show where the records are, how many, and whether they are sound
+    /// Show the location, size and health of the records
     Status {
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Compute the index anew from the events
+    /// Rebuild the index from the event log
     Rebuild {
-        /// First put back from this backup what is missing or shorter now
+        /// Restore missing or truncated segments from this backup first
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make today's backup again (the recorder makes one a day and keeps seven)
+    /// Back up the event log now (a backup is made daily, and seven are kept)
     Backup {
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Copy the records as segments (JSON lines), for another clone to import
+    /// Export the records as segments (JSON lines) for another clone
     ///
-    /// One file for each writer and month; names say what is in them. With --json `{"schema": 1, "files": [...],
-    /// "events": N, "bad": N}`.
+    /// Writes one file per writer and month. With --json `{"schema": 1, "files": [...], "events": N, "bad": N}`.
     Export {
-        /// Without messages, output, diffs, command lines, branches: what is left is recognised and counted all the same
+        /// Leave out messages, output, diffs, command lines and branches; patterns are still recognised and counted
         #[arg(long)]
         masked: bool,
-        /// The folder for them
+        /// Folder for the segments
         #[arg(long, value_name = "FOLDER", default_value = "verify-run-events")]
         out: PathBuf,
-        /// Only what was recorded since then: 2026-11-21, an RFC 3339 time, or 30d
+        /// Only events since a day (2026-11-21), an RFC 3339 time, or an age (30d)
         #[arg(long, value_name = "TIME", value_parser = since)]
         since: Option<Timestamp>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Merge segments of another clone, a CI job or a backup into the records
+    /// Import segments of another clone, a CI job or a backup
     ///
-    /// In any order, once or again: an event that is here already changes nothing, and what was purged stays purged. A
-    /// line that is no event, or dated in the future, is named and left out. What other people wrote is shown as
-    /// imported, and no agent is told it unasked; --trust changes that, later too. With --json `{"schema": 1, "files": N, "events": N, "known": N,
-    /// "purged": N, "removed": N, "newer": N, "bad": N, "faults": [{"file", "line", "reason"}]}`.
+    /// Segments can be imported in any order and repeatedly: known events change nothing, and purged events stay
+    /// purged. Lines that are not events, or that are dated in the future, are named and left out. Texts of other
+    /// people are shown as imported and not given to agents, unless --trust is set, now or later. With --json
+    /// `{"schema": 1, "files": N, "events": N, "known": N, "purged": N, "removed": N, "newer": N, "bad": N, "faults":
+    /// [{"file", "line", "reason"}]}`.
     Import {
-        /// Segments (*.jsonl, *.jsonl.zst), or folders of them
+        /// Segments (*.jsonl, *.jsonl.zst), or folders with segments
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Tell agents what other people wrote in them (knowledge, strategies, notes), as what was written here
+        /// Give imported texts (knowledge, strategies, notes) to agents like local ones
         #[arg(long)]
         trust: bool,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove the text of a run, failure, lesson or pattern for good: a secret that got through
+    /// Remove the text of a run, failure, lesson or pattern for good, such as a leaked secret
     Purge {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let places = &context.places;
     match &args.action {
         StoreAction::Status { json } => {
-            let status = store::status(places)?;
+            let status = store::store_status(places)?;
             status.notes.iter().for_each(|note| context.output.note(note));
             if *json {
                 context.output.json(&status)?
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             }
         }
         StoreAction::Rebuild { from, json } => {
-            let done = store::rebuild(places, from.as_deref())?;
+            let done = store::rebuild_index(places, from.as_deref())?;
             print_done(&done, *json, &mut context.output)?;
         }
         StoreAction::Backup { json } => {
@@ -109,18 +109,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         StoreAction::Export { masked, out, since, json } => {
             let wanted = ExportOptions { out, masked: *masked, since: *since };
-            let exported = exchange::export(places, &wanted)?;
+            let exported = exchange::export_events(places, &wanted)?;
             exported.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
         }
         StoreAction::Import { paths, trust, json } => {
             let trust = if *trust { ImportTrust::Used } else { ImportTrust::Shown };
-            let merged = exchange::import(places, paths, trust)?;
+            let merged = exchange::import_events(places, paths, trust)?;
             merged.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
         }
         StoreAction::Purge { id, json } => {
-            let done = store::purge(places, id)?;
+            let done = store::purge_record(places, id)?;
             print_done(&done, *json, &mut context.output)?;
         }
     }

@@ -13,10 +13,10 @@ const ESCALATED: u8 = 3;
 
 /// Record fixes for recurring errors and suggest the best one
 ///
-/// What was learnt from fixes is suggested too, and so are the templates that verify-run.toml has as
-/// `[strategies.NAME]`, where they fit; nothing runs their steps. When one technique has failed in the current task three
-/// times (setting `knowledge.escalate_attempts`) since it last helped there, that is said, the next is proposed, and
-/// `suggest` and `attempt` exit with 3.
+/// Strategies learnt from fixes are suggested too, and so are templates of verify-run.toml (`[strategies.NAME]`) that
+/// match. verify-run never runs their steps. If a strategy failed three times in the current task (setting
+/// `knowledge.escalate_attempts`) since it last helped, the next one is suggested, and `suggest` and `attempt` exit
+/// with 3.
 ///
 /// With --json each prints one document with `"schema": 1`: `suggest` and `list` `error`, `strategies` (id, technique,
 /// origin, declared, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
@@ -25,71 +25,71 @@ const ESCALATED: u8 = 3;
 pub(super) struct Args {
     #[command(subcommand)]
     action: StrategyAction,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum StrategyAction {
-    /// Propose what to do against an error
+    /// Add a strategy against an error
     #[command(group = clap::ArgGroup::new("against").required(true))]
     Add {
-        /// A text that the error has, in upper or lower case
+        /// Text of the error, case-insensitive
         #[arg(long, value_name = "TEXT", group = "against")]
         error: Option<String>,
-        /// A regex that the error matches
+        /// Regular expression for the error
         #[arg(long, value_name = "REGEX", group = "against")]
         regex: Option<String>,
-        /// A pattern's id
+        /// Id of a pattern
         #[arg(long, value_name = "ID", group = "against")]
         pattern: Option<String>,
         /// What to do, in a few words
         #[arg(long, value_name = "TEXT")]
         technique: String,
-        /// How; once for each step
+        /// A step; repeat it for each step
         #[arg(long, value_name = "TEXT")]
         step: Vec<String>,
-        /// Who says so
+        /// Author (default: the agent, or human)
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
-    /// Tell what came of trying a strategy
+    /// Record the outcome of a strategy
     Attempt {
-        /// Its id, or a unique start of it
+        /// Id, or a unique prefix of it
         id: String,
-        /// What came of it
+        /// Outcome of the attempt
         #[arg(long, value_parser = ["success", "failure", "partial"])]
         outcome: String,
-        /// What kind of task it was (else the current task's)
+        /// Kind of task (default: the current task's)
         #[arg(long)]
         category: Option<String>,
-        /// What kind of file it was
+        /// Kind of file
         #[arg(long, value_name = "EXTENSION")]
         file_type: Option<String>,
-        /// What you noticed
+        /// Notes
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Ask what to do against an error
+    /// Suggest strategies for an error
     #[command(group = clap::ArgGroup::new("asked").required(true))]
     Suggest {
-        /// The error
+        /// Error message
         #[arg(long, value_name = "TEXT", group = "asked")]
         error: Option<String>,
-        /// A recorded run: `last`, or the id of a run, failure, lesson or pattern
+        /// A recorded failure: `last`, or the id of a run, failure, lesson or pattern
         #[arg(long, value_name = "RUN", group = "asked")]
         run: Option<String>,
-        /// What kind of file it is
+        /// Kind of file
         #[arg(long, value_name = "EXTENSION")]
         file_type: Option<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 3, value_name = "N")]
         limit: usize,
     },
-    /// List all strategies, those that were tried most often first
+    /// List strategies, most tried first
     List {
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 50, value_name = "N")]
         limit: usize,
     },

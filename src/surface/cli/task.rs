@@ -11,9 +11,9 @@ use crate::store::TaskOutcome;
 
 /// Start and end tasks, and find similar ones
 ///
-/// Nobody has to: without it a task is the branch, or on the default branch the day, and it ends when the branch is
-/// merged or gone, or after a day of silence. What is announced makes warnings fit better, and lets runs of one session
-/// belong to it whatever the branch is.
+/// Tasks need not be announced: by default a task is the branch, or the day on the default branch, and it ends when the
+/// branch is merged or deleted, or after a day of silence. An announced task makes warnings more relevant, and the runs
+/// of a session belong to it on any branch.
 ///
 /// With --json each prints one document with `"schema": 1`: `name`, `state` (`open`, `done`), `end`, `outcome`, `title`,
 /// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`, of `done`
@@ -27,60 +27,60 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum TaskAction {
-    /// Say that a task begins: the runs of this session belong to it
+    /// Start a task; the runs of this session belong to it
     Start {
-        /// Its name (else VERIFY_RUN_TASK or the branch)
+        /// Name of the task (default: VERIFY_RUN_TASK or the branch)
         name: Option<String>,
         #[command(flatten)]
         about: TaskDescription,
-        /// Tasks that come before it
+        /// Tasks that it depends on
         #[arg(long, value_name = "TASK", num_args = 1.., value_delimiter = ',')]
         depends_on: Vec<String>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say that a task is over
+    /// End a task
     Done {
-        /// Its name (else the current one)
+        /// Name of the task (default: the current task)
         name: Option<String>,
-        /// How it went
+        /// Result of the task
         #[arg(long, value_parser = ["completed", "failed", "abandoned"])]
         outcome: Option<String>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a task: what ran in it, what tells it from others, tasks like it
+    /// Show a task: its runs, its signature and similar tasks
     Show {
-        /// Its name (else the current one)
+        /// Name of the task (default: the current task)
         name: Option<String>,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List tasks, the newest first
+    /// List tasks, newest first
     List {
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: usize,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Find tasks like one that is described, by its files, its words and what is run in it
+    /// Find tasks similar to a description: files, words, tools
     Similar {
-        /// A task that is known
+        /// Name of a known task
         name: Option<String>,
         #[command(flatten)]
         about: TaskDescription,
-        /// Tools that it runs
+        /// Tools that the task runs
         #[arg(long, value_name = "TOOL", num_args = 1.., value_delimiter = ',')]
         command: Vec<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 10, value_name = "N")]
         limit: usize,
-        /// Print one JSON document
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -88,13 +88,13 @@ enum TaskAction {
 
 #[derive(Debug, clap::Args)]
 struct TaskDescription {
-    /// What it is about
+    /// Title of the task
     #[arg(long)]
     title: Option<String>,
-    /// What kind of work it is
+    /// Kind of work
     #[arg(long)]
     category: Option<String>,
-    /// Files that it will touch
+    /// Files that the task will change
     #[arg(long, value_name = "FILE", num_args = 1.., value_delimiter = ',')]
     files: Vec<PathBuf>,
 }
@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let (page, json) = match &args.action {
         TaskAction::Start { name, about, depends_on, json } => {
             let announced = about.announced(name.as_ref(), depends_on);
-            (task::start(places, &settings, &cwd, &identity, &announced)?, json)
+            (task::start_task(places, &settings, &cwd, &identity, &announced)?, json)
         }
         TaskAction::Done { name, outcome, json } => {
             let outcome = outcome.as_deref().map(|outcome| match outcome {
@@ -132,18 +132,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 "failed" => TaskOutcome::Failed,
                 _ => TaskOutcome::Abandoned,
             });
-            (task::done(places, &settings, &identity, name.as_deref(), outcome)?, json)
+            (task::end_task(places, &settings, &identity, name.as_deref(), outcome)?, json)
         }
-        TaskAction::Show { name, json } => (task::show(places, &settings, &identity, name.as_deref())?, json),
+        TaskAction::Show { name, json } => (task::show_task(places, &settings, &identity, name.as_deref())?, json),
         TaskAction::List { limit, json } => {
-            let (pages, notes) = task::list(places, &settings, *limit)?;
+            let (pages, notes) = task::list_tasks(places, &settings, *limit)?;
             notes.iter().for_each(|note| context.output.note(note));
             print_list(&pages, *json, &mut context.output)?;
             return Ok(Exit::Ok);
         }
         TaskAction::Similar { name, about, command, limit, json } => {
             let described = about.announced(name.as_ref(), &[]);
-            let found = task::similar(places, &settings, &cwd, &described, command, *limit)?;
+            let found = task::similar_tasks(places, &settings, &cwd, &described, command, *limit)?;
             found.notes.iter().for_each(|note| context.output.note(note));
             match json {
                 true => context.output.json(&found)?,

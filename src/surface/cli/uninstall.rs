@@ -5,23 +5,24 @@ use crate::ops::uninstall::{self, UninstallPlan};
 
 /// Remove what verify-run keeps for this project
 ///
-/// Hosts that were set up (`verify-run init`) get the bytes of their files back. Lessons stay: they are yours. The program itself is removed by what installed it (cargo uninstall verify-run).
+/// Restores the files of the hosts that were set up (`verify-run init`). Lessons are kept. Remove the program itself
+/// with the tool that installed it (cargo uninstall verify-run).
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Take verify-run out of the project's hosts, and remove the records and the exclude line
+    /// Remove verify-run from the project's hosts, and delete the records and the exclude line
     #[arg(long)]
     purge: bool,
-    /// Print one JSON document
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let plan = uninstall::plan(&context.places, &context.environment)?;
+    let plan = uninstall::plan_removal(&context.places, &context.environment)?;
     if !args.json {
         print(&plan, args.purge, &mut context.output)?;
     }
-    let plan = if args.purge { uninstall::purge(&context.places, &context.environment, plan)? } else { plan };
+    let plan = if args.purge { uninstall::purge_state(&context.places, &context.environment, plan)? } else { plan };
     if args.json {
         context.output.json(&plan)?;
     }

@@ -8,44 +8,44 @@ use crate::ops::warn::{self, WarnRequest};
 
 /// Show known pitfalls for files, a command or a task
 ///
-/// Looks for failures that happened before in the files of a task, under a command, in tasks like it, or with the words of
-/// its title, and prints at most five: what happens, how often, why, how to avoid it, what worked, and an id. What failed
-/// in one's own session only is left out, and so is what nothing is known to do about, except in the very file. What was
-/// seen once or twice is marked as unconfirmed. Files that the title names are looked at; without any, those of the task,
-/// as announced (`task start`) or as its runs changed them.
+/// Looks for earlier failures in the files of a task, under a command, in similar tasks, or with the words of a title,
+/// and prints up to five: what happens, how often, why, how to avoid it, what worked, and an id. Failures of the
+/// current session are left out, and so are patterns without a known remedy, except in the very file. Patterns that
+/// were seen once or twice are marked as unconfirmed. Files named in the title are included; without files, those of
+/// the announced task or of its runs are used.
 ///
-/// A part of the tasks is not warned, so that it can be known whether warnings help (setting `advice.holdout`).
+/// Some tasks are held out and get no warnings, to measure whether warnings help (setting `advice.holdout`).
 /// `advice.warnings = false` or ENABLE_QA_WARNINGS=0 turns warnings off.
 ///
-/// A format is a template: `.verify-run/formatters/warnings.NAME.jinja` of the project, or in verify-run's configuration
-/// folder; `warnings.AGENT.NAME.jinja` is for one kind of agent. It gets what `--format json` prints.
+/// A format is a template: `.verify-run/formatters/warnings.NAME.jinja` in the project or in verify-run's configuration
+/// folder; `warnings.AGENT.NAME.jinja` is for one kind of agent. It gets the document that `--format json` prints.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is being worked on (else VERIFY_RUN_TASK, the announced task, or the branch)
+    /// Name of the task (default: VERIFY_RUN_TASK, the announced task, or the branch)
     #[arg(long)]
     task: Option<String>,
-    /// What the task is about
+    /// Title of the task
     #[arg(long)]
     title: Option<String>,
-    /// What kind of work it is
+    /// Kind of work
     #[arg(long)]
     category: Option<String>,
-    /// Files that it will touch
+    /// Files that the task will change
     #[arg(long, value_name = "FILE", num_args = 1.., value_delimiter = ',')]
     files: Vec<PathBuf>,
-    /// A command that is about to run
+    /// Command that is about to run
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
-    /// Who works on it in one sitting (else VERIFY_RUN_SESSION or the host's)
+    /// Name of the session (default: VERIFY_RUN_SESSION or the host's)
     #[arg(long)]
     session: Option<String>,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// markdown, text, json, or a template of one's own
+    /// markdown, text, json, or a template of your own
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Print one JSON document: the same as --format json
+    /// Print JSON, the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

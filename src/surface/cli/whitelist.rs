@@ -30,34 +30,33 @@ enum WhitelistCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Say what is wrong in the whitelist files and the tool definitions, whose inline tests are run; exit code 1 if
-    /// anything is
+    /// Check the whitelist files and the tool definitions with their tests; exit code 1 if one is wrong
     Check {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Add a tool: write a definition from a sample of its output, with a test that holds
+    /// Add a tool: write a definition, with a test, from a sample of its output
     ///
-    /// The definition goes to .verify-run/tools/NAME.toml, and a rule that makes the program a check to whitelist.toml
-    /// unless NAME is one already. What is in them is explained in their own lines; after a change type
-    /// `verify-run whitelist check`, which runs the tests.
+    /// Writes the definition to .verify-run/tools/NAME.toml, and a rule that makes the program a check to
+    /// whitelist.toml if there is none. The files explain their content; after a change run `verify-run whitelist
+    /// check`, which runs the tests.
     New {
-        /// How the tool is called in lessons
+        /// Name of the tool in lessons
         name: String,
-        /// What it does
+        /// Kind of check
         #[arg(long, value_enum, default_value = "lint")]
         kind: CheckKindArg,
-        /// The program it is called by; NAME by default
+        /// Name of the program (default: NAME)
         #[arg(long)]
         program: Option<String>,
-        /// For yourself everywhere (~/.config/verify-run), instead of for this project
+        /// Add it for all projects (~/.config/verify-run) instead of for this one
         #[arg(long)]
         user: bool,
-        /// A file with some of its output; `-` reads standard input
+        /// File with a sample of its output; `-` reads standard input
         sample: PathBuf,
     },
-    /// Say what is made of a command line, and why
+    /// Explain how a command line is recognised
     Explain {
         /// Print JSON
         #[arg(long)]
@@ -103,7 +102,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.command {
         WhitelistCommand::List { json } => list(&whitelist, *json, context),
         WhitelistCommand::Check { json } => {
-            let loaded = definitions::check(&context.places, &context.environment);
+            let loaded = definitions::check_definitions(&context.places, &context.environment);
             let files = Whitelist::layer_files(&context.places, &context.environment).into_iter();
             let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
@@ -140,7 +139,7 @@ impl From<CheckKindArg> for CheckKind {
 }
 
 fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let created = definitions::create(&context.places, &context.environment, wanted)?;
+    let created = definitions::create_tool(&context.places, &context.environment, wanted)?;
     let shown = |file: &Path| {
         let relative = context.places.relative(file).unwrap_or_else(|| file.as_os_str().to_owned());
         one_line(&relative.to_string_lossy())

@@ -61,7 +61,7 @@ pub(super) fn text(desk: &CallContext, argument: impl Fn(&str) -> Option<String>
     let mut parts = vec!["# Before you begin".to_owned()];
     let (_, warnings) = tools::warned(desk, &asked)?;
     parts.push(warnings.trim_end().to_owned());
-    let open = recent::failures(&desk.places, true, FAILURES)?;
+    let open = recent::recent_failures(&desk.places, true, FAILURES)?;
     if !open.failures.is_empty() {
         parts.push(format!("Still open. {}", tools::recent_text(&open.failures).trim_end()));
     }

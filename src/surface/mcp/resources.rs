@@ -52,7 +52,7 @@ pub(super) struct Listing {
 /// # Errors
 /// When there is no such lesson any more.
 pub(super) fn list(desk: &CallContext, after: Option<&str>) -> anyhow::Result<Listing> {
-    let mut lessons = lesson::list(&desk.places, &desk.settings).lessons;
+    let mut lessons = lesson::list_lessons(&desk.places, &desk.settings).lessons;
     lessons.reverse();
     let start = match after {
         None => 0,
@@ -85,17 +85,19 @@ fn of_lesson(found: &FoundLesson) -> ListedResource {
 /// When the store can't be read.
 pub(super) fn read(desk: &CallContext, uri: &str) -> anyhow::Result<Option<String>> {
     if let Some(id) = uri.strip_prefix(LESSONS) {
-        let lessons = lesson::list(&desk.places, &desk.settings).lessons;
+        let lessons = lesson::list_lessons(&desk.places, &desk.settings).lessons;
         let found = lessons.into_iter().find(|found| found.lesson.front.id == id);
         return Ok(found.map(|found| lesson_text(&found)));
     }
     match uri.strip_prefix(PATTERNS) {
         Some(ACTIVE) => Ok(Some(active(desk)?)),
-        Some(id) if id.starts_with("p-") && id.len() > 2 => match pattern::show(&desk.places, &desk.environment, id) {
-            Ok((page, _)) => Ok(Some(bounded(&library_page::render_page(&page)))),
-            Err(crate::store::StoreError::NoSuchId { .. } | crate::store::StoreError::Ambiguous { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        },
+        Some(id) if id.starts_with("p-") && id.len() > 2 => {
+            match pattern::show_pattern(&desk.places, &desk.environment, id) {
+                Ok((page, _)) => Ok(Some(bounded(&library_page::render_page(&page)))),
+                Err(crate::store::StoreError::NoSuchId { .. } | crate::store::StoreError::Ambiguous { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        }
         _ => Ok(None),
     }
 }
@@ -116,7 +118,7 @@ fn lesson_text(found: &FoundLesson) -> String {
 
 fn active(desk: &CallContext) -> anyhow::Result<String> {
     let filter = Filter { limit: ACTIVE_MAX, recurring: true, all: false };
-    let list = pattern::list(&desk.places, &desk.environment, filter)?;
+    let list = pattern::list_patterns(&desk.places, &desk.environment, filter)?;
     let mut text = String::from("# Failures that recur here\n\n");
     if list.patterns.is_empty() {
         let tasks = count(desk.settings.patterns.recurring_tasks, "task");

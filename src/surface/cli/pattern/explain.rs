@@ -43,12 +43,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<(
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let similarity_min = settings.patterns.similarity;
     let explained = match (&args.id, &args.text) {
-        (Some(id), _) => explain::pattern(&context.places, id, similarity_min)?,
+        (Some(id), _) => explain::explain_pattern(&context.places, id, similarity_min)?,
         (None, Some(text)) => {
             let asked = ExplainRequest { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
-            explain::message(&context.places, asked, similarity_min)?
+            explain::explain_message(&context.places, asked, similarity_min)?
         }
-        (None, None) => return explain::lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge),
+        (None, None) => {
+            return explain::explain_lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge);
+        }
     };
     explained.notes.iter().for_each(|note| context.output.note(note));
     if args.json { context.output.json(&explained) } else { print(&explained, &mut context.output) }

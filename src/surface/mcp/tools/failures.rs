@@ -192,7 +192,7 @@ struct RecentArguments {
 
 fn recent_failures(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let RecentArguments { limit, open } = parsed(arguments)?;
-    let found = recent::failures(&desk.places, open, Count::of(limit, FAILURES))?;
+    let found = recent::recent_failures(&desk.places, open, Count::of(limit, FAILURES))?;
     let text = match found.failures.is_empty() {
         true if open => "Nothing that failed here is still open.\n".to_owned(),
         true => "No failure is recorded here.\n".to_owned(),

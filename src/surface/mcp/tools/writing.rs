@@ -94,7 +94,7 @@ struct RememberedEntry {
 
 fn lessons_search(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: SearchArguments = parsed(arguments)?;
-    let hits = search::lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
+    let hits = search::search_lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
     let entries = entry::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
     let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
@@ -177,13 +177,17 @@ fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
     let (recorded, notes) = match id.get(..2) {
         Some("x-") if id.len() > 2 => {
             let by = desk.identity(None).agent;
-            let page =
-                fix::record(&desk.places, &desk.settings, id, FixNoteText { cause, approach: resolution, rule, by })?;
+            let page = fix::record_fix(
+                &desk.places,
+                &desk.settings,
+                id,
+                FixNoteText { cause, approach: resolution, rule, by },
+            )?;
             (RecordedFix { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
         }
         Some("l-") if id.len() > 2 => {
             let annotation = Annotation { cause, resolution, corrective_rule: rule };
-            let found = lesson::annotate(&desk.places, &desk.settings, id, annotation)?;
+            let found = lesson::annotate_lesson(&desk.places, &desk.settings, id, annotation)?;
             let file = desk.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
             (RecordedFix { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
         }

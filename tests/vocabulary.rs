@@ -1,0 +1,221 @@
+//! Holds the words of the code and of its documentation: names that mean one thing, phrases that nobody writes, links that
+//! lead somewhere. `cargo test --test vocabulary -- --nocapture` prints the counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names of types that more than one module may have, each with its reason.
+const HOMONYMS_ALLOWED: [(&str, &str); 2] = [
+    ("Args", "the arguments of a subcommand, always behind the subcommand's name"),
+    ("Error", "the error of a module, always behind the module's name"),
+];
+
+/// At most so many of 100 types share their name with another type.
+const HOMONYMS_PERCENT_MAX: usize = 8;
+
+/// At most so many of 100 functions have a name of one word.
+const ONE_WORD_PERCENT_MAX: usize = 30;
+
+/// Names that Rust itself or a foreign trait gives, and the constructor's.
+const GIVEN_NAMES: [&str; 13] =
+    ["new", "run", "fmt", "from", "parse", "default", "main", "drop", "next", "eq", "cmp", "hash", "deref"];
+
+/// Phrases that readers have to decode, with what to write instead.
+const BANNED: [(&str, &str); 13] = [
+    ("so many", "N, a number of, the limit"),
+    ("anew", "again, rebuild"),
+    ("taken back", "reverted"),
+    ("takes back", "reverts"),
+    ("put down", "recorded"),
+    ("what came of", "the outcome of"),
+    ("what became of", "the outcome of"),
+    ("somebody", "a user, a person, another task"),
+    ("nobody", "no user, no person"),
+    ("is believed", "has confidence"),
+    ("of one's own", "your own"),
+    ("of ours", "verify-run's"),
+    ("a fine answer", "often there is nothing"),
+];
+
+/// A type or a function, and the file that defines it.
+struct Definition {
+    name: String,
+    file: PathBuf,
+}
+
+#[test]
+fn a_type_name_means_one_thing() {
+    let mut files_by_name: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    let types = definitions(&["struct", "enum", "trait"]);
+    for definition in &types {
+        files_by_name.entry(definition.name.clone()).or_default().insert(definition.file.clone());
+    }
+    let is_allowed = |name: &str| HOMONYMS_ALLOWED.iter().any(|(allowed, _)| *allowed == name);
+    let total = types.iter().filter(|definition| !is_allowed(&definition.name)).count();
+    let homonyms: Vec<_> = files_by_name.iter().filter(|(name, files)| files.len() > 1 && !is_allowed(name)).collect();
+    let count: usize = homonyms.iter().map(|(_, files)| files.len()).sum();
+    let list: Vec<String> = homonyms.iter().map(|(name, files)| format!("{name}: {files:?}")).collect();
+    assert!(count * 100 <= total * HOMONYMS_PERCENT_MAX, "{count} of {total}:\n{}", list.join("\n"));
+}
+
+#[test]
+fn most_functions_say_what_they_act_on() {
+    let functions = definitions(&["fn"]);
+    let named: Vec<_> = functions.iter().filter(|function| !GIVEN_NAMES.contains(&function.name.as_str())).collect();
+    let one_word = named.iter().filter(|function| !function.name.contains('_')).count();
+    assert!(one_word * 100 <= named.len() * ONE_WORD_PERCENT_MAX, "{one_word} of {}", named.len());
+}
+
+#[test]
+fn documentation_and_help_avoid_phrases_that_have_to_be_decoded() {
+    let mut findings = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for (number, line) in text.lines().enumerate() {
+            let line = line.to_lowercase();
+            for (phrase, instead) in BANNED {
+                if contains_phrase(&line, phrase) {
+                    findings.push(format!("{}:{}: \"{phrase}\": write {instead}", page.display(), number + 1));
+                }
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn every_link_of_the_documentation_leads_somewhere() {
+    let mut findings = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for target in link_targets(&text) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            if file.contains("://") || file.starts_with("mailto:") {
+                continue;
+            }
+            let path = if file.is_empty() { page.clone() } else { page.parent().expect("a folder").join(file) };
+            if !path.exists() {
+                findings.push(format!("{}: {target}: no such file", page.display()));
+            } else if !anchor.is_empty() && path.extension().is_some_and(|extension| extension == "md") {
+                let headings = anchors(&fs::read_to_string(&path).expect("the page that is linked to"));
+                if !headings.contains(anchor) {
+                    findings.push(format!("{}: {target}: no such heading", page.display()));
+                }
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn the_readme_stays_short() {
+    let bytes = fs::metadata(top().join("README.md")).expect("README.md").len();
+    assert!(bytes <= 8 << 10, "{bytes} bytes: move parts of it to docs/");
+}
+
+#[test]
+fn links_and_headings_are_found() {
+    let text = "[a](b.md#c-d) `[x](y)` ![p](q.svg)\n```text\n[n](o)\n```\n## C *d*, `e`!\n";
+    assert_eq!(link_targets(text), ["b.md#c-d", "q.svg"]);
+    assert!(anchors(text).contains("c-d-e"));
+    assert!(contains_phrase("only so many of", "so many") && !contains_phrase("also manyfold", "so many"));
+}
+
+/// The definitions of the code that is not test code.
+fn definitions(keywords: &[&str]) -> Vec<Definition> {
+    let mut found = Vec::new();
+    for file in files_below(&top().join("src"), "rs") {
+        let is_test = file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs");
+        if is_test {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("source");
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for line in code.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
+            let words: Vec<&str> = line.split([' ', '(', '<', ':', ';', '{']).filter(|word| !word.is_empty()).collect();
+            let start = words.iter().position(|word| keywords.contains(word));
+            let is_definition = |at: usize| {
+                words[..at].iter().all(|word| {
+                    word.starts_with("pub")
+                        || ["crate)", "super)", "in", "const", "unsafe", "async", "extern", "\"C\""].contains(word)
+                })
+            };
+            if let Some(name) = start.filter(|at| is_definition(*at)).and_then(|at| words.get(at + 1)) {
+                found.push(Definition { name: (*name).to_owned(), file: file.clone() });
+            }
+        }
+    }
+    found
+}
+
+/// The Markdown pages for people: those at the top and in `docs`, and what agents are given.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = files_below(&top().join("docs"), "md");
+    pages.extend(files_below(&top().join(".github"), "md"));
+    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "AGENTS.md"] {
+        pages.push(top().join(name));
+    }
+    pages
+}
+
+/// The targets of inline links, outside of code.
+fn link_targets(text: &str) -> Vec<&str> {
+    let mut targets = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        if is_code {
+            continue;
+        }
+        for part in line.split('`').step_by(2) {
+            targets.extend(part.split("](").skip(1).filter_map(|rest| rest.split(')').next()));
+        }
+    }
+    targets
+}
+
+/// The anchors that forges give to the headings of a page.
+fn anchors(text: &str) -> BTreeSet<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix('#').map(|line| line.trim_start_matches('#').trim()))
+        .map(|heading| {
+            heading
+                .to_lowercase()
+                .chars()
+                .filter(|character| character.is_alphanumeric() || [' ', '-', '_'].contains(character))
+                .map(|character| if character == ' ' { '-' } else { character })
+                .collect()
+        })
+        .collect()
+}
+
+/// Whether `line` has the phrase as words of their own.
+fn contains_phrase(line: &str, phrase: &str) -> bool {
+    line.match_indices(phrase).any(|(at, _)| {
+        let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+        !is_letter(line[..at].chars().next_back()) && !is_letter(line[at + phrase.len()..].chars().next())
+    })
+}
+
+fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return files };
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
