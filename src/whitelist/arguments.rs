@@ -1,7 +1,7 @@
 //! Arguments as the rules speak of them: options with values, words, what makes two runs the same check.
 
-use super::table::TextList;
-
+use super::encode::PROJECT;
+use super::table::{RunnerRule, TextList};
 use crate::base::bytes;
 
 /// An argument as a rule's pattern: `--watch`, `-print-*`, `watch`.
@@ -282,5 +282,17 @@ pub(super) fn collect_selectors(
         } else {
             out.push(String::from_utf8_lossy(argument).into_owned());
         }
+    }
+}
+
+/// `project:script`, `project#script`, `+target`: the script and the project.
+pub(super) fn split_project<'a>(runner: &RunnerRule<'_>, name: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
+    let name = name.strip_prefix(b"+").unwrap_or(name);
+    if runner.flags & PROJECT == 0 {
+        return (name, None);
+    }
+    match name.iter().position(|byte| matches!(byte, b':' | b'#')) {
+        Some(end) => (&name[end + 1..], Some(&name[..end])),
+        None => (name, None),
     }
 }

@@ -1,7 +1,7 @@
 //! Seeing through runners: `sudo env npx …`, `npm run lint`, `sh -c '…'`, `docker compose run app …`.
 
 use super::arguments::{
-    self, WordPositions, collect_selectors, find_matching_pattern, is_assignment, is_option, is_version,
+    self, WordPositions, collect_selectors, find_matching_pattern, is_assignment, is_option, is_version, split_project,
 };
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
@@ -595,16 +595,4 @@ fn script_option<'s, 'a>(
         }
     }
     None
-}
-
-/// `project:script`, `project#script`, `+target`: the script and the project.
-fn split_project<'a>(runner: &RunnerRule<'_>, name: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
-    let name = name.strip_prefix(b"+").unwrap_or(name);
-    if runner.flags & PROJECT == 0 {
-        return (name, None);
-    }
-    match name.iter().position(|byte| matches!(byte, b':' | b'#')) {
-        Some(end) => (&name[end + 1..], Some(&name[..end])),
-        None => (name, None),
-    }
 }
