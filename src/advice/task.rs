@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::KnownTask;
+use crate::store::TaskDetails;
 
 /// The end of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,7 +18,7 @@ pub(crate) struct TaskEnd {
 
 /// The end of a task as far as is known at `now`: somebody said so or its branch is merged or gone, and nothing ran
 /// since; or nothing happened in it for so long. `None` while it goes on.
-pub(crate) fn task_end(task: &KnownTask, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
+pub(crate) fn task_end(task: &TaskDetails, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
     if let Some(at) = task.done_at.filter(|done| *done >= task.last_at) {
         let why = task.why.clone().or_else(|| task.outcome.as_ref().map(|outcome| format!("said to be {outcome}")));
         return Some(TaskEnd { at, why: why.unwrap_or_else(|| "said to be over".to_owned()) });
@@ -34,8 +34,8 @@ pub(crate) fn task_end(task: &KnownTask, now: Timestamp, silence: Duration) -> O
 mod tests {
     use super::*;
 
-    fn task(last: i64, done: Option<i64>) -> KnownTask {
-        KnownTask {
+    fn task(last: i64, done: Option<i64>) -> TaskDetails {
+        TaskDetails {
             number: 1,
             name: "t".into(),
             first_at: Timestamp(0),
@@ -57,13 +57,13 @@ mod tests {
     fn a_task_ends_when_it_is_said_and_by_a_day_of_silence_and_a_later_run_reopens_it() {
         let hour = 3_600 * 1_000_000;
         let end_at =
-            |task: &KnownTask, now: i64| task_end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
+            |task: &TaskDetails, now: i64| task_end(task, Timestamp(now * hour), Duration::from_secs(24 * 3_600));
         assert_eq!(end_at(&task(0, None), 23), None);
         let silent = end_at(&task(0, None), 25).expect("is over");
         assert_eq!((silent.at, silent.why.as_str()), (Timestamp(24 * hour), "nothing ran for 24 hours"));
         assert_eq!(end_at(&task(hour, Some(hour)), 1).expect("is over").why, "said to be over");
         assert_eq!(end_at(&task(2 * hour, Some(hour)), 3), None, "it ran again");
-        let merged = KnownTask { why: Some("its branch was merged".into()), ..task(hour, Some(hour)) };
+        let merged = TaskDetails { why: Some("its branch was merged".into()), ..task(hour, Some(hour)) };
         assert_eq!(end_at(&merged, 2).expect("is over").why, "its branch was merged");
     }
 }

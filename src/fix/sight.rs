@@ -13,7 +13,7 @@ const COLOURS: [&str; 8] =
 /// Whether the run failed without saying what is wrong: its only item says how it ended.
 pub(crate) fn is_silent(run: &Run) -> bool {
     let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
-    matches!(items, [only] if only.says_nothing())
+    matches!(items, [only] if only.is_uninformative())
 }
 
 /// Whether all that the run printed was seen, so that what it doesn't report wasn't there.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, AttemptOutcome, FixRow, Means, SolvedRow};
+use crate::store::{Attempt, AttemptOutcome, FixRow, AttemptMeans, SolvedFixRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Opt
 }
 
 /// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.
-pub(crate) fn has_held(row: &SolvedRow, now: Timestamp, silence: Duration) -> Option<bool> {
+pub(crate) fn has_held(row: &SolvedFixRow, now: Timestamp, silence: Duration) -> Option<bool> {
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
     if row.suspect { Some(false) } else { (!row.recurred && is_over).then_some(true) }
@@ -78,7 +78,7 @@ pub(crate) fn build_workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workfl
     let mut workflow = Workflow::default();
     let (mut number, mut last, mut last_step) = (0, None, None);
     for attempt in attempts {
-        let counts = attempt.means != Means::None;
+        let counts = attempt.means != AttemptMeans::None;
         if counts && last.replace(attempt.run) != Some(attempt.run) {
             number += 1;
         }

@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::pattern::confidence::{
     Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
 };
-use crate::store::{By, EntryChangeRow, EntryRow, EntryUseRow};
+use crate::store::{EventAuthor, EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub(crate) fn entry_confidence(
     }
     found.extend(feedback_increments(&entry.by, history, settings));
     if !entry.pinned {
-        let helped = history.uses.iter().filter(|used| used.helped());
+        let helped = history.uses.iter().filter(|used| used.has_helped());
         let prevented = history.told.iter().filter(|told| !told.failed);
         let moments: BTreeSet<(Timestamp, &str)> = [(entry.at, entry.event.as_str())]
             .into_iter()
@@ -53,14 +53,14 @@ pub(crate) fn entry_confidence(
 
 /// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
 pub(crate) fn feedback_increments(
-    writer: &By,
+    writer: &EventAuthor,
     history: &EntryHistory,
     settings: &Settings,
 ) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let own_session = writer.session.as_deref().unwrap_or_default();
     for used in &history.uses {
-        let session = used.sitting();
+        let session = used.session_or_task();
         let agent = used.by.agent.as_deref().filter(|agent| writer.agent.as_deref() != Some(agent));
         let add = |what: &str, kind, scope: String, delta| {
             make_increment(&used.event, used.at, what.to_owned(), kind, scope, delta)
@@ -167,8 +167,8 @@ mod tests {
 
     const DAY_US: i64 = 24 * 3_600_000_000;
 
-    fn by(agent: &str, session: &str) -> By {
-        By { agent: Some(agent.into()), session: Some(session.into()), ..By::default() }
+    fn by(agent: &str, session: &str) -> EventAuthor {
+        EventAuthor { agent: Some(agent.into()), session: Some(session.into()), ..EventAuthor::default() }
     }
 
     fn entry(kind: &str, source: &str) -> EntryRow {
@@ -200,7 +200,7 @@ mod tests {
             value,
             other: None,
             reason: Some("so".into()),
-            by: By { person: Some("ann".into()), ..By::default() },
+            by: EventAuthor { person: Some("ann".into()), ..EventAuthor::default() },
         }
     }
 

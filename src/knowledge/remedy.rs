@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
 use crate::pattern::statistics::{round_to_thousandth, share_bound};
-use crate::store::{DECLARED, RecoveryRow, ReportRow};
+use crate::store::{DECLARED, RemedyRow, RemedyAttemptRow};
 
 /// Steps of one strategy.
 pub(crate) const STEPS_MAX: usize = 30;
@@ -15,9 +15,9 @@ pub(crate) const STEPS_MAX: usize = 30;
 #[derive(Debug, Clone)]
 pub(crate) struct RemedyCandidate {
     /// The strategy.
-    pub row: RecoveryRow,
+    pub row: RemedyRow,
     /// The times that count.
-    pub attempts: Vec<ReportRow>,
+    pub attempts: Vec<RemedyAttemptRow>,
     /// Its name in the settings, of one that they have.
     pub declared: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(crate) struct RemedyEscalation {
 }
 
 /// Whether a strategy was learnt from what was changed, and nobody said or declared it.
-pub(crate) fn is_learnt(row: &RecoveryRow) -> bool {
+pub(crate) fn is_learnt(row: &RemedyRow) -> bool {
     matches!(row.technique.as_str(), "shape" | "files" | "command")
 }
 
@@ -132,11 +132,11 @@ pub(crate) fn compile_error_regex(text: &str) -> Result<Regex, regex::Error> {
 fn build_suggestion(candidate: &RemedyCandidate, situation: &RemedySituation, settings: &Settings) -> RemedySuggestion {
     let row = &candidate.row;
     let tries = row.successes + row.failures + row.partials;
-    let is_alike = |it: &&ReportRow| {
+    let is_alike = |it: &&RemedyAttemptRow| {
         let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         same(&it.category, &situation.category) || same(&it.file_type, &situation.file_type)
     };
-    let alike: Vec<&ReportRow> = candidate.attempts.iter().filter(is_alike).collect();
+    let alike: Vec<&RemedyAttemptRow> = candidate.attempts.iter().filter(is_alike).collect();
     let helped = alike.iter().filter(|it| it.outcome == "success").count() as u64;
     let here = candidate.attempts.iter().filter(|it| it.task == situation.task);
     let failed_here = here.take_while(|it| it.outcome != "success").filter(|it| it.outcome == "failure").count() as u64;
@@ -176,10 +176,10 @@ mod tests {
             '~' => "partial",
             _ => "failure",
         };
-        let attempts: Vec<ReportRow> = outcomes
+        let attempts: Vec<RemedyAttemptRow> = outcomes
             .chars()
             .rev()
-            .map(|letter| ReportRow {
+            .map(|letter| RemedyAttemptRow {
                 event: String::new(),
                 at: Timestamp(0),
                 task: if letter.is_ascii_uppercase() { "other" } else { "here" }.into(),
@@ -191,7 +191,7 @@ mod tests {
             })
             .collect();
         let of = |wanted: &str| attempts.iter().filter(|it| it.outcome == wanted).count() as u64;
-        let row = RecoveryRow {
+        let row = RemedyRow {
             number: 0,
             id: id.into(),
             matches: "substring".into(),

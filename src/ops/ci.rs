@@ -126,7 +126,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     };
     let mut newest: BTreeMap<String, Subject> = BTreeMap::new();
     for id in ids {
-        let event = index.event(&reading.segments, &id)?.filter(|event| event.writer == own);
+        let event = index.read_event(&reading.segments, &id)?.filter(|event| event.writer == own);
         let Some(EventBody::Run(run)) = event.map(|event| event.body) else { continue };
         if wanted.since.is_none_or(|since| run.started_at >= since) {
             newest.insert(run.key.clone(), Subject { id, run: *run });
@@ -139,7 +139,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let sources = hint::HintSources { index, segments, registry: None, settings, root };
     for subject in subjects {
         let key = |item: &crate::store::DiagnosticRecord| {
-            item.rekeyed().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
+            item.recomputed_fingerprint().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
         };
         let keys: Vec<String> = subject.items().iter().map(key).collect();
         let known = hint::hint_lines(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;

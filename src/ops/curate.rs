@@ -8,7 +8,7 @@ use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::pattern::PatternGroupSummary;
-use crate::store::{EventBody, Merge, Review, ReviewState, Split, Store, StoreError, lock};
+use crate::store::{EventBody, PatternMerge, Review, ReviewState, PatternSplit, Store, StoreError, lock_store};
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,16 +42,16 @@ pub(crate) struct CurationReply {
 /// When one of the ids names none or more than one, both name the same, or the store can't be written.
 pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
-    let (from, into) = (open.store.index().member(from)?, open.store.index().member(into)?);
-    let group = open.store.index().group(from.number)?;
+    let (from, into) = (open.store.index().find_member(from)?, open.store.index().find_member(into)?);
+    let group = open.store.index().members_of_group(from.number)?;
     anyhow::ensure!(
         group.iter().all(|member| member.id != into.id),
         "{} and {} are counted together already",
         from.id,
         into.id
     );
-    let merge = Merge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
-    open.store.record(EventBody::Merge(merge))?;
+    let merge = PatternMerge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
+    open.store.record_event(EventBody::Merge(merge))?;
     Ok(open.changed_reply(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }
 
@@ -61,10 +61,10 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
 pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
-    let member = open.store.index().member(id)?;
-    let others = open.store.index().group(member.number)?.len() - 1;
+    let member = open.store.index().find_member(id)?;
+    let others = open.store.index().members_of_group(member.number)?.len() - 1;
     anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
-    open.store.record(EventBody::Split(Split { pattern: member.key, by: saying.by, why: saying.why }))?;
+    open.store.record_event(EventBody::Split(PatternSplit { pattern: member.key, by: saying.by, why: saying.why }))?;
     Ok(open.changed_reply(format!("{} stands by itself", member.id), &member.id)?)
 }
 
@@ -79,8 +79,8 @@ pub(crate) fn review_pattern(
     saying: Saying,
 ) -> anyhow::Result<CurationReply> {
     let mut open = PatternWriter::new(places)?;
-    let row = open.store.index().pattern(id)?;
-    open.store.record(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
+    let row = open.store.index().find_pattern(id)?;
+    open.store.record_event(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
     Ok(open.changed_reply(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
 }
 
@@ -93,17 +93,17 @@ struct PatternWriter {
 impl PatternWriter {
     fn new(places: &Places) -> Result<Self, StoreError> {
         let notes = record::drain_for_reading(places)?.notes;
-        let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+        let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
         Ok(PatternWriter { store: Store::open(&places.state, lock)?, notes })
     }
 
     fn changed_reply(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
         let index = self.store.index();
-        let row = index.pattern(id)?;
+        let row = index.find_pattern(id)?;
         let together = PatternGroupSummary::from_rows(
-            index.group(row.number)?,
-            index.merges(row.number)?,
-            index.reviews(row.number)?,
+            index.members_of_group(row.number)?,
+            index.merges_of_group(row.number)?,
+            index.reviews_of_group(row.number)?,
         );
         self.notes.extend(self.store.take_notes());
         Ok(CurationReply { schema: 1, done, pattern: row.id, together, notes: self.notes })

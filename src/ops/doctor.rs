@@ -13,7 +13,7 @@ use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::fix::snapshot;
 use crate::lesson::LessonFolder;
 use crate::ops::{definitions, record};
-use crate::store::{EVENT_VERSION, Index, Segments, folder};
+use crate::store::{EVENT_VERSION, Index, SegmentFolder, folder};
 use crate::whitelist::Whitelist;
 
 /// How something stands.
@@ -217,7 +217,7 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
 
 /// What stands in CLAUDE.md or AGENTS.md.
 fn check_promotions(places: &Places) -> Option<Finding> {
-    let rows = Index::open_read(&places.index()).ok().flatten()?.promotions().ok()?;
+    let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == "approved").count();
     let message = format!("{} promoted; verify-run promote list says what waits for a review", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
@@ -236,7 +236,7 @@ fn check_store(places: &Places) -> Vec<Finding> {
         }
     };
     let mut findings = Vec::new();
-    let checked = index.check().and_then(|damage| Ok((damage, index.counts()?)));
+    let checked = index.check_integrity().and_then(|damage| Ok((damage, index.count_rows()?)));
     match checked {
         Ok((None, counts)) => {
             let counted = [(counts.runs, "run"), (counts.failures, "failure"), (counts.patterns, "pattern")];
@@ -259,14 +259,14 @@ fn check_store(places: &Places) -> Vec<Finding> {
             ));
         }
     }
-    for path in folder::aside(&places.state) {
+    for path in folder::files_moved_aside(&places.state) {
         let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
         findings.push(with_hint(
             new_finding("state", CheckStatus::Warning, message, Some(&path)),
             format!("ls -ld {}", quoted_path(&path)),
         ));
     }
-    for torn in Segments::new(places.events()).torn() {
+    for torn in SegmentFolder::new(places.events()).torn_files() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
         findings.push(with_hint(
             new_finding("events", CheckStatus::Warning, message, Some(&torn)),
@@ -304,7 +304,7 @@ fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
-    let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.trees().ok());
+    let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.list_trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
     let kibibytes = snapshot::folder_size(&places.state).div_ceil(1024);
     Some(new_finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))

@@ -27,8 +27,8 @@ use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
 use crate::store::{
-    By, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, Index, KnowledgeEntry, Store,
-    StoreError, lock,
+    EventAuthor, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, Index, KnowledgeEntry, Store,
+    StoreError, lock_store,
 };
 
 pub(crate) use measurement::EntryMeasurement;
@@ -215,7 +215,7 @@ fn resolve_sources(index: &Index, sources: Vec<String>) -> Result<Vec<String>, S
     let mut found = BTreeSet::new();
     let mut patterns = BTreeSet::new();
     for source in sources {
-        match index.source(&source)? {
+        match index.find_source(&source)? {
             Some(row) => {
                 found.insert(row.id);
                 patterns.extend(row.patterns);
@@ -248,7 +248,7 @@ fn find_duplicates(
     let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
     let shared = words.min_shared_words(settings.knowledge.suggested);
     let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
-    for (number, forms) in index.entries_alike(&new.sort, words.as_slice(), shared)? {
+    for (number, forms) in index.similar_entries(&new.sort, words.as_slice(), shared)? {
         let (jaccard, likeness) =
             duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
         if likeness != EntryLikeness::Different {
@@ -306,13 +306,13 @@ pub(crate) fn merge_entries(
 ) -> anyhow::Result<EntryChangeReply> {
     let open = KnowledgeWriter::new(places, settings, identity, None)?;
     for id in [id, into] {
-        let is_learnt = open.index().entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
+        let is_learnt = open.index().find_entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
         ensure!(
             !is_learnt,
             "{id} was learnt and follows from fixes; type `verify-run knowledge supersede {id} --with ID` instead"
         );
     }
-    let (one, other) = (open.store.index().entry(id)?, open.store.index().entry(into)?);
+    let (one, other) = (open.store.index().find_entry(id)?, open.store.index().find_entry(into)?);
     ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
     ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
     let may = entry_types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
@@ -390,7 +390,7 @@ pub(crate) fn boost_entry(
 /// The store, open for writing after what waited was recorded, and who writes.
 pub(super) struct KnowledgeWriter {
     store: Store,
-    by: By,
+    by: EventAuthor,
     notes: Vec<String>,
 }
 
@@ -403,11 +403,11 @@ impl KnowledgeWriter {
     ) -> anyhow::Result<Self> {
         let notes = record::drain_for_reading(places)?.notes;
         let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-        let lock = lock(&places.state, wait).context("cannot record it now")?;
+        let lock = lock_store(&places.state, wait).context("cannot record it now")?;
         let store = Store::open(&places.state, lock)?;
         let hours = settings.fix.silence_hours;
         let task = record::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
-        let by = By { person: person.and_then(sanitize_name), ..author_of(identity, Some(&task)) };
+        let by = EventAuthor { person: person.and_then(sanitize_name), ..author_of(identity, Some(&task)) };
         Ok(KnowledgeWriter { store, by, notes })
     }
 
@@ -443,7 +443,7 @@ impl KnowledgeWriter {
 
     /// The id of what stands for the entry whose id starts with this: written, or learnt.
     fn leader_id(&self, id: &str) -> Result<String, StoreError> {
-        match (self.index().entry(id), self.index().learnt_entry(id)?) {
+        match (self.index().find_entry(id), self.index().learnt_entry(id)?) {
             (Ok(row), _) => Ok(row.leader),
             (Err(StoreError::NoSuchId { .. }), Some(learnt)) => Ok(learnt),
             (Err(error), _) => Err(error),
@@ -458,7 +458,7 @@ impl KnowledgeWriter {
         {
             return Ok(page);
         }
-        let leader = index.entry(&index.entry(id)?.leader)?;
+        let leader = index.find_entry(&index.find_entry(id)?.leader)?;
         Ok(EntryPage::from_row(index, leader, settings, Timestamp::now())?)
     }
 
@@ -473,8 +473,8 @@ impl KnowledgeWriter {
     }
 
     /// Writes what somebody says.
-    pub(super) fn record(&mut self, body: impl FnOnce(By) -> EventBody) -> anyhow::Result<()> {
-        Ok(self.store.record(body(self.by.clone()))?)
+    pub(super) fn record(&mut self, body: impl FnOnce(EventAuthor) -> EventBody) -> anyhow::Result<()> {
+        Ok(self.store.record_event(body(self.by.clone()))?)
     }
 
     /// For standard error.
@@ -485,7 +485,7 @@ impl KnowledgeWriter {
 
     fn entry_event(&self, entry: String, change: EntryChange) -> Event {
         let note = EntryNote { entry, change, by: self.by.clone() };
-        Event::new(Timestamp::now(), self.store.writer(), EventBody::Knowledge(note))
+        Event::new(Timestamp::now(), self.store.writer_name(), EventBody::Knowledge(note))
     }
 
     fn apply_change(

@@ -14,7 +14,7 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{EventLine, ImportFault, ImportTrust, ImportedSegments, Store, backup, lock, masked, parse_event};
+use crate::store::{EventLine, ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event, parse_event};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -91,14 +91,14 @@ pub(crate) fn export_events(places: &Places, wanted: &ExportOptions<'_>) -> anyh
     let mut exported = Exported { schema: 1, files: Vec::new(), events: 0, bad: 0, notes: reading.notes };
     let day = wanted.since.map(|since| format!(".since-{}", since.rfc3339().split('T').next().unwrap_or_default()));
     let mask = if wanted.masked { ".masked" } else { "" };
-    for segment in reading.segments.list()? {
+    for segment in reading.segments.list_segments()? {
         let (mut bytes, mut events) = (Vec::new(), 0);
-        reading.segments.read(&segment.name, 0, |_, line| {
+        reading.segments.read_lines(&segment.name, 0, |_, line| {
             match parse_event(line) {
                 EventLine::Event(event) if wanted.since.is_none_or(|since| event.at >= since) => {
                     events += 1;
                     if wanted.masked {
-                        bytes.extend(masked(*event).line());
+                        bytes.extend(mask_event(*event).to_line());
                     } else {
                         bytes.extend_from_slice(line);
                         bytes.push(b'\n');
@@ -136,9 +136,9 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
         files.extend(found);
     }
     let notes = super::record::drain_for_reading(places)?.notes;
-    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     let mut store = Store::open(&places.state, lock)?;
-    let ImportedSegments { events, known, purged, removed, newer, bad, faults } = store.import(&files, trust)?;
+    let ImportedSegments { events, known, purged, removed, newer, bad, faults } = store.import_segments(&files, trust)?;
     let mut merged = Merged {
         schema: 1,
         files: files.len(),
@@ -150,14 +150,14 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
         bad,
         faults: faults
             .into_iter()
-            .map(|ImportFault { file, line, reason }| ExchangeFault { file, line, reason })
+            .map(|ImportLineError { file, line, reason }| ExchangeFault { file, line, reason })
             .collect(),
         notes,
     };
     if removed > 0 {
         // What was purged elsewhere would go on living in the backups.
-        backup::remove_all(&places.state)?;
-        backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
+        backup::remove_all_backups(&places.state)?;
+        backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
         merged
             .notes
             .push(format!("removed {} that were purged elsewhere; backups were replaced", count(removed, "event")));

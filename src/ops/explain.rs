@@ -87,10 +87,10 @@ pub(crate) fn explain_pattern(places: &Places, id: &str, similarity_min: f64) ->
     let reading = reading::open_for_reading(places)?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
-    let member = index.member(id)?;
-    let run = index.run(&reading.segments, &index.described_by(member.number)?)?.ok_or_else(missing)?;
+    let member = index.find_member(id)?;
+    let run = index.read_run(&reading.segments, &index.describing_run(member.number)?)?.ok_or_else(missing)?;
     let items = run.failure.map(|failure| failure.items).unwrap_or_default();
-    let mut items = items.iter().map(StoredItem::found);
+    let mut items = items.iter().map(StoredItem::to_diagnostic);
     let item = items.find(|item| fingerprint::compute_fingerprint(item).pattern == member.key).ok_or_else(missing)?;
     explain_diagnostic(Some(&index), &item, similarity_min, reading.notes)
 }

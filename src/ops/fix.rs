@@ -18,8 +18,8 @@ use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, Proof, RateRow, RecipeRow, SaidRow, Store,
-    StoreError, WeakenedMark, lock,
+    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, FlakeProof, FixRateRow, RecipeRow, FixNoteRow, Store,
+    StoreError, WeakenedCheckRecord, lock_store,
 };
 
 /// Recipes shown of one fix.
@@ -72,7 +72,7 @@ pub(crate) struct Summary {
     pub task: String,
     /// Of a pass that was reached by making the check weaker: by what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub weakened: Vec<WeakenedMark>,
+    pub weakened: Vec<WeakenedCheckRecord>,
 }
 
 /// How often failures of a category get fixed.
@@ -80,7 +80,7 @@ pub(crate) struct Summary {
 pub(crate) struct Rate {
     /// The counts.
     #[serde(flatten)]
-    pub row: RateRow,
+    pub row: FixRateRow,
     /// Fixed ones of all.
     pub success_rate: f64,
 }
@@ -131,7 +131,7 @@ pub(crate) struct Flaky {
     /// Its masked text.
     pub title: String,
     /// `proven` or `suspected`: the strongest proof.
-    pub proof: Proof,
+    pub proof: FlakeProof,
     /// Pairs of runs that show it.
     pub pairs: u64,
     /// Distinct failing runs among them.
@@ -189,7 +189,7 @@ pub(crate) struct FixPage {
     /// What was learnt about these patterns.
     pub gotchas: Vec<Gotcha>,
     /// What people say about it, the newest last.
-    pub said: Vec<SaidRow>,
+    pub said: Vec<FixNoteRow>,
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
@@ -224,11 +224,11 @@ pub(crate) fn list_fixes(
     };
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
     let now = Timestamp::now();
-    let fixes = index.fixes(&wanted)?.into_iter().map(|row| fix_summary(row, settings, now));
+    let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, settings, now));
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
     let mut fixes: Vec<Summary> = fixes.collect();
     for fix in fixes.iter_mut().filter(|fix| fix.state == "weakened") {
-        let attempts = index.attempts(&reading.segments, &fix.id)?.into_iter();
+        let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
     let rates = index.fix_rates(settings.fix.quick_attempts)?;
@@ -243,7 +243,7 @@ pub(crate) fn list_fixes(
 pub(crate) fn list_recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
     let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
-        Some(index) => index.recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
+        Some(index) => index.list_recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
     };
     let recipes = without_repeats(rows, limit).into_iter().map(recipe_line);
@@ -257,7 +257,7 @@ pub(crate) fn list_recipes(places: &Places, limit: usize) -> Result<Recipes, Sto
 pub(crate) fn list_flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
     let reading = reading::open_for_reading(places)?;
     let rows = match &reading.index {
-        Some(index) => index.flakes(&FlakeFilter { pattern: None, limit })?,
+        Some(index) => index.list_flakes(&FlakeFilter { pattern: None, limit })?,
         None => Vec::new(),
     };
     Ok(Flakes { schema: 1, flakes: rows.into_iter().map(flaky_check).collect(), notes: reading.notes })
@@ -270,9 +270,9 @@ pub(crate) fn list_flakes(places: &Places, limit: usize) -> Result<Flakes, Store
 pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result<FixPage, StoreError> {
     let reading = reading::open_for_reading(places)?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
-    let row = index.fix(id)?;
-    let attempts = index.attempts(&reading.segments, &row.id)?;
-    let recipes = without_repeats(index.recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
+    let row = index.find_fix(id)?;
+    let attempts = index.read_attempts(&reading.segments, &row.id)?;
+    let recipes = without_repeats(index.list_recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
     let said = index.fix_notes(&row.id)?;
     let now = Timestamp::now();
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
@@ -336,8 +336,8 @@ fn trimmed_note(text: Option<String>) -> Option<String> {
 
 fn append_note(places: &Places, said: FixNote) -> anyhow::Result<()> {
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-    let lock = lock(&places.state, wait).context("cannot record it now")?;
-    Store::open(&places.state, lock)?.record(EventBody::FixNote(said))?;
+    let lock = lock_store(&places.state, wait).context("cannot record it now")?;
+    Store::open(&places.state, lock)?.record_event(EventBody::FixNote(said))?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::detector::DetectorRegistry;
-use crate::store::{BriefRow, EntryRow, Index, Segments, StoreError};
+use crate::store::{PatternBriefRow, EntryRow, Index, SegmentFolder, StoreError};
 
 /// Patterns of a failure that are looked up.
 const PATTERNS_MAX: usize = 20;
@@ -39,7 +39,7 @@ fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Re
     let loaded = definitions::load_definitions(places, environment, &settings.categories);
     let keys = record::pattern_keys(places, &loaded.definitions, failed);
     let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
-    let segments = Segments::new(places.events());
+    let segments = SegmentFolder::new(places.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
     let sources = HintSources { index, segments: &segments, registry, settings: &settings, root };
     let told = hint_lines(&sources, &keys, failed.header.started_at, 1)?;
@@ -51,7 +51,7 @@ pub(super) struct HintSources<'a> {
     /// What is recorded.
     pub index: &'a Index,
     /// The same in full.
-    pub segments: &'a Segments,
+    pub segments: &'a SegmentFolder,
     /// Detectors, which know rules.
     pub registry: Option<&'a DetectorRegistry>,
     /// The settings.
@@ -62,7 +62,7 @@ pub(super) struct HintSources<'a> {
 
 impl HintSources<'_> {
     /// Why it happens and what to do about it, as somebody, a shared lesson or a detector says.
-    fn cause_and_rule_text(&self, row: &BriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
+    fn cause_and_rule_text(&self, row: &PatternBriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
         if !self.settings.advice.injection {
             return Ok(String::new());
         }
@@ -107,7 +107,7 @@ pub(super) fn hint_lines(
 ) -> Result<Vec<String>, StoreError> {
     let mut known: Vec<((u64, u64, i64), &String)> = Vec::new();
     for key in keys.iter().take(PATTERNS_MAX) {
-        known.extend(sources.index.seen_before(key, before)?.map(|found| (found, key)));
+        known.extend(sources.index.count_occurrences_before(key, before)?.map(|found| (found, key)));
     }
     if known.is_empty() {
         return Ok(sources.find_lesson(keys)?.as_ref().map(lesson_line).into_iter().collect());
@@ -135,7 +135,7 @@ fn pattern_line(
         return Ok(None);
     }
     let lesson = sources.find_lesson(std::slice::from_ref(key))?;
-    let brief = index.brief(number)?;
+    let brief = index.brief_of_pattern(number)?;
     let what = ellipsis(&one_line(&warn::pattern_name(&brief)), TEXT_BYTES_MAX);
     let lesson = lesson.as_ref().map(|(lesson, _)| lesson);
     let said = sources.cause_and_rule_text(&brief, lesson)?;

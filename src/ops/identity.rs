@@ -9,7 +9,7 @@ use crate::capture::Identity;
 use crate::config::Places;
 use crate::diagnose::redact::redact_text;
 use crate::host::process::{self, ProcessCall};
-use crate::store::By;
+use crate::store::EventAuthor;
 
 /// A text that somebody gave, bytes.
 const TEXT_BYTES_MAX: usize = 500;
@@ -34,9 +34,9 @@ pub(super) fn user_name(places: &Places) -> Option<String> {
 }
 
 /// Who says something, without secrets.
-pub(super) fn author_of(identity: &Identity, task: Option<&str>) -> By {
+pub(super) fn author_of(identity: &Identity, task: Option<&str>) -> EventAuthor {
     let clean = |text: Option<&String>| text.and_then(|text| sanitize_name(text));
-    By {
+    EventAuthor {
         agent: clean(identity.agent.as_ref()),
         session: clean(identity.session.as_ref()),
         task: task.and_then(self::sanitize_name),

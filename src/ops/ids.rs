@@ -40,12 +40,12 @@ fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(Str
     Ok(match kind {
         RecordKind::Lesson => Vec::new(),
         RecordKind::Pattern => {
-            let rows = index.patterns(0, IDS_MAX, None)?.into_iter();
+            let rows = index.list_patterns(0, IDS_MAX, None)?.into_iter();
             rows.map(|row| (row.id, format!("{} {}", row.tool, row.masked))).collect()
         }
         RecordKind::Fix => {
             let filter = FixFilter { limit: IDS_MAX, ..FixFilter::default() };
-            index.fixes(&filter)?.into_iter().map(|row| (row.id, row.key)).collect()
+            index.list_fixes(&filter)?.into_iter().map(|row| (row.id, row.key)).collect()
         }
         RecordKind::Entry => {
             let numbers = index.newest_entries(&EntryFilter::default(), 0, IDS_MAX)?.into_iter();
@@ -56,7 +56,7 @@ fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(Str
             rows.into_iter().map(super::last::Last::from_run).map(|run| (run.run, command_words(&run.argv))).collect()
         }
         RecordKind::Task => {
-            let tasks = index.tasks(IDS_MAX)?.into_iter();
+            let tasks = index.list_tasks(IDS_MAX)?.into_iter();
             tasks.map(|task| (task.name, task.title.unwrap_or_default())).collect()
         }
     })

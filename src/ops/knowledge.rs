@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::fix::{fix_status, has_held};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{BriefRow, By, EventBody, Index, LessonChangeKind, PatternRow, Segments, StoreError, StrategyRow};
+use crate::store::{PatternBriefRow, EventAuthor, EventBody, Index, LessonChangeKind, PatternRow, SegmentFolder, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct PatternRemedies {
@@ -33,12 +33,12 @@ impl PatternRemedies {
 /// When the store can't be read.
 pub(super) fn pattern_remedies(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     pattern: &PatternRow,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<PatternRemedies, StoreError> {
-    let rows = index.strategies(pattern.number)?;
+    let rows = index.strategies_of_pattern(pattern.number)?;
     let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
     let tried = tried.collect();
     let mut strategies = knowledge::ranked_strategies(&pattern.id, rows, settings, now);
@@ -46,7 +46,7 @@ pub(super) fn pattern_remedies(
         update_confirmed(index, strategy, settings, now)?;
     }
     let about = (pattern.id.as_str(), pattern.masked.as_str());
-    let gotcha = match index.gotcha(pattern.number)? {
+    let gotcha = match index.gotcha_of_pattern(pattern.number)? {
         Some(id) => Gotcha::from_strategies(id, about, &strategies, cause_and_rule(index, segments, pattern.number)?),
         None => None,
     };
@@ -64,7 +64,7 @@ fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(G
     let last = |words: &[&str]| history.changes.iter().rev().find(|change| words.contains(&change.change.as_str()));
     let pinned = last(&["pinned", "unpinned"]).is_some_and(|change| change.change == "pinned");
     let superseded_by = last(&["superseded"]).and_then(|change| change.other.clone());
-    let more = ledger::feedback_increments(&By::default(), &history, settings);
+    let more = ledger::feedback_increments(&EventAuthor::default(), &history, settings);
     let confidence = gotcha.confidence.with_increments(more, !pinned, &settings.confidence);
     Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
 }
@@ -74,7 +74,7 @@ fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(G
 /// # Errors
 /// When the store can't be read.
 pub(super) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError> {
-    let Some(id) = index.gotcha(pattern)? else { return Ok(false) };
+    let Some(id) = index.gotcha_of_pattern(pattern)? else { return Ok(false) };
     let changes = index.entry_changes(&id)?;
     Ok(changes.iter().rev().find(|change| change.change.ends_with("pinned")).is_some_and(|it| it.change == "pinned"))
 }
@@ -85,14 +85,14 @@ pub(super) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError>
 /// When the store can't be read.
 pub(super) fn learnt_gotcha(
     index: &Index,
-    segments: &Segments,
-    pattern: &BriefRow,
+    segments: &SegmentFolder,
+    pattern: &PatternBriefRow,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<(Gotcha, EntryHistory)>, StoreError> {
-    let Some(id) = index.gotcha(pattern.number)? else { return Ok(None) };
+    let Some(id) = index.gotcha_of_pattern(pattern.number)? else { return Ok(None) };
     for row in knowledge::sort_surest_first(index.strategies_without_tries(pattern.number)?, settings) {
-        let tries = index.tries(pattern.number, &row)?;
+        let tries = index.tries_of_strategy(pattern.number, &row)?;
         let mut strategy = knowledge::strategy_from_row(&pattern.id, StrategyRow { tries, ..row }, settings, now);
         if strategy.confidence.is_some() {
             update_confirmed(index, &mut strategy, settings, now)?;
@@ -127,22 +127,22 @@ fn update_confirmed(
 /// When the store can't be read.
 pub(super) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: Timestamp) -> Result<bool, StoreError> {
     let silence = settings.fix.silence();
-    let Some(solved) = index.solved(fix)? else { return Ok(false) };
+    let Some(solved) = index.solved_fix(fix)? else { return Ok(false) };
     match has_held(&solved, now, silence) {
         Some(held) => Ok(held),
-        None => Ok(fix_status(&index.fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
+        None => Ok(fix_status(&index.find_fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
     }
 }
 
 /// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.
 pub(super) fn cause_and_rule(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     pattern: i64,
 ) -> Result<(Option<String>, Option<String>), StoreError> {
     let (mut cause, mut rule) = (None, None);
-    for id in index.annotations(pattern)? {
-        let Some(event) = index.event(segments, &id)? else { continue };
+    for id in index.annotations_of_pattern(pattern)? {
+        let Some(event) = index.read_event(segments, &id)? else { continue };
         if let EventBody::Lesson(change) = event.body
             && let LessonChangeKind::Annotated { cause: said, corrective_rule, .. } = change.change
         {

@@ -15,7 +15,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::run::Ended;
-use crate::store::{DiagnosticRecord, Index, LastRun, Segments, StoreError};
+use crate::store::{DiagnosticRecord, Index, RunRow, SegmentFolder, StoreError};
 
 /// Items of a failure that are told.
 const ITEMS_MAX: usize = 200;
@@ -192,8 +192,8 @@ pub(crate) fn kept_output(places: &Places, run: &str) -> io::Result<Option<Strin
 }
 
 /// The last run with what only its events say.
-fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<Last, StoreError> {
-    let Some(run) = index.run(segments, &last.run)? else { return Ok(last) };
+fn with_details(index: &Index, segments: &SegmentFolder, mut last: Last) -> Result<Last, StoreError> {
+    let Some(run) = index.read_run(segments, &last.run)? else { return Ok(last) };
     let id = uuid::Uuid::parse_str(&last.run).map(RunId);
     last.check = run.check.map(|check| check.as_str().to_owned());
     if let (Some(failure), Ok(id)) = (run.failure, id) {
@@ -208,8 +208,8 @@ fn with_details(index: &Index, segments: &Segments, mut last: Last) -> Result<La
     Ok(last)
 }
 
-fn changed_since_pass(index: &Index, segments: &Segments, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
-    let Some(row) = index.snapshot(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
+fn changed_since_pass(index: &Index, segments: &SegmentFolder, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
+    let Some(row) = index.snapshot_of_run(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
     let Some(since) = row.base else { return Ok(None) };
     let (diff, diff_cut) =
         index.snapshot_event(segments, run)?.map(|snapshot| (snapshot.diff, snapshot.diff_cut)).unwrap_or_default();
@@ -218,7 +218,7 @@ fn changed_since_pass(index: &Index, segments: &Segments, run: RunId) -> Result<
 
 impl LastFailure {
     fn from_diagnostic(item: DiagnosticRecord) -> Self {
-        let key = item.rekeyed().map_or(item.pattern, |keys| keys.pattern);
+        let key = item.recomputed_fingerprint().map_or(item.pattern, |keys| keys.pattern);
         LastFailure {
             pattern: ids::short(IdKind::Pattern, key.as_bytes()),
             tool: item.tool,
@@ -243,7 +243,7 @@ impl Last {
         self.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }
 
-    pub(super) fn from_run(run: LastRun) -> Self {
+    pub(super) fn from_run(run: RunRow) -> Self {
         Last {
             schema: 1,
             run: run.id,

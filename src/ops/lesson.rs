@@ -14,7 +14,7 @@ use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFol
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
 use crate::store::{
-    AttemptOutcome, EventBody, Index, LessonChange, LessonChangeKind, LessonRow, Segments, Store, lock,
+    AttemptOutcome, EventBody, Index, LessonChange, LessonChangeKind, LessonRow, SegmentFolder, Store, lock_store,
 };
 
 /// A lesson and its file.
@@ -128,14 +128,14 @@ fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> 
     let (folder, local) =
         (LessonFolder::find(places, settings), record::local_machine(places, &Environment::from_process()));
     let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
-    for row in index.lessons()? {
+    for row in index.list_lessons()? {
         if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
             rows.insert(row.id.clone(), row);
         }
     }
     let mut found = Vec::new();
     for row in rows.into_values() {
-        let Some(run) = index.run(&reading.segments, &row.run)? else { continue };
+        let Some(run) = index.read_run(&reading.segments, &row.run)? else { continue };
         let Some(facts) = record::lesson_facts(&run, &local) else { continue };
         let part = match &row.fix {
             Some(fix) => fix_part(index, &reading.segments, settings, &local, fix)?,
@@ -151,16 +151,16 @@ fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> 
 /// What lessons say of a fix; `None` when nothing made its failure go away.
 fn fix_part(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     settings: &Settings,
     local: &LocalMachine,
     fix: &str,
 ) -> anyhow::Result<Option<LessonFixSection>> {
-    let attempts = index.attempts(segments, fix)?;
+    let attempts = index.read_attempts(segments, fix)?;
     let Some(last) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else {
         return Ok(None);
     };
-    let first = index.run(segments, &last.opened_by.to_string())?;
+    let first = index.read_run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
     let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
     Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
@@ -176,9 +176,9 @@ pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said:
     let local = record::local_machine(places, &Environment::from_process());
     let part = fix_part(index, &reading.segments, settings, &local, fix)?;
     let mut lessons = BTreeSet::new();
-    for attempt in index.attempts(&reading.segments, fix)? {
+    for attempt in index.read_attempts(&reading.segments, fix)? {
         for run in [attempt.opened_by, attempt.before] {
-            lessons.extend(index.lesson_of(run)?.map(|(lesson, _)| lesson));
+            lessons.extend(index.lesson_of_run(run)?.map(|(lesson, _)| lesson));
         }
     }
     let folder = LessonFolder::find(places, settings);
@@ -273,7 +273,7 @@ pub(crate) fn annotate_lesson(
     let Annotation { cause, resolution, corrective_rule } = annotation;
     let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
     let mut store = open_store(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
-    store.record(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
+    store.record_event(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
     Ok(FoundLesson { path, lesson: changed, withdrawn: false })
 }
 
@@ -287,7 +287,7 @@ pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> a
     let found = show_lesson(places, settings, id);
     let mut store = open_store(places)?;
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
-    let runs = store.index().runs_of(&asked);
+    let runs = store.index().runs_of_id(&asked);
     let (id, path, mut patterns) = match found {
         Ok(FoundLesson { path, lesson, withdrawn }) => {
             // Of a run that isn't in this store (a colleague's, a purged one) the file's ids are all there is.
@@ -298,19 +298,19 @@ pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> a
             if runs.is_err() {
                 return Err(error);
             }
-            let rows = store.index().lessons()?;
+            let rows = store.index().list_lessons()?;
             let row = rows.into_iter().find(|row| row.id.starts_with(&asked)).context("no such lesson")?;
             (row.id, None, BTreeSet::new())
         }
     };
     for run in runs.unwrap_or_default() {
-        let run = store.index().run(store.segments(), &run.to_string())?;
+        let run = store.index().read_run(store.segments(), &run.to_string())?;
         let items = run.and_then(|run| run.failure).map(|failure| failure.items).unwrap_or_default();
         patterns.extend(items.into_iter().map(|item| item.pattern));
     }
     let patterns: Vec<String> = patterns.into_iter().collect();
     let change = LessonChangeKind::Forgotten { patterns: patterns.clone() };
-    store.record(EventBody::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
+    store.record_event(EventBody::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
     if let Some(path) = &path {
         LessonFolder::find(places, settings).remove(path)?;
     }
@@ -365,7 +365,7 @@ pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Res
     }
     // A recorder must not write to the folder that is left behind.
     let _ = drain_for_reading(places);
-    let _lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    let _lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     LessonFolder::migrate_lessons(places, settings)?;
     let folder = LessonFolder::find(places, settings);
     let shared = folder.share_lessons(places, settings)?;
@@ -374,6 +374,6 @@ pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Res
 }
 
 fn open_store(places: &Places) -> anyhow::Result<Store> {
-    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
+    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     Ok(Store::open(&places.state, lock)?)
 }

@@ -21,7 +21,7 @@ use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::pattern::knowledge::Strategy;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::run::Ended;
-use crate::store::{Index, PatternRow, Segments, StoreError};
+use crate::store::{Index, PatternRow, SegmentFolder, StoreError};
 use crate::whitelist::Whitelist;
 
 /// A text that is looked at, bytes: its first quarter and its end.
@@ -259,7 +259,7 @@ fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) 
         summary: failure.items.first().map(|item| bounded_line(&item.message)),
         ..about
     };
-    let items = failure.items.iter().map(crate::store::DiagnosticRecord::found).collect();
+    let items = failure.items.iter().map(crate::store::DiagnosticRecord::to_diagnostic).collect();
     Ok(FailureSubject {
         about,
         against: Some(ErrorSource::Run(Some(id))),
@@ -408,16 +408,16 @@ fn add_similar(
 
 fn matched_pattern(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     settings: &Settings,
     found: PatternMatch,
     row: PatternRow,
 ) -> Result<MatchedPattern, StoreError> {
     let now = Timestamp::now();
-    let sightings = index.sightings(row.number)?.into_iter();
+    let sightings = index.first_occurrences(row.number)?.into_iter();
     let sightings: Vec<_> = sightings.map(|it| PatternOccurrence { run: it.run, at: it.at, task: it.task }).collect();
     let told: Vec<_> =
-        index.deliveries_about(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
+        index.deliveries_of_pattern(row.number)?.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
     let confidence = confidence::pattern_confidence(&sightings, &told, &settings.confidence);
     let (mut cause, mut rule, mut fixes) = (None, None, Vec::new());
     if settings.advice.injection {
@@ -428,7 +428,7 @@ fn matched_pattern(
     let lessons = index.pattern_lessons(row.number)?.into_iter().filter(|lesson| !lesson.forgotten);
     Ok(MatchedPattern {
         found,
-        what: bounded_line(&warn::pattern_name(&index.brief(row.number)?)),
+        what: bounded_line(&warn::pattern_name(&index.brief_of_pattern(row.number)?)),
         tool: bounded_line(&row.tool),
         code: row.code.as_deref().map(bounded_line),
         category: bounded_line(&row.category),

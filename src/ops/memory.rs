@@ -19,7 +19,7 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
 use crate::store::{
-    EntrySource, Event, EventBody, Index, KnowledgeEntry, MemoryChange, MemoryNote, MemoryRow, MemorySort, StoreError,
+    EntrySource, Event, EventBody, Index, KnowledgeEntry, MemoryChange, MemoryNote, MemoryRow, MemoryType, StoreError,
     note,
 };
 
@@ -34,7 +34,7 @@ const PROMOTED_MAX: usize = 50;
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryDraft {
     /// What it is.
-    pub sort: MemorySort,
+    pub sort: MemoryType,
     /// The text.
     pub text: String,
     /// How important it is, 0 to 1.
@@ -49,7 +49,7 @@ pub(crate) struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
-    pub sort: Option<MemorySort>,
+    pub sort: Option<MemoryType>,
     /// At most so many.
     pub limit: usize,
 }
@@ -126,7 +126,7 @@ fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<Memo
     let text = ellipsis(printable(&redact_text(&given.text).0).trim(), TEXT_BYTES_MAX);
     ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
     ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
-    let hours = given.hours.or((given.sort == MemorySort::Context).then_some(settings.knowledge.context_hours));
+    let hours = given.hours.or((given.sort == MemoryType::Context).then_some(settings.knowledge.context_hours));
     let now = Timestamp::now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
     Ok(MemoryChange::Remembered {
@@ -144,7 +144,7 @@ fn write_memory(writing: &mut KnowledgeWriter, change: MemoryChange) -> anyhow::
 }
 
 fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<MemoryList> {
-    let memory = Memory::from_row(writing.index().memory(id)?);
+    let memory = Memory::from_row(writing.index().find_memory(id)?);
     Ok(MemoryList { schema: 1, memories: vec![memory], notes: writing.into_notes() })
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn validate_memory(
     id: &str,
 ) -> anyhow::Result<MemoryList> {
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
-    let row = writing.index().memory(id)?;
+    let row = writing.index().find_memory(id)?;
     let own = identity.agent.as_deref().and_then(sanitize_name);
     ensure!(row.by.agent == own, "{} is another agent's", row.id);
     writing
@@ -201,7 +201,7 @@ pub(crate) fn recall_memories(
         let change = MemoryChange::Recalled { with: ids.collect() };
         let body = EventBody::Memory(MemoryNote { memory: first, change, by: author_of(identity, Some(&task)) });
         // The writer is the store's that takes it.
-        if let Err(error) = note::put(places, &Event::new(now, "", body)) {
+        if let Err(error) = note::write_note(places, &Event::new(now, "", body)) {
             found.notes.push(format!("cannot remember that it was looked up: {error}"));
         }
     }
@@ -221,7 +221,7 @@ pub(crate) fn learn_entry(
     globs: &[String],
     sources: &[String],
 ) -> anyhow::Result<LearnReply> {
-    ensure!(given.sort != MemorySort::Preference, "a preference stays the agent's: type `verify-run memory remember`");
+    ensure!(given.sort != MemoryType::Preference, "a preference stays the agent's: type `verify-run memory remember`");
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();
@@ -234,7 +234,7 @@ pub(crate) fn learn_entry(
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let id = write_memory(&mut writing, change)?;
     let mut knowledge = promote_memory(&mut writing, settings, &id, entry)?;
-    let memory = Memory::from_row(writing.index().memory(&id)?);
+    let memory = Memory::from_row(writing.index().find_memory(&id)?);
     knowledge.notes = writing.into_notes();
     Ok(LearnReply { schema: 1, memory, knowledge })
 }
@@ -297,7 +297,7 @@ pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
     let silence = settings.fix.silence();
     for (task, last_at) in waiting {
         let is_silent = u128::from(now.micros_since(last_at)) >= silence.as_micros();
-        let is_over = match index.task(&task)? {
+        let is_over = match index.find_task(&task)? {
             Some(known) => {
                 let is_later = is_silent || known.done_at.is_some_and(|done| done >= last_at);
                 is_later && task_end(&known, now, silence).is_some()

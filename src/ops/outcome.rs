@@ -10,7 +10,7 @@ use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::store::{Ack, DeliveryRow, EventBody, Index, Store, StoreError, lock};
+use crate::store::{Acknowledgement, DeliveryRow, EventBody, Index, Store, StoreError, lock_store};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
@@ -40,16 +40,16 @@ pub(crate) fn acknowledge_warning(
 ) -> anyhow::Result<Acknowledged> {
     let reading = reading::open_for_reading(places)?;
     let row = find_delivery(reading.index.as_ref(), id)?;
-    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
+    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(EventBody::Ack(Ack { warning: row.warning.clone(), useful, by: author_of(identity, None) }))?;
+    store.record_event(EventBody::Ack(Acknowledgement { warning: row.warning.clone(), useful, by: author_of(identity, None) }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
 }
 
 fn find_delivery(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {
     match index {
-        Some(index) => index.delivery(id),
+        Some(index) => index.find_delivery(id),
         None => Err(StoreError::NoSuchId { id: id.to_owned() }),
     }
 }

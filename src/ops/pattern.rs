@@ -15,7 +15,7 @@ use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubjec
 use crate::pattern::history::TaskHistory;
 use crate::pattern::wording;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
-use crate::store::{Index, OccurrenceRow, PatternRow, Segments, StoreError};
+use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
@@ -52,7 +52,7 @@ pub(crate) struct Filter {
 /// Everything that words and figures are made of.
 pub(super) struct PatternReader {
     pub index: Index,
-    pub segments: Segments,
+    pub segments: SegmentFolder,
     pub settings: Settings,
     registry: DetectorRegistry,
     history: TaskHistory,
@@ -77,7 +77,7 @@ pub(crate) fn list_patterns(
     let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
     let mut offset = 0;
     while patterns.len() < limit && offset < LOOKED_AT_MAX {
-        let rows = desk.index.patterns(offset, limit - patterns.len(), failures_min)?;
+        let rows = desk.index.list_patterns(offset, limit - patterns.len(), failures_min)?;
         offset += rows.len();
         if rows.is_empty() {
             break;
@@ -115,8 +115,8 @@ pub(crate) fn show_pattern(
 ) -> Result<(PatternPage, Vec<String>), StoreError> {
     let (desk, mut notes) = open_reader(places, environment)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
-    let row = desk.index.pattern(id)?;
-    let asked = desk.index.member(id).ok().filter(|member| member.id != row.id);
+    let row = desk.index.find_pattern(id)?;
+    let asked = desk.index.find_member(id).ok().filter(|member| member.id != row.id);
     notes.extend(asked.map(|member| format!("{} is counted with {}", member.id, row.id)));
     Ok((desk.pattern_page(row)?, notes))
 }
@@ -135,14 +135,14 @@ pub(super) fn open_reader(
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
-    let history = TaskHistory::from_rows(index.history()?);
+    let history = TaskHistory::from_rows(index.recent_history()?);
     Ok((Some(PatternReader { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
 }
 
 impl PatternReader {
     /// What detectors know of a pattern: why it happens, and what to do about it.
     pub(super) fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
-        let row = self.index.brief(number)?;
+        let row = self.index.brief_of_pattern(number)?;
         Ok(warn::detector_advice(&self.registry, &self.history, &row, &self.settings))
     }
 
@@ -155,13 +155,13 @@ impl PatternReader {
     pub(super) fn pattern_page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
         let index = &self.index;
         let together = PatternGroupSummary::from_rows(
-            index.group(row.number)?,
-            index.merges(row.number)?,
-            index.reviews(row.number)?,
+            index.members_of_group(row.number)?,
+            index.merges_of_group(row.number)?,
+            index.reviews_of_group(row.number)?,
         );
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
-        let occurrences = index.occurrences(row.number, SHOWN_MAX)?;
+        let occurrences = index.occurrences_of_pattern(row.number, SHOWN_MAX)?;
         let parts = self.summary_parts(&row, &occurrences, true)?;
         let known = knowledge::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
         let family = row.masked_family.clone();
@@ -177,10 +177,10 @@ impl PatternReader {
 
     /// A row of the list.
     fn summarize_row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
-        let occurrences = self.index.occurrences(row.number, 3)?;
+        let occurrences = self.index.occurrences_of_pattern(row.number, 3)?;
         let parts = self.summary_parts(&row, &occurrences, false)?;
         let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks {
-            self.index.family_shape(&row.family)?
+            self.index.count_family_patterns(&row.family)?
         } else {
             (0, 0)
         };
@@ -200,14 +200,14 @@ impl PatternReader {
     ) -> Result<SummaryParts, StoreError> {
         let index = &self.index;
         let patterns = [row.number];
-        let family = if all { index.family(&row.family)? } else { Vec::new() };
+        let family = if all { index.patterns_of_family(&row.family)? } else { Vec::new() };
         let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
         let findings = if all {
             self.registry.examine_pattern(&subject, &self.history, &self.settings)
         } else {
             self.registry.find_naming(&subject, &self.history, &self.settings)
         };
-        let sightings = index.sightings(row.number)?.into_iter();
+        let sightings = index.first_occurrences(row.number)?.into_iter();
         let (cause, rule) = knowledge::cause_and_rule(index, &self.segments, row.number)?;
         let first_test = occurrences.first().and_then(|seen| seen.test.clone());
         let since = Timestamp(self.now.0.saturating_sub(LATELY_US));
@@ -215,11 +215,11 @@ impl PatternReader {
             findings,
             sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
             told: index
-                .deliveries_about(row.number)?
+                .deliveries_of_pattern(row.number)?
                 .into_iter()
                 .filter_map(JudgedDelivery::from_outcome_row)
                 .collect(),
-            lately: index.seen_since(row.number, since)?,
+            lately: index.count_occurrences_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),
             cause,

@@ -34,7 +34,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::pattern::PatternPage;
 use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::store::{
-    By, Event, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
+    EventAuthor, Event, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
 };
 
 pub(crate) use target::TargetOptions;
@@ -181,7 +181,7 @@ impl PromotionItem {
     }
 
     /// What is said of it.
-    fn to_event(&self, step: PromotionStep, by: By) -> Promotion {
+    fn to_event(&self, step: PromotionStep, by: EventAuthor) -> Promotion {
         let (pattern, entry) = match &self.about {
             PromotionSource::Pattern(key) => (Some(key.clone()), None),
             PromotionSource::Entry(id) => (None, Some(id.clone())),
@@ -298,14 +298,14 @@ fn find_promotion<'a>(items: &'a [PromotionItem], id: &str) -> anyhow::Result<&'
 fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<PromotionItem>, StoreError> {
     let silence = desk.settings.fix.silence();
     let mut families: HashMap<String, Vec<ObservedDelivery>> = HashMap::new();
-    for row in desk.index.deliveries()? {
+    for row in desk.index.list_deliveries()? {
         let seen = stats::observed_delivery(&row, desk.now, silence);
         families.entry(row.family).or_default().push(seen);
     }
     let mut found = Vec::new();
     let (mut looked_at, mut entries_looked_at) = (HashSet::new(), HashSet::new());
     // Of several that were merged since, those that are in a file speak for all.
-    let mut rows = desk.index.promotions()?;
+    let mut rows = desk.index.list_promotions()?;
     rows.sort_by_key(|row| row.state != "approved");
     for row in rows {
         let is_approved = row.state == "approved";
@@ -345,7 +345,7 @@ fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<Promo
             found.extend(entries::entry_promotion(places, desk, &families, entry, None)?);
         }
     }
-    for key in desk.index.promotable(LOOKED_AT_MAX)? {
+    for key in desk.index.promotable_patterns(LOOKED_AT_MAX)? {
         let Some(pattern) = desk.index.pattern_of_key(&key)? else { continue };
         if looked_at.insert(pattern.number) {
             found.extend(pattern_promotion(places, desk, &families, pattern, None)?);
@@ -390,7 +390,7 @@ fn pattern_promotion(
     let key = row.as_ref().and_then(|row| row.pattern.clone()).unwrap_or_else(|| pattern.key.clone());
     let id = row.as_ref().map_or_else(|| ids::promotion(&key), |row| row.id.clone());
     let (number, pattern_id) = (pattern.number, pattern.id.clone());
-    let what = warn::pattern_name(&desk.index.brief(number)?);
+    let what = warn::pattern_name(&desk.index.brief_of_pattern(number)?);
     let worked = warn::proven_remedy(&desk.index, number, &desk.settings, desk.now)?;
     let (cause, rule) = knowledge::cause_and_rule(&desk.index, &desk.segments, number)?;
     let (title, advised) = desk.told_by_detectors(number)?;
@@ -447,7 +447,7 @@ fn orphaned_promotion(
 }
 
 fn pattern_occurrences(desk: &PatternReader, pattern: &PatternRow) -> Result<Vec<PatternOccurrence>, StoreError> {
-    let rows = desk.index.sightings(pattern.number)?.into_iter();
+    let rows = desk.index.first_occurrences(pattern.number)?.into_iter();
     Ok(rows.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect())
 }
 
@@ -458,7 +458,7 @@ fn pattern_figures(
     sightings: &[PatternOccurrence],
 ) -> Result<PromotionFigures, StoreError> {
     let silence = desk.settings.fix.silence();
-    let deliveries = desk.index.deliveries_about(pattern.number)?;
+    let deliveries = desk.index.deliveries_of_pattern(pattern.number)?;
     let own: Vec<ObservedDelivery> =
         deliveries.iter().map(|row| stats::observed_delivery(row, desk.now, silence)).collect();
     let told: Vec<JudgedDelivery> = deliveries.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
@@ -526,7 +526,7 @@ fn record_proposals(
         let said = item.to_event(step, author_of(identity, None));
         // The writer is the store's that takes it.
         let event = Event::new(Timestamp::now(), "", EventBody::Promotion(Box::new(said)));
-        if let Err(error) = note::put(places, &event) {
+        if let Err(error) = note::write_note(places, &event) {
             notes.push(format!("cannot remember that {} was proposed: {error}", item.id));
             return;
         }

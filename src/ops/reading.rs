@@ -1,7 +1,7 @@
 //! What every reading command does first: record what waits, then open the index; or take the index as it is.
 
 use crate::config::{Environment, Places, Settings};
-use crate::store::{Index, Segments, StoreError};
+use crate::store::{Index, SegmentFolder, StoreError};
 
 use super::{record, taught};
 
@@ -10,7 +10,7 @@ pub(crate) struct Reading {
     /// `None` when nothing was ever recorded here.
     pub index: Option<Index>,
     /// The events.
-    pub segments: Segments,
+    pub segments: SegmentFolder,
     /// What was found and put right on the way, or could not be done; for standard error.
     pub notes: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
     let (settings, _) = Settings::load(places, &environment);
     let index = Index::open_read(&places.index())?;
     let index = with_lessons(index, places, &environment, &settings, &mut notes)?;
-    Ok(Reading { index, segments: Segments::new(places.events()), notes })
+    Ok(Reading { index, segments: SegmentFolder::new(places.events()), notes })
 }
 
 /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can still

@@ -68,11 +68,11 @@ pub(crate) fn find(places: &Places, id: Option<&str>) -> Result<(Option<Subject>
         };
     };
     let id = match id {
-        Some(id) => index.runs_of(id)?.into_iter().map(|run| run.to_string()).max(),
+        Some(id) => index.runs_of_id(id)?.into_iter().map(|run| run.to_string()).max(),
         None => index.last_run(&Lossless::from(&places.root), Timestamp::now())?.map(|run| run.id),
     };
     let Some(id) = id else { return Ok((None, reading.notes)) };
-    let run = index.run(&reading.segments, &id)?;
+    let run = index.read_run(&reading.segments, &id)?;
     Ok((run.map(|run| Subject { id, run }), reading.notes))
 }
 

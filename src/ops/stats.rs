@@ -12,7 +12,7 @@ use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial, i
 use crate::advice::{Arm, HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
-use crate::store::{DeliveryArm, Index, OutcomeRow, PeriodRow, StoreError};
+use crate::store::{DeliveryArm, Index, DeliveryOutcomeRow, PeriodRow, StoreError};
 
 /// The stretches that are compared, days: the first and the last of what was recorded, each shorter when less was.
 const PERIOD_DAYS: i64 = 30;
@@ -212,9 +212,9 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
     };
     let now = Timestamp::now();
     let silence = settings.fix.silence();
-    let rows = index.deliveries()?;
+    let rows = index.list_deliveries()?;
     let seen: Vec<ObservedDelivery> = rows.iter().map(|row| observed_delivery(row, now, silence)).collect();
-    let totals = index.totals()?;
+    let totals = index.total_figures()?;
     let mut warnings = warning_stats(index, &rows, &seen)?;
     warnings.missed_opportunities = totals.missed;
     warnings.harmful = find_harmful(index, &rows, &seen, settings, now)?;
@@ -248,12 +248,12 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
 
 /// The first and the last stretch of what was recorded, side by side.
 fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
-    let (first, last) = match index.span()? {
+    let (first, last) = match index.recorded_period()? {
         Some((first, last)) => {
             let length = (PERIOD_DAYS * DAY_US).min(last.0.saturating_sub(first.0) / 2);
             let end = Timestamp(last.0.saturating_add(1));
             let first_end = Timestamp(first.0.saturating_add(length));
-            (index.period(first, first_end)?, index.period(Timestamp(end.0.saturating_sub(length)), end)?)
+            (index.figures_of_period(first, first_end)?, index.figures_of_period(Timestamp(end.0.saturating_sub(length)), end)?)
         }
         None => (PeriodRow::default(), PeriodRow::default()),
     };
@@ -285,7 +285,7 @@ fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
     ])
 }
 
-fn warning_stats(index: &Index, rows: &[OutcomeRow], seen: &[ObservedDelivery]) -> Result<WarningStats, StoreError> {
+fn warning_stats(index: &Index, rows: &[DeliveryOutcomeRow], seen: &[ObservedDelivery]) -> Result<WarningStats, StoreError> {
     let mut warnings = WarningStats::default();
     let mut measurable: BTreeMap<&str, bool> = BTreeMap::new();
     for (row, seen) in rows.iter().zip(seen) {
@@ -294,7 +294,7 @@ fn warning_stats(index: &Index, rows: &[OutcomeRow], seen: &[ObservedDelivery]) 
             warnings.from_entries.add_delivery(seen);
             let is_measurable = match measurable.get(entry) {
                 Some(&known) => known,
-                None => !index.about_entry(entry)?.patterns.is_empty(),
+                None => !index.patterns_of_entry(entry)?.patterns.is_empty(),
             };
             measurable.insert(entry, is_measurable);
             warnings.not_measurable += u64::from(seen.arm == Arm::Shown && !is_measurable);
@@ -314,7 +314,7 @@ fn warning_stats(index: &Index, rows: &[OutcomeRow], seen: &[ObservedDelivery]) 
 /// the entries that do so by themselves.
 fn find_harmful(
     index: &Index,
-    rows: &[OutcomeRow],
+    rows: &[DeliveryOutcomeRow],
     seen: &[ObservedDelivery],
     settings: &Settings,
     now: Timestamp,
@@ -355,7 +355,7 @@ fn find_harmful(
 }
 
 /// What is known of a delivery.
-pub(super) fn observed_delivery(row: &OutcomeRow, now: Timestamp, silence: Duration) -> ObservedDelivery {
+pub(super) fn observed_delivery(row: &DeliveryOutcomeRow, now: Timestamp, silence: Duration) -> ObservedDelivery {
     ObservedDelivery {
         task: row.task.clone(),
         family: row.family.clone(),

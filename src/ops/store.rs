@@ -12,7 +12,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::fix::snapshot::{self, ObjectFolderStatus};
-use crate::store::{Counts, Index, Segments, Store, StoreError, backup, lock};
+use crate::store::{StoreCounts, Index, SegmentFolder, Store, StoreError, backup, lock_store};
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]
@@ -22,7 +22,7 @@ pub(crate) struct StoreStatus {
     /// The state folder.
     pub state: PathBuf,
     /// Rows of the index; `None` when there is none.
-    pub counts: Option<Counts>,
+    pub counts: Option<StoreCounts>,
     /// Segments, by name.
     pub segments: Vec<SegmentStatus>,
     /// The index's size.
@@ -78,10 +78,10 @@ const LOG_LINES_MAX: usize = 10;
 pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
     let reading = reading::open_for_reading(places)?;
     let (counts, index_damage, trees) = match &reading.index {
-        Some(index) => (Some(index.counts()?), index.check()?, index.trees()?.len()),
+        Some(index) => (Some(index.count_rows()?), index.check_integrity()?, index.list_trees()?.len()),
         None => (None, None, 0),
     };
-    let segments = reading.segments.list()?;
+    let segments = reading.segments.list_segments()?;
     Ok(StoreStatus {
         schema: 1,
         state: places.state.clone(),
@@ -91,8 +91,8 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
         index_damage,
         pending: record::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
         bad: record::bad_files(places),
-        torn: reading.segments.torn(),
-        backups: backup::list(&places.state),
+        torn: reading.segments.torn_files(),
+        backups: backup::list_backups(&places.state),
         raw_bytes: folder_bytes(&places.state.join("raw")),
         snapshots: SnapshotStatus {
             trees,
@@ -124,14 +124,14 @@ impl StoreReply {
 /// # Errors
 /// When the store can't be opened or written.
 pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<StoreReply, StoreError> {
-    let lock = lock(&places.state, lock_wait())?;
+    let lock = lock_store(&places.state, lock_wait())?;
     let mut done = Vec::new();
     if let Some(from) = from {
-        let restored = backup::restore(from, &Segments::new(places.events()))?;
+        let restored = backup::restore_backup(from, &SegmentFolder::new(places.events()))?;
         done.extend(restored.into_iter().map(|name| format!("restored {name}")));
     }
     let mut store = Store::open(&places.state, lock)?;
-    store.rebuild("was asked for")?;
+    store.rebuild_index("was asked for")?;
     done.extend(store.take_notes());
     Ok(StoreReply::from_lines(done))
 }
@@ -141,8 +141,8 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
 /// # Errors
 /// When the store can't be opened or written.
 pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
-    let mut store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
-    store.rebuild_damaged(&damage)?;
+    let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
+    store.rebuild_damaged_index(&damage)?;
     let notes = store.take_notes();
     record::note(places, &notes);
     Ok(notes)
@@ -153,9 +153,9 @@ pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, S
 /// # Errors
 /// When it can't be written.
 pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
-    let store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
-    let made = backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
-    let kept = backup::list(&places.state).len();
+    let store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
+    let made = backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
+    let kept = backup::list_backups(&places.state).len();
     Ok(StoreReply::from_lines(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
@@ -165,8 +165,8 @@ pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
 /// When there is no such id, or a file can't be written: repeating finishes the job.
 pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
     let mut done = record::drain_for_reading(places)?.notes;
-    let mut store = Store::open(&places.state, lock(&places.state, lock_wait())?)?;
-    let runs = store.index().runs_of(id)?;
+    let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
+    let runs = store.index().runs_of_id(id)?;
     let lessons = lessons_of(store.index(), &runs)?;
     for run in &runs {
         let raw = places.state.join("raw").join(format!("{run}.zst"));
@@ -176,12 +176,12 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
             return Err(crate::store::io_at("remove", &raw)(error));
         }
     }
-    backup::remove_all(&places.state)?;
-    let lines = store.purge(&runs)?;
-    if let Err(why) = snapshot::purge_objects(places, &store.index().trees()?) {
+    backup::remove_all_backups(&places.state)?;
+    let lines = store.purge_runs(&runs)?;
+    if let Err(why) = snapshot::purge_objects(places, &store.index().list_trees()?) {
         done.push(format!("the trees of these runs are still in {}: {why}", places.state.join("objects").display()));
     }
-    backup::make(&places.state, store.segments(), &Timestamp::now().local_day())?;
+    backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
     done.extend(store.take_notes());
     done.push(format!(
         "purged {} and {} with their raw output; earlier backups were replaced by a new one",
@@ -195,7 +195,7 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
 }
 
 fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, StoreError> {
-    let lessons = index.lessons()?.into_iter().filter(|lesson| !lesson.forgotten);
+    let lessons = index.list_lessons()?.into_iter().filter(|lesson| !lesson.forgotten);
     let concerned = lessons.filter(|lesson| runs.iter().any(|run| run.to_string() == lesson.run));
     Ok(concerned.map(|lesson| (lesson.id, lesson.file)).collect())
 }

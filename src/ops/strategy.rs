@@ -25,7 +25,7 @@ use crate::knowledge::remedy::{
 };
 use crate::run::Ended;
 use crate::store::{
-    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, Matches, RecoveryRow, Run, StoreError,
+    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, StrategyMatchKind, RemedyRow, Run, StoreError,
     StrategyChange, StrategyNote,
 };
 
@@ -42,7 +42,7 @@ const LINE_BYTES_MAX: usize = 400;
 #[derive(Debug, Clone)]
 pub(crate) struct StrategyDraft {
     /// How the error is known.
-    pub matches: Matches,
+    pub matches: StrategyMatchKind,
     /// The error: a text, a regex, a pattern's id.
     pub error: String,
     /// What to do, in a few words.
@@ -127,14 +127,14 @@ pub(crate) fn add_strategy(
     let technique = sanitize_name(&given.technique).context("say what to do: --technique TEXT")?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
     let text = match given.matches {
-        Matches::Pattern => writing.index().pattern(&given.error)?.key,
-        Matches::Regex => {
+        StrategyMatchKind::Pattern => writing.index().find_pattern(&given.error)?.key,
+        StrategyMatchKind::Regex => {
             compile_error_regex(&given.error).with_context(|| format!("{:?} is no regex", given.error))?;
             given.error.clone()
         }
-        Matches::Substring => sanitize_name(&given.error).context("say against which error: --error TEXT")?,
+        StrategyMatchKind::Substring => sanitize_name(&given.error).context("say against which error: --error TEXT")?,
     };
-    let id = ids::said_strategy(given.matches.as_str(), &given.matches.normal(&text), &technique);
+    let id = ids::said_strategy(given.matches.as_str(), &given.matches.normalize_text(&text), &technique);
     let steps: Vec<String> = given.steps.iter().filter_map(|step| sanitize_name(step)).take(STEPS_MAX).collect();
     let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
@@ -153,7 +153,7 @@ pub(crate) fn record_attempt(
     tried: &StrategyAttempt,
 ) -> anyhow::Result<StrategyChangeReply> {
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
-    let id = match writing.index().recovery(id) {
+    let id = match writing.index().find_remedy(id) {
         Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, settings, id)?,
         found => found?.id,
     };
@@ -183,7 +183,7 @@ fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, 
         return Err(StoreError::NoSuchId { id: id.to_owned() }.into());
     };
     let (text, technique, steps) = (found.error_regex().to_owned(), found.technique, found.steps);
-    let change = StrategyChange::Created { matches: Matches::Regex, text, technique, steps, declared: true };
+    let change = StrategyChange::Created { matches: StrategyMatchKind::Regex, text, technique, steps, declared: true };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: found.id.clone(), change, by }))?;
     Ok(found.id)
 }
@@ -191,11 +191,11 @@ fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, 
 /// The strategy after a change, and whether it has failed in this task too often: then with the next against the same.
 fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<StrategyChangeReply> {
     let index = writing.index();
-    let row = index.recovery(id)?;
+    let row = index.find_remedy(id)?;
     let others = match row.matches.as_str() {
-        "pattern" => index.recoveries_of_patterns(std::slice::from_ref(&row.error))?,
+        "pattern" => index.remedies_of_patterns(std::slice::from_ref(&row.error))?,
         "substring" => recoveries_against(index, settings, &row.error, Vec::new())?,
-        _ => index.recoveries_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
+        _ => index.remedies_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
     };
     let mut candidates = Vec::new();
     for known in declared_strategies(settings).0 {
@@ -279,12 +279,12 @@ fn recoveries_against(
     settings: &Settings,
     error: &str,
     keys: Vec<String>,
-) -> anyhow::Result<Vec<RecoveryRow>> {
+) -> anyhow::Result<Vec<RemedyRow>> {
     let keys = if keys.is_empty() { patterns_like(index, settings, error)? } else { keys };
-    let mut rows = index.recoveries_of_patterns(&keys)?;
-    rows.extend(index.recoveries_in_text(&error.to_lowercase())?);
-    let is_match = |row: &RecoveryRow| compile_error_regex(&row.error).is_ok_and(|regex| regex.is_match(error));
-    rows.extend(index.recoveries_by_regex()?.into_iter().filter(is_match));
+    let mut rows = index.remedies_of_patterns(&keys)?;
+    rows.extend(index.remedies_in_text(&error.to_lowercase())?);
+    let is_match = |row: &RemedyRow| compile_error_regex(&row.error).is_ok_and(|regex| regex.is_match(error));
+    rows.extend(index.remedies_by_regex()?.into_iter().filter(is_match));
     // Agents ask this when something failed; the steps of a stranger are not for them.
     rows.retain(|row| !row.imported);
     // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
@@ -413,7 +413,7 @@ pub(crate) fn list_strategies(
     }
     let mut situation = RemedySituation::default();
     if let Some(index) = &index {
-        let mut rows = index.recoveries(limit)?;
+        let mut rows = index.list_remedies(limit)?;
         rows.retain(|row| !remedy::is_learnt(row) || row.successes + row.failures + row.partials > 0);
         add_recorded_candidates(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
@@ -430,12 +430,12 @@ fn declared_candidate(
     declared: &DeclaredStrategy,
     proposal: RenderedStrategy,
 ) -> anyhow::Result<RemedyCandidate> {
-    let mut row = RecoveryRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RecoveryRow::default() };
+    let mut row = RemedyRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RemedyRow::default() };
     let mut attempts = Vec::new();
     if let Some(index) = index
-        && let Some(recorded) = index.declared_recovery(&declared.id)?
+        && let Some(recorded) = index.declared_remedy(&declared.id)?
     {
-        attempts = index.recovery_attempts(recorded.number)?;
+        attempts = index.attempts_of_remedy(recorded.number)?;
         row = recorded;
     }
     row.label = ellipsis(&proposal.technique, LINE_BYTES_MAX);
@@ -447,14 +447,14 @@ fn declared_candidate(
 /// Adds what is recorded, each once.
 fn add_recorded_candidates(
     index: &Index,
-    rows: impl IntoIterator<Item = RecoveryRow>,
+    rows: impl IntoIterator<Item = RemedyRow>,
     candidates: &mut Vec<RemedyCandidate>,
 ) -> anyhow::Result<()> {
     for mut row in rows.into_iter().take(CANDIDATES_MAX) {
         if candidates.iter().any(|known| known.row.id == row.id) {
             continue;
         }
-        let attempts = index.recovery_attempts(row.number)?;
+        let attempts = index.attempts_of_remedy(row.number)?;
         // What was imported may be anybody's text.
         row.label = ellipsis(one_line(&row.label).trim(), LINE_BYTES_MAX);
         row.steps = row.steps.iter().map(|step| ellipsis(one_line(step).trim(), LINE_BYTES_MAX)).collect();
@@ -478,5 +478,5 @@ pub(super) fn patterns_like(index: &Index, settings: &Settings, error: &str) -> 
 }
 
 fn task_category(index: &Index, task: &str) -> anyhow::Result<Option<String>> {
-    Ok(index.task(task)?.and_then(|task| task.category))
+    Ok(index.find_task(task)?.and_then(|task| task.category))
 }

@@ -18,7 +18,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::pattern::signature::TaskSignature;
-use crate::store::{EventBody, Index, KnownTask, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock};
+use crate::store::{EventBody, Index, TaskDetails, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock_store};
 
 /// Tasks that may be like another that are compared.
 const COMPARED_MAX: usize = 200;
@@ -150,7 +150,7 @@ pub(crate) fn end_task(
 ) -> anyhow::Result<TaskPage> {
     let name = find_named(places, settings, identity, name)?;
     let is_known = match &reading::open_for_reading(places)?.index {
-        Some(index) => index.task(&name)?.is_some() || index.remembers(&name)?,
+        Some(index) => index.find_task(&name)?.is_some() || index.has_memories(&name)?,
         None => false,
     };
     if !is_known {
@@ -170,9 +170,9 @@ pub(crate) fn end_task(
 
 fn announce_step(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-    let lock = lock(&places.state, wait).context("cannot record it now")?;
+    let lock = lock_store(&places.state, wait).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record(EventBody::Task(TaskNote { name: name.to_owned(), step, by: author_of(identity, Some(name)) }))?;
+    store.record_event(EventBody::Task(TaskNote { name: name.to_owned(), step, by: author_of(identity, Some(name)) }))?;
     Ok(())
 }
 
@@ -200,7 +200,7 @@ pub(crate) fn show_task(
     let name = find_named(places, settings, identity, name)?;
     let reading = reading::open_for_reading(places)?;
     let found = match &reading.index {
-        Some(index) => index.task(&name)?.map(|task| (index, task)),
+        Some(index) => index.find_task(&name)?.map(|task| (index, task)),
         None => None,
     };
     let Some((index, task)) = found else {
@@ -233,7 +233,7 @@ pub(crate) fn list_tasks(
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
     let now = Timestamp::now();
     let mut pages = Vec::new();
-    for task in index.tasks(limit)? {
+    for task in index.list_tasks(limit)? {
         let parts = index.task_parts(task.number)?;
         pages.push(task_page(task, &parts, settings, now));
     }
@@ -255,7 +255,7 @@ pub(crate) fn similar_tasks(
     let reading = reading::open_for_reading(places)?;
     let Some(index) = reading.index else { return Ok(Similar { schema: 1, tasks: Vec::new(), notes: reading.notes }) };
     let known = match &described.name {
-        Some(name) => index.task(name)?,
+        Some(name) => index.find_task(name)?,
         None => None,
     };
     let mut parts = match &known {
@@ -332,14 +332,14 @@ pub(super) fn tasks_like(
     found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then_with(|| a.0.cmp(&b.0)));
     let mut tasks = Vec::new();
     for (name, similarity) in found.into_iter().take(limit) {
-        let Some(task) = index.task(&name)? else { continue };
-        let KnownTask { title, runs, failures, .. } = task;
+        let Some(task) = index.find_task(&name)? else { continue };
+        let TaskDetails { title, runs, failures, .. } = task;
         tasks.push(SimilarTask { name, title, runs, failures, similarity });
     }
     Ok(tasks)
 }
 
-fn task_page(task: KnownTask, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
+fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
     let silence = settings.fix.silence();
     let end = task::task_end(&task, now, silence);
     TaskPage {

@@ -19,7 +19,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
 use crate::store::{
-    By, EntryOrigin, EntryRow, EntrySource, Index, KnowledgeEntry, Store, StoreError, TaughtFile, TaughtLesson, lock,
+    EventAuthor, EntryOrigin, EntryRow, EntrySource, Index, KnowledgeEntry, Store, StoreError, SharedLessonSource, SharedLessonContent, lock_store,
 };
 use crate::whitelist::Whitelist;
 
@@ -46,7 +46,7 @@ pub(super) fn refreshed_reading(
     let folder = LessonFolder::find(places, settings);
     let files = folder.shared_files();
     let known = match &index {
-        Some(index) => index.taught_stamp(&Lossless::from(&places.root))?,
+        Some(index) => index.shared_lessons_stamp(&Lossless::from(&places.root))?,
         None => None,
     };
     if known.unwrap_or_default() == stamp_of(&files) {
@@ -54,7 +54,7 @@ pub(super) fn refreshed_reading(
     }
     // A reader would keep the writer waiting where there is no write-ahead log.
     drop(index);
-    match lock(&places.state, Duration::ZERO) {
+    match lock_store(&places.state, Duration::ZERO) {
         Ok(lock) => read_lessons(&mut Store::open(&places.state, lock)?, places, environment, &folder, files)?,
         Err(StoreError::Busy { .. }) => {}
         Err(error) => return Err(error),
@@ -73,7 +73,7 @@ pub(super) fn refresh_taught(
     folder: &LessonFolder,
 ) -> Result<(), StoreError> {
     let files = folder.shared_files();
-    let known = store.index().taught_stamp(&Lossless::from(&places.root))?;
+    let known = store.index().shared_lessons_stamp(&Lossless::from(&places.root))?;
     if known.unwrap_or_default() == stamp_of(&files) {
         Ok(())
     } else {
@@ -102,18 +102,18 @@ fn read_lessons(
 ) -> Result<(), StoreError> {
     let root = Lossless::from(&places.root);
     let stamp = stamp_of(&files);
-    let mut known = store.index().taught_files(&root)?;
+    let mut known = store.index().shared_lesson_stamps(&root)?;
     let changed: Vec<(String, SharedLessonFile)> = files
         .into_iter()
         .map(|file| (folder.relative_path(&file.name), file))
         .filter(|(path, file)| known.remove(path).is_none_or(|stamp| stamp != file.stamp))
         .collect();
-    store.teach(&root, &[], &known.into_keys().collect::<Vec<_>>())?;
+    store.update_shared_lessons(&root, &[], &known.into_keys().collect::<Vec<_>>())?;
     let whitelist = Whitelist::open(places, environment);
     for batch in changed.chunks(BATCH_FILES) {
         let mut read = Vec::with_capacity(batch.len());
         for (path, file) in batch {
-            let mut taught = TaughtFile { path: path.clone(), stamp: file.stamp.clone(), ..TaughtFile::default() };
+            let mut taught = SharedLessonSource { path: path.clone(), stamp: file.stamp.clone(), ..SharedLessonSource::default() };
             // What can't be read is the doctor's matter.
             if let Ok(lesson) = folder.read_shared_lesson(&file.name) {
                 taught.patterns = pattern_ids(&lesson);
@@ -123,28 +123,28 @@ fn read_lessons(
             }
             read.push(taught);
         }
-        store.teach(&root, &read, &[])?;
+        store.update_shared_lessons(&root, &read, &[])?;
     }
-    store.taught_all(&root, &stamp)
+    store.mark_shared_lessons_read(&root, &stamp)
 }
 
 /// Whether a lesson says something that isn't known here: of a failure that was not seen here, of a fix that wasn't, or
 /// why, by somebody who wrote it into the file.
 fn is_news(index: &Index, lesson: &str, taught: &SharedLesson) -> Result<bool, StoreError> {
-    let (is_known, is_annotated) = index.knows_lesson(lesson)?;
+    let (is_known, is_annotated) = index.lesson_presence(lesson)?;
     if !is_known || taught.is_explained() && !is_annotated {
         return Ok(true);
     }
     match &taught.fix {
         // As it is shared it doesn't say whose it is.
-        Some(fix) => Ok(!fix.id.as_ref().map_or_else(|| index.has_fixed(lesson), |id| is_own_fix(index, id))?),
+        Some(fix) => Ok(!fix.id.as_ref().map_or_else(|| index.has_fixed_lesson(lesson), |id| is_own_fix(index, id))?),
         None => Ok(false),
     }
 }
 
 /// Whether a fix that a lesson names was made here.
 pub(super) fn is_own_fix(index: &Index, id: &str) -> Result<bool, StoreError> {
-    match index.fix(id) {
+    match index.find_fix(id) {
         Ok(_) => Ok(true),
         Err(StoreError::NoSuchId { .. } | StoreError::Ambiguous { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -159,7 +159,7 @@ fn pattern_ids(lesson: &SharedLesson) -> Vec<String> {
 }
 
 /// What a lesson teaches, as an entry: like a gotcha that was learnt here, from the lesson's file.
-fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> TaughtLesson {
+fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> SharedLessonContent {
     let front = &lesson.front;
     let fix = lesson.fix.clone().unwrap_or_default();
     let first = |said: &Option<String>, other: &Option<String>| {
@@ -195,9 +195,9 @@ fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelis
         sources: sources.collect(),
         origin,
     };
-    let by = By { agent: front.agent.as_deref().and_then(sanitize_name), ..By::default() };
+    let by = EventAuthor { agent: front.agent.as_deref().and_then(sanitize_name), ..EventAuthor::default() };
     // It counts from when it came here.
-    TaughtLesson { entry, at: Timestamp::now(), by }
+    SharedLessonContent { entry, at: Timestamp::now(), by }
 }
 
 /// Whether a text is the path of one file below the root: not of several, as a glob would be.
@@ -213,9 +213,9 @@ fn is_file(text: &str) -> bool {
 pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let ids: Vec<String> = keys.iter().map(|key| ids::short(IdKind::Pattern, key.as_bytes())).collect();
     let mut found = Vec::new();
-    for row in index.taught_about(&Lossless::from(root), &ids)? {
+    for row in index.shared_lessons_about(&Lossless::from(root), &ids)? {
         let Some(entry) = row.entry else { continue };
-        let entry = index.entry(&entry)?;
+        let entry = index.find_entry(&entry)?;
         if entry.superseded_by.is_none() {
             found.push((entry, row.path));
         }

@@ -13,7 +13,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::ops::init;
 use crate::run::SHIMS_MARK;
-use crate::store::lock;
+use crate::store::lock_store;
 
 /// What there is to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -113,7 +113,7 @@ pub(crate) fn purge_state(
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }
     let _held =
-        if places.state.is_dir() { Some(lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
+        if places.state.is_dir() { Some(lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
     LessonFolder::remove_exclusions(places, &Settings::load(places, environment).0)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;

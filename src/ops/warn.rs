@@ -28,7 +28,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
-use crate::store::{BriefRow, Event, Index, Segments, StoreError, WorkedRow};
+use crate::store::{PatternBriefRow, Event, Index, SegmentFolder, StoreError, ProvenRemedyRow};
 use crate::whitelist::{self, Whitelist};
 use insight::DetectorInsight;
 
@@ -173,7 +173,7 @@ pub(crate) fn collect_warnings(
     let desk = WarnContext {
         places,
         index: &index,
-        segments: Segments::new(places.events()),
+        segments: SegmentFolder::new(places.events()),
         settings: &settings,
         insight,
         now,
@@ -193,7 +193,7 @@ pub(crate) fn collect_warnings(
 struct WarnContext<'a> {
     places: &'a Places,
     index: &'a Index,
-    segments: Segments,
+    segments: SegmentFolder,
     settings: &'a Settings,
     insight: DetectorInsight,
     now: Timestamp,
@@ -265,10 +265,10 @@ impl WarnContext<'_> {
         candidate: &WarningCandidate,
         question: &WarnQuestion,
     ) -> Result<bool, StoreError> {
-        if !self.index.entry(&candidate.key)?.taught {
+        if !self.index.find_entry(&candidate.key)?.taught {
             return Ok(false);
         }
-        for pattern in self.index.about_entry(&candidate.key)?.patterns {
+        for pattern in self.index.patterns_of_entry(&candidate.key)?.patterns {
             let key = self.index.advice_row(pattern)?.key;
             if self.index.failures_by_session(&key, &question.session, None, None)?.here > 0 {
                 return Ok(true);
@@ -299,10 +299,10 @@ impl WarnContext<'_> {
         let candidate = &ranked.candidate;
         let Some(known) = self.warning_facts(candidate)? else { return Ok(()) };
         let is_pinned = if candidate.is_entry() {
-            self.index.entry(&candidate.key)?.pinned
+            self.index.find_entry(&candidate.key)?.pinned
         } else {
             match &known.pattern {
-                Some(pattern) => knowledge::is_pinned(self.index, self.index.pattern(pattern)?.number)?,
+                Some(pattern) => knowledge::is_pinned(self.index, self.index.find_pattern(pattern)?.number)?,
                 None => false,
             }
         };
@@ -354,7 +354,7 @@ impl WarnContext<'_> {
 pub(super) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Settings) -> Result<bool, StoreError> {
     let family = index.entry_family(entry)?.unwrap_or_else(|| entry.to_owned());
     let arm = Arm::draw_for_task(task, &family, settings.advice.held_out(), &settings.advice.salt);
-    Ok(arm == Arm::HeldOut && !index.entry(entry)?.pinned)
+    Ok(arm == Arm::HeldOut && !index.find_entry(entry)?.pinned)
 }
 
 /// The answer as text, by the template of the format and the agent. A template that can't be used is named and the
@@ -387,7 +387,7 @@ fn complete_question(
             question.files.push(file);
         }
     }
-    let Some(task) = index.task(&question.task)? else { return Ok(()) };
+    let Some(task) = index.find_task(&question.task)? else { return Ok(()) };
     // At an edit or a command those are what it is about.
     if question.title.is_empty() && !asked.at_hand {
         question.title = task.title.clone().unwrap_or_default();
@@ -421,14 +421,14 @@ pub(super) fn proven_remedy(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<ProvenRemedy>, StoreError> {
-    let bound = |it: &WorkedRow| share_bound(it.successes, it.tries, settings.confidence.bound);
+    let bound = |it: &ProvenRemedyRow| share_bound(it.successes, it.tries, settings.confidence.bound);
     // What was changed says more than where.
-    let telling = |it: &WorkedRow| it.technique != "files";
-    let rows = index.what_worked(pattern)?.into_iter().rev();
+    let telling = |it: &ProvenRemedyRow| it.technique != "files";
+    let rows = index.proven_remedies(pattern)?.into_iter().rev();
     let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
     let Some(it) = surest else { return Ok(None) };
     let confirmed = it.successes > 1
-        || match index.last_worked_in(it.strategy)? {
+        || match index.last_successful_fix(it.strategy)? {
             Some(fix) => knowledge::is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
@@ -436,7 +436,7 @@ pub(super) fn proven_remedy(
 }
 
 /// A few words for a pattern, without the detectors: those want definitions.
-pub(super) fn pattern_name(row: &BriefRow) -> String {
+pub(super) fn pattern_name(row: &PatternBriefRow) -> String {
     let example = row.newest.first();
     let test = example.and_then(|(_, test)| test.as_deref());
     let is_always_that = row.newest.iter().all(|(_, other)| other.as_deref() == test);

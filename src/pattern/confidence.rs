@@ -9,7 +9,7 @@ use super::statistics::beta_quantile;
 use crate::base::clock::Timestamp;
 use crate::base::text::count;
 use crate::config::ConfidenceSettings;
-use crate::store::{DeliveryArm, OutcomeRow, ToldRow};
+use crate::store::{DeliveryArm, DeliveryOutcomeRow, ShownDeliveryRow};
 
 /// The weight of one observation would be without bound where an increment reaches the end of the scale.
 const ROOM_MIN: f64 = 0.05;
@@ -226,14 +226,14 @@ pub(crate) struct JudgedDelivery {
 
 impl JudgedDelivery {
     /// From what a warning asks of the store: tasks by their row numbers.
-    pub(crate) fn from_brief_row(row: ToldRow) -> Option<Self> {
+    pub(crate) fn from_brief_row(row: ShownDeliveryRow) -> Option<Self> {
         let is_failed = row.failed.is_some();
         let by = row.failed.or(row.passed)?;
         Some(JudgedDelivery { task: row.task.to_string(), at: row.at, by, failed: is_failed })
     }
 
     /// From the store's row; `None` when the warning was held out, or no run says what became of it.
-    pub(crate) fn from_outcome_row(row: OutcomeRow) -> Option<Self> {
+    pub(crate) fn from_outcome_row(row: DeliveryOutcomeRow) -> Option<Self> {
         let failed = row.failed_in.zip(row.failed_at);
         let is_failed = failed.is_some();
         let by = failed.or_else(|| row.passed_in.zip(row.passed_at))?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::summary::message_title;
 use crate::base::clock::Timestamp;
-use crate::store::{MemberRow, MergeRow, ReviewRow};
+use crate::store::{GroupMemberRow, PatternMergeRow, PatternReviewRow};
 
 /// A pattern that is counted with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,7 +62,7 @@ pub(crate) struct PatternGroupSummary {
 
 impl PatternGroupSummary {
     /// From the store's rows.
-    pub(crate) fn from_rows(group: Vec<MemberRow>, merges: Vec<MergeRow>, reviews: Vec<ReviewRow>) -> Self {
+    pub(crate) fn from_rows(group: Vec<GroupMemberRow>, merges: Vec<PatternMergeRow>, reviews: Vec<PatternReviewRow>) -> Self {
         PatternGroupSummary {
             group: group.into_iter().map(GroupMember::from_row).collect(),
             merges: merges.into_iter().map(GroupMerge::from_row).collect(),
@@ -72,7 +72,7 @@ impl PatternGroupSummary {
 }
 
 impl GroupMember {
-    fn from_row(row: MemberRow) -> Self {
+    fn from_row(row: GroupMemberRow) -> Self {
         GroupMember {
             id: row.id,
             title: message_title(&row.masked),
@@ -83,7 +83,7 @@ impl GroupMember {
 }
 
 impl GroupMerge {
-    fn from_row(row: MergeRow) -> Self {
+    fn from_row(row: PatternMergeRow) -> Self {
         GroupMerge {
             at: row.at,
             from: row.from,
@@ -96,7 +96,7 @@ impl GroupMerge {
 }
 
 impl GroupReview {
-    fn from_row(row: ReviewRow) -> Self {
+    fn from_row(row: PatternReviewRow) -> Self {
         GroupReview { at: row.at, state: row.state, by: row.by, why: row.why }
     }
 }

@@ -7,7 +7,7 @@ use super::statistics::share_bound;
 use super::summary::message_title;
 use crate::base::clock::Timestamp;
 use crate::config::{ConfidenceSettings, Settings};
-use crate::store::{StrategyRow, TryRow};
+use crate::store::{StrategyRow, StrategyTryRow};
 
 /// Fixes named for one strategy, the newest.
 const FIXES_MAX: usize = 5;
@@ -115,7 +115,7 @@ pub(crate) fn strategy_from_row(against: &str, row: StrategyRow, settings: &Sett
             fixes.push(tried.fix.clone());
         }
     }
-    let is_quick = |tried: &TryRow| tried.has_helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
+    let is_quick = |tried: &StrategyTryRow| tried.has_helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
     let increments = strategy_increments(&row.tries, &settings.confidence, now);
     Strategy {
         id: row.id,
@@ -140,7 +140,7 @@ impl StrategyRow {
     }
 }
 
-impl TryRow {
+impl StrategyTryRow {
     fn has_helped(&self) -> bool {
         self.outcome == "success" && !self.recurred
     }
@@ -180,11 +180,11 @@ impl Gotcha {
 /// What the confidence in a fix is made of. It comes from a check and a fix that was applied; it rises with every session
 /// and every agent that it helped again, and falls with every session in which it did not help or not for long, and with
 /// disuse.
-fn strategy_increments(tries: &[TryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<ConfidenceIncrement> {
+fn strategy_increments(tries: &[StrategyTryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<ConfidenceIncrement> {
     let Some(first) = tries.iter().position(|tried| tried.outcome == "success") else { return Vec::new() };
     let (first, later) = (&tries[first], &tries[first..]);
-    let session = |tried: &TryRow| tried.session.clone().unwrap_or_else(|| format!("task {}", tried.task));
-    let step = |tried: &TryRow, what: String, kind, scope: String, delta| ConfidenceIncrement {
+    let session = |tried: &StrategyTryRow| tried.session.clone().unwrap_or_else(|| format!("task {}", tried.task));
+    let step = |tried: &StrategyTryRow, what: String, kind, scope: String, delta| ConfidenceIncrement {
         event: tried.event.clone(),
         at: tried.at,
         what,
@@ -231,8 +231,8 @@ mod tests {
 
     const DAY_US: i64 = 24 * 3600 * 1_000_000;
 
-    fn tried(day: i64, outcome: &str, session: &str, agent: &str) -> TryRow {
-        TryRow {
+    fn tried(day: i64, outcome: &str, session: &str, agent: &str) -> StrategyTryRow {
+        StrategyTryRow {
             event: format!("{day:04}"),
             fix: format!("x-{day}"),
             at: Timestamp(day * DAY_US),
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    fn row(technique: &str, tries: Vec<TryRow>) -> StrategyRow {
+    fn row(technique: &str, tries: Vec<StrategyTryRow>) -> StrategyRow {
         let of =
             |outcome: &str| tries.iter().filter(|tried| tried.outcome == outcome && !tried.recurred).count() as u64;
         let recurred = tries.iter().filter(|tried| tried.recurred).count() as u64;
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    fn one(tries: Vec<TryRow>, today: i64) -> Strategy {
+    fn one(tries: Vec<StrategyTryRow>, today: i64) -> Strategy {
         ranked_strategies("p-1", vec![row("shape", tries)], &Settings::default(), Timestamp(today * DAY_US)).remove(0)
     }
 
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_came_back_in_its_task_did_not_help() {
-        let back = TryRow { recurred: true, ..tried(1, "success", "a", "human") };
+        let back = StrategyTryRow { recurred: true, ..tried(1, "success", "a", "human") };
         let one = one(vec![back], 1);
         believed(&one, 0.60);
         assert_eq!((one.successes, one.tries, one.high_value), (0, 1, false));
@@ -328,9 +328,9 @@ mod tests {
 
     #[test]
     fn a_fix_that_was_right_at_once_is_of_high_value() {
-        let third = TryRow { number: 3, ..tried(1, "success", "a", "human") };
-        let part = TryRow { solved: false, ..tried(1, "success", "a", "human") };
+        let third = StrategyTryRow { number: 3, ..tried(1, "success", "a", "human") };
+        let part = StrategyTryRow { solved: false, ..tried(1, "success", "a", "human") };
         assert!(!one(vec![third.clone(), part], 1).high_value);
-        assert!(one(vec![third.clone(), TryRow { number: 2, ..third }], 1).high_value);
+        assert!(one(vec![third.clone(), StrategyTryRow { number: 2, ..third }], 1).high_value);
     }
 }

@@ -20,7 +20,7 @@ const NAMED: &str = "named (pattern_no) AS (
 
 /// What an entry, with those that it was merged with, is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct StoreSummary {
+pub(super) struct EntrySubject {
     /// Row numbers of the patterns, with those that are counted with them.
     pub patterns: BTreeSet<i64>,
     /// They are named as its source; else their messages say what its pitfall says.
@@ -32,8 +32,8 @@ pub(super) struct StoreSummary {
 }
 
 /// What the entry with this id is about; nothing where nobody wrote it yet.
-pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<StoreSummary> {
-    let mut about = StoreSummary { patterns: named(connection, id)?, named: true, ..StoreSummary::default() };
+pub(super) fn subject_of_entry(connection: &Connection, id: &str) -> rusqlite::Result<EntrySubject> {
+    let mut about = EntrySubject { patterns: patterns_named_by_entry(connection, id)?, named: true, ..EntrySubject::default() };
     let mut pitfalls = Vec::new();
     let mut statement = connection.prepare_cached(
         "SELECT e.globs, e.actions, CASE WHEN e.type = 'gotcha' THEN
@@ -52,18 +52,18 @@ pub(super) fn of_entry(connection: &Connection, id: &str) -> rusqlite::Result<St
     }
     if about.patterns.is_empty() {
         about.named = false;
-        for phrase in pitfalls.iter().filter_map(|pitfall| phrase(pitfall)) {
+        for phrase in pitfalls.iter().filter_map(|pitfall| phrase_query(pitfall)) {
             let mut find = connection.prepare_cached("SELECT rowid FROM pattern_words WHERE pattern_words MATCH ?1")?;
             let found: BTreeSet<i64> = find.query_map([&phrase], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             about.patterns.extend(found);
         }
-        about.patterns = grouped(connection, &about.patterns)?;
+        about.patterns = with_group_members(connection, &about.patterns)?;
     }
     Ok(about)
 }
 
 /// The patterns that an entry names as its source, with those that are counted with them.
-pub(super) fn named(connection: &Connection, id: &str) -> rusqlite::Result<BTreeSet<i64>> {
+pub(super) fn patterns_named_by_entry(connection: &Connection, id: &str) -> rusqlite::Result<BTreeSet<i64>> {
     let sql = format!(
         "WITH said (value) AS (
              SELECT l.value FROM entries own
@@ -74,11 +74,11 @@ pub(super) fn named(connection: &Connection, id: &str) -> rusqlite::Result<BTree
     );
     let found: BTreeSet<i64> =
         connection.prepare_cached(&sql)?.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    grouped(connection, &found)
+    with_group_members(connection, &found)
 }
 
 /// Ids of the entries, as advice names them, that may be about a pattern: what becomes known of it concerns them.
-pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Result<BTreeSet<String>> {
+pub(super) fn entries_about_pattern(connection: &Connection, pattern: i64) -> rusqlite::Result<BTreeSet<String>> {
     // Most stores have no advice from entries: that is one look-up.
     let advised = "SELECT 1 FROM deliveries WHERE entry_id IS NOT NULL LIMIT 1";
     if !connection.prepare_cached(advised)?.exists([])? {
@@ -109,7 +109,7 @@ pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Res
     )?;
     let mut messages = Vec::new();
     let mut message = connection.prepare_cached("SELECT masked FROM patterns WHERE pattern_no = ?1")?;
-    for member in grouped(connection, &BTreeSet::from([pattern]))? {
+    for member in with_group_members(connection, &BTreeSet::from([pattern]))? {
         let masked: Option<String> = message.query_row([member], |row| row.get(0)).optional()?;
         messages.extend(masked.map(|masked| (member, masked.to_lowercase())));
     }
@@ -118,12 +118,12 @@ pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Res
     let mut rows = pitfalls.query([])?;
     while let Some(row) = rows.next()? {
         let pitfall: Option<String> = row.get(1)?;
-        let Some((pitfall, phrase)) = pitfall.and_then(|pitfall| phrase(&pitfall).map(|phrase| (pitfall, phrase)))
+        let Some((pitfall, phrase)) = pitfall.and_then(|pitfall| phrase_query(&pitfall).map(|phrase| (pitfall, phrase)))
         else {
             continue;
         };
         for (member, message) in &messages {
-            if may_say(message, &pitfall) && find.exists(params![phrase, member])? {
+            if may_contain_pitfall(message, &pitfall) && find.exists(params![phrase, member])? {
                 found.insert(row.get(0)?);
                 break;
             }
@@ -134,24 +134,24 @@ pub(super) fn entries_of(connection: &Connection, pattern: i64) -> rusqlite::Res
 
 /// Whether a message, lower case, may have the words of a pitfall one after the other. Asked before the index of words is,
 /// which reads every message that has one of them. Letters that it folds are left to it.
-fn may_say(message: &str, pitfall: &str) -> bool {
+fn may_contain_pitfall(message: &str, pitfall: &str) -> bool {
     let has = |word: &str| !word.is_ascii() || message.contains(&word.to_ascii_lowercase());
-    !message.is_ascii() || words(pitfall).all(has)
+    !message.is_ascii() || pitfall_words(pitfall).all(has)
 }
 
-fn words(pitfall: &str) -> impl Iterator<Item = &str> {
+fn pitfall_words(pitfall: &str) -> impl Iterator<Item = &str> {
     pitfall.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 /// The words of a pitfall, one after the other, as they are looked for in messages; `None` where they say too little to
 /// recognise a mistake by.
-fn phrase(pitfall: &str) -> Option<String> {
-    let words: Vec<&str> = words(pitfall).collect();
+fn phrase_query(pitfall: &str) -> Option<String> {
+    let words: Vec<&str> = pitfall_words(pitfall).collect();
     (WORDS_MIN..=WORDS_MAX).contains(&words.len()).then(|| format!("masked : \"{}\"", words.join(" ")))
 }
 
 /// These patterns and those that are counted with them.
-fn grouped(connection: &Connection, patterns: &BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
+fn with_group_members(connection: &Connection, patterns: &BTreeSet<i64>) -> rusqlite::Result<BTreeSet<i64>> {
     let mut found = patterns.clone();
     let mut find = connection.prepare_cached(
         "SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
@@ -167,13 +167,13 @@ fn grouped(connection: &Connection, patterns: &BTreeSet<i64>) -> rusqlite::Resul
 
 /// The family of all patterns that an entry names, as those have it that stand for them; `None` where it names none, or
 /// those of several families.
-pub(super) fn family(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+pub(super) fn family_of_entry(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     let mut find = connection.prepare_cached(
         "SELECT family_key FROM pattern_leaders m JOIN patterns l ON l.pattern_no = m.leader_no
          WHERE m.pattern_no = ?1",
     )?;
     let mut families = BTreeSet::new();
-    for pattern in named(connection, id)? {
+    for pattern in patterns_named_by_entry(connection, id)? {
         families.extend(find.query_row([pattern], |row| row.get::<_, String>(0)).optional()?);
     }
     Ok(families.pop_first().filter(|_| families.is_empty()))
@@ -185,18 +185,18 @@ mod tests {
 
     #[test]
     fn a_pitfall_of_a_few_words_is_a_phrase() {
-        assert_eq!(phrase("'x' is not defined!").as_deref(), Some("masked : \"x is not defined\""));
-        assert_eq!(phrase("no_undef \" OR code : x").as_deref(), Some("masked : \"no_undef OR code x\""));
-        assert_eq!(phrase("it hangs"), None, "half of everything hangs");
-        assert_eq!(phrase(&"word ".repeat(61)), None);
+        assert_eq!(phrase_query("'x' is not defined!").as_deref(), Some("masked : \"x is not defined\""));
+        assert_eq!(phrase_query("no_undef \" OR code : x").as_deref(), Some("masked : \"no_undef OR code x\""));
+        assert_eq!(phrase_query("it hangs"), None, "half of everything hangs");
+        assert_eq!(phrase_query(&"word ".repeat(61)), None);
     }
 
     #[test]
     fn the_index_is_asked_of_whatever_may_have_the_words() {
         let message = "the config of `port` is not defined";
-        assert!(may_say(message, "Config of PORT is not"));
-        assert!(may_say(message, "not the port, config"), "their order is the index's");
-        assert!(!may_say(message, "the config of host is not"));
-        assert!(may_say(message, "the überport is not") && may_say("the pört is not", "the port is not"));
+        assert!(may_contain_pitfall(message, "Config of PORT is not"));
+        assert!(may_contain_pitfall(message, "not the port, config"), "their order is the index's");
+        assert!(!may_contain_pitfall(message, "the config of host is not"));
+        assert!(may_contain_pitfall(message, "the überport is not") && may_contain_pitfall("the pört is not", "the port is not"));
     }
 }

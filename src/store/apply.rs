@@ -18,12 +18,12 @@ pub(super) use advice::places_of_file;
 pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
 
 use super::event::{Event, EventBody, Purge};
-use super::segment::Span;
+use super::segment::LineSpan;
 use crate::base::ids::RunId;
 
 /// What applying an event led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Applied {
+pub(super) enum ApplyResult {
     /// The index has it.
     Done,
     /// The index misses an event before it, or has counted what it takes back: the index must be rebuilt.
@@ -31,12 +31,12 @@ pub(super) enum Applied {
 }
 
 /// Applies `event`, whose line is at `span` of segment `segment_no`. An event that is there already changes nothing.
-pub(super) fn apply(
+pub(super) fn apply_event(
     transaction: &Transaction<'_>,
     segment_no: i64,
-    span: Span,
+    span: LineSpan,
     event: &Event,
-) -> rusqlite::Result<Applied> {
+) -> rusqlite::Result<ApplyResult> {
     let id = event.id.hyphenated().to_string();
     let new = transaction
         .prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING")?
@@ -57,16 +57,16 @@ pub(super) fn apply(
                      AND ?2 NOT IN (SELECT segment_no FROM segments WHERE substr(name, 1, 9) = 'imported.')",
             )?
             .execute(params![id, segment_no, to_sql(span.start), to_sql(span.len)])?;
-        return Ok(Applied::Done);
+        return Ok(ApplyResult::Done);
     }
     match &event.body {
         EventBody::Run(run) => run::insert_run(transaction, &id, run)?,
         EventBody::Lesson(change) => lesson::insert_lesson_change(transaction, &id, &event.at.rfc3339(), change)?,
-        EventBody::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quotes())?,
-        EventBody::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quotes())?,
-        EventBody::FixNote(note) => fix::insert_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Attempt(attempt) => fix::insert_attempt(transaction, &id, attempt, &event.body.quoted_runs())?,
+        EventBody::Flake(flake) => fix::insert_flake(transaction, &id, flake, &event.body.quoted_runs())?,
+        EventBody::FixNote(note) => fix::insert_fix_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Snapshot(snapshot) => {
-            snapshot::insert_snapshot(transaction, &id, &event.at.rfc3339(), snapshot, &event.body.quotes())?;
+            snapshot::insert_snapshot(transaction, &id, &event.at.rfc3339(), snapshot, &event.body.quoted_runs())?;
         }
         EventBody::Merge(merge) => pattern::insert_merge(transaction, &id, &event.at.rfc3339(), merge)?,
         EventBody::Split(split) => pattern::insert_split(transaction, &id, &event.at.rfc3339(), split)?,
@@ -80,18 +80,18 @@ pub(super) fn apply(
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
-    Ok(Applied::Done)
+    Ok(ApplyResult::Done)
 }
 
 /// Remembers purged runs, also for segments that come later and still have them.
-fn purge_runs(transaction: &Transaction<'_>, purge: &Purge) -> rusqlite::Result<Applied> {
-    let mut applied = Applied::Done;
+fn purge_runs(transaction: &Transaction<'_>, purge: &Purge) -> rusqlite::Result<ApplyResult> {
+    let mut applied = ApplyResult::Done;
     for RunId(id) in &purge.runs {
         let id = id.hyphenated().to_string();
         transaction.prepare_cached("INSERT INTO purged_runs VALUES (?1) ON CONFLICT DO NOTHING")?.execute([&id])?;
         let known = "SELECT 1 FROM runs WHERE run_id = ?1 UNION SELECT 1 FROM event_runs WHERE run_id = ?1";
         if transaction.prepare_cached(known)?.exists([&id])? {
-            applied = Applied::Outdated;
+            applied = ApplyResult::Outdated;
         }
     }
     Ok(applied)

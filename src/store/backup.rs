@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
-use super::segment::{Segment, Segments, sync_dir};
+use super::segment::{Segment, SegmentFolder, sync_dir};
 use crate::base::file::{self, Durability};
 use crate::base::limits::BACKUPS_MAX;
 use crate::base::private;
@@ -20,7 +20,7 @@ pub(crate) const WAITED_BYTES_MAX: u64 = 32 << 20;
 const FRAME_HEADER_BYTES_MAX: u64 = 18;
 
 /// The backups there are, oldest first.
-pub(crate) fn list(state: &Path) -> Vec<PathBuf> {
+pub(crate) fn list_backups(state: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(state.join("backup")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
@@ -36,9 +36,9 @@ pub(crate) fn list(state: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn daily(
+pub(crate) fn make_daily_backup(
     state: &Path,
-    segments: &Segments,
+    segments: &SegmentFolder,
     listed: &[Segment],
     day: &str,
     bytes_max: u64,
@@ -48,13 +48,13 @@ pub(crate) fn daily(
         return Ok(None);
     }
     // The store's first events may be younger.
-    let first = if listed.is_empty() { segments.list()? } else { Vec::new() };
-    let (last, listed) = (list(state).pop(), if listed.is_empty() { &first } else { listed });
-    let new = listed.iter().filter(|segment| same_in(last.as_deref(), segments, segment).is_none());
+    let first = if listed.is_empty() { segments.list_segments()? } else { Vec::new() };
+    let (last, listed) = (list_backups(state).pop(), if listed.is_empty() { &first } else { listed });
+    let new = listed.iter().filter(|segment| find_same_segment(last.as_deref(), segments, segment).is_none());
     if listed.is_empty() || new.map(|segment| segment.bytes).sum::<u64>() > bytes_max {
         return Ok(None);
     }
-    make(state, segments, day).map(Some)
+    make_backup(state, segments, day).map(Some)
 }
 
 /// Makes or replaces the backup called `name`. A crash leaves the old one or the new one, or a hidden part that the
@@ -62,29 +62,29 @@ pub(crate) fn daily(
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn make(state: &Path, segments: &Segments, name: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn make_backup(state: &Path, segments: &SegmentFolder, name: &str) -> Result<PathBuf, StoreError> {
     let folder = state.join("backup");
     let part = folder.join(".part");
     remove_dir(&part)?;
     file::create_private_dir(&part).map_err(io_at("create", &part))?;
-    let last = list(state).pop();
-    for segment in segments.list()? {
+    let last = list_backups(state).pop();
+    for segment in segments.list_segments()? {
         let source = segments.path(&segment.name);
         let target = part.join(packed_name(&segment.name));
         // Past months don't change any more, and are most of it.
-        if let Some(same) = same_in(last.as_deref(), segments, &segment)
+        if let Some(same) = find_same_segment(last.as_deref(), segments, &segment)
             && fs::hard_link(same, &target).is_ok()
         {
             continue;
         }
-        let packed = pack(&source, segment.bytes).map_err(io_at("compress", &source))?;
+        let packed = compress_file(&source, segment.bytes).map_err(io_at("compress", &source))?;
         file::write_atomic(&target, &packed, 0o600, Durability::Synced).map_err(io_at("write", &target))?;
     }
     let target = folder.join(name);
     remove_dir(&target)?;
     fs::rename(&part, &target).map_err(io_at("rename", &part))?;
     sync_dir(&folder);
-    let kept = list(state);
+    let kept = list_backups(state);
     for old in kept.iter().take(kept.len().saturating_sub(BACKUPS_MAX)) {
         remove_dir(old)?;
     }
@@ -96,7 +96,7 @@ fn packed_name(segment: &str) -> String {
 }
 
 /// The first `len` bytes of a file, with their number in the frame's header.
-fn pack(source: &Path, len: u64) -> io::Result<Vec<u8>> {
+fn compress_file(source: &Path, len: u64) -> io::Result<Vec<u8>> {
     let mut encoder = zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
     encoder.set_pledged_src_size(Some(len))?;
     encoder.include_contentsize(true)?;
@@ -105,7 +105,7 @@ fn pack(source: &Path, len: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The packed segment in a backup, if it is of all that the segment has now: as long, and not changed since.
-fn same_in(backup: Option<&Path>, segments: &Segments, segment: &Segment) -> Option<PathBuf> {
+fn find_same_segment(backup: Option<&Path>, segments: &SegmentFolder, segment: &Segment) -> Option<PathBuf> {
     let path = backup?.join(packed_name(&segment.name));
     let mut header = Vec::new();
     let file = private::reader(&path).ok()?;
@@ -122,7 +122,7 @@ fn same_in(backup: Option<&Path>, segments: &Segments, segment: &Segment) -> Opt
 ///
 /// # Errors
 /// When the backup can't be read or the segments can't be written.
-pub(crate) fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>, StoreError> {
+pub(crate) fn restore_backup(backup: &Path, segments: &SegmentFolder) -> Result<Vec<String>, StoreError> {
     let mut restored = Vec::new();
     for entry in fs::read_dir(backup).map_err(io_at("read", backup))? {
         let path = entry.map_err(io_at("read", backup))?.path();
@@ -156,7 +156,7 @@ pub(crate) fn restore(backup: &Path, segments: &Segments) -> Result<Vec<String>,
 ///
 /// # Errors
 /// When one can't be removed.
-pub(crate) fn remove_all(state: &Path) -> Result<(), StoreError> {
+pub(crate) fn remove_all_backups(state: &Path) -> Result<(), StoreError> {
     remove_dir(&state.join("backup"))
 }
 
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn seven_are_kept_and_the_last_restores_what_was_lost() {
         let dir = tempfile::tempdir().expect("a folder");
-        let segments = Segments::new(dir.path().join("events"));
-        let daily = |day: &str| daily(dir.path(), &segments, &segments.list()?, day, u64::MAX);
+        let segments = SegmentFolder::new(dir.path().join("events"));
+        let daily = |day: &str| make_daily_backup(dir.path(), &segments, &segments.list_segments()?, day, u64::MAX);
         assert_eq!(daily("2026-01-01").expect("nothing to do"), None);
         for day in 1..=9 {
             segments.append("w-2026-01.jsonl", &[sample::passed_run(day, "t")]).expect("appends");
@@ -184,20 +184,20 @@ mod tests {
             assert!(daily(&day).expect("backs up").is_some());
             assert_eq!(daily(&day).expect("is done"), None);
         }
-        let kept = list(dir.path());
+        let kept = list_backups(dir.path());
         assert_eq!(kept.len(), BACKUPS_MAX);
         assert!(kept[0].ends_with("2026-01-03") && kept[6].ends_with("2026-01-09"));
         let before = fs::read(segments.path("w-2026-01.jsonl")).expect("reads");
-        assert!(restore(&kept[6], &segments).expect("nothing to restore").is_empty());
+        assert!(restore_backup(&kept[6], &segments).expect("nothing to restore").is_empty());
         fs::write(segments.path("w-2026-01.jsonl"), &before[..50]).expect("damages");
-        assert_eq!(restore(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
+        assert_eq!(restore_backup(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
         assert_eq!(fs::read(segments.path("w-2026-01.jsonl")).expect("reads"), before);
 
         // Written after the segment was lost: stays.
         fs::remove_file(segments.path("w-2026-01.jsonl")).expect("removes");
         segments.append("w-2026-01.jsonl", &[sample::passed_run(10, "t")]).expect("appends");
         let after = fs::read(segments.path("w-2026-01.jsonl")).expect("reads");
-        assert_eq!(restore(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
+        assert_eq!(restore_backup(&kept[6], &segments).expect("restores"), ["w-2026-01.jsonl"]);
         assert_eq!(fs::read(segments.path("w-2026-01.jsonl")).expect("reads"), [before, after].concat());
     }
 
@@ -205,21 +205,21 @@ mod tests {
     fn a_segment_that_did_not_change_is_packed_once_and_a_large_one_when_there_is_time() {
         use std::os::unix::fs::MetadataExt;
         let dir = tempfile::tempdir().expect("a folder");
-        let segments = Segments::new(dir.path().join("events"));
-        let listed = || segments.list().expect("lists");
-        let daily = |day: &str, bytes_max| daily(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up");
+        let segments = SegmentFolder::new(dir.path().join("events"));
+        let listed = || segments.list_segments().expect("lists");
+        let daily = |day: &str, bytes_max| make_daily_backup(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up");
         let inode = |backup: &Path, name: &str| fs::metadata(backup.join(name)).expect("is there").ino();
         segments.append("w-2026-01.jsonl", &[sample::passed_run(1, "t")]).expect("appends");
         segments.append("w-2026-02.jsonl", &[sample::passed_run(2, "t")]).expect("appends");
         let past = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
-        for segment in segments.list().expect("lists") {
+        for segment in segments.list_segments().expect("lists") {
             fs::File::options()
                 .write(true)
                 .open(segments.path(&segment.name))
                 .and_then(|file| file.set_modified(past))
                 .expect("sets");
         }
-        let all: u64 = segments.list().expect("lists").iter().map(|segment| segment.bytes).sum();
+        let all: u64 = segments.list_segments().expect("lists").iter().map(|segment| segment.bytes).sum();
         assert_eq!(daily("2026-02-01", all - 1), None);
         let first = daily("2026-02-01", all).expect("is made");
         segments.append("w-2026-02.jsonl", &[sample::passed_run(3, "t")]).expect("appends");
@@ -228,15 +228,15 @@ mod tests {
         assert_eq!(inode(&first, "w-2026-01.jsonl.zst"), inode(&second, "w-2026-01.jsonl.zst"));
         assert_ne!(inode(&first, "w-2026-02.jsonl.zst"), inode(&second, "w-2026-02.jsonl.zst"));
         fs::remove_dir_all(segments.dir()).expect("removes");
-        assert_eq!(restore(&second, &segments).expect("restores").len(), 2);
+        assert_eq!(restore_backup(&second, &segments).expect("restores").len(), 2);
         assert_eq!(ids(&segments), 3);
     }
 
-    fn ids(segments: &Segments) -> usize {
+    fn ids(segments: &SegmentFolder) -> usize {
         let mut lines = 0;
-        for segment in segments.list().expect("lists") {
+        for segment in segments.list_segments().expect("lists") {
             segments
-                .read(&segment.name, 0, |_, _| {
+                .read_lines(&segment.name, 0, |_, _| {
                     lines += 1;
                     Ok(())
                 })

@@ -14,7 +14,7 @@ use super::error::{StoreError, io_at, sql_at};
 use super::index;
 use super::journal;
 use super::schema;
-use super::segment::{Segment, Segments, sync_dir};
+use super::segment::{Segment, SegmentFolder, sync_dir};
 
 /// Pages that the build keeps in memory, KiB; a sort takes as much again.
 const CACHE_KIB: i64 = 96 << 10;
@@ -44,7 +44,7 @@ const INDEXED_LAST: [&str; 13] = [
 const KEPT: [&str; 2] = ["patterns_by_id", "patterns_by_family"];
 
 /// What was read.
-pub(super) struct Built {
+pub(super) struct IndexBuild {
     /// Events applied.
     pub events: usize,
     /// Lines skipped because they aren't events.
@@ -55,15 +55,15 @@ pub(super) struct Built {
 ///
 /// # Errors
 /// As [`index::Index::catch_up`]; the old index is then as before.
-pub(super) fn build(path: &Path, segments: &Segments) -> Result<Built, StoreError> {
-    let part = part_of(path);
-    index::remove(&part)?;
-    let built = fill(&part, segments).inspect_err(|_| {
-        let _ = index::remove(&part);
+pub(super) fn build_index(path: &Path, segments: &SegmentFolder) -> Result<IndexBuild, StoreError> {
+    let part = part_path(path);
+    index::remove_index(&part)?;
+    let built = fill_index(&part, segments).inspect_err(|_| {
+        let _ = index::remove_index(&part);
     })?;
     File::open(&part).and_then(|file| file.sync_all()).map_err(io_at("sync", &part))?;
     // An old journal must never meet a new database.
-    journal::remove(path);
+    journal::remove_journal(path);
     fs::rename(&part, path).map_err(io_at("rename", &part))?;
     if let Some(folder) = path.parent() {
         sync_dir(folder);
@@ -72,14 +72,14 @@ pub(super) fn build(path: &Path, segments: &Segments) -> Result<Built, StoreErro
 }
 
 /// Beside the index, with a name by which the next recorder knows that nobody finished it.
-fn part_of(path: &Path) -> PathBuf {
+fn part_path(path: &Path) -> PathBuf {
     path.with_file_name(".tmp-store.db")
 }
 
-fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
-    index::create(part)?;
+fn fill_index(part: &Path, segments: &SegmentFolder) -> Result<IndexBuild, StoreError> {
+    index::create_file(part)?;
     let failed = || sql_at("write", part);
-    let mut connection = index::connect(part, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed())?;
+    let mut connection = index::open_connection(part, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed())?;
     schema::prepare_schema(&mut connection).map_err(failed())?;
     let pragmas = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
@@ -88,17 +88,17 @@ fn fill(part: &Path, segments: &Segments) -> Result<Built, StoreError> {
     connection.execute_batch(&pragmas).map_err(failed())?;
     let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(failed())?;
     let indexes = drop_indexes(&transaction).map_err(failed())?;
-    stand_in(&transaction).map_err(failed())?;
-    index::start(&transaction, segments, part)?;
-    let listed = segments.list()?;
+    create_temporary_tables(&transaction).map_err(failed())?;
+    index::prepare_empty_index(&transaction, segments, part)?;
+    let listed = segments.list_segments()?;
     let all: Vec<(&Segment, u64)> = listed.iter().map(|segment| (segment, 0)).collect();
     let read = index::read_segments(&transaction, segments, &all, part)?;
-    move_over(&transaction).map_err(failed())?;
+    copy_temporary_tables(&transaction).map_err(failed())?;
     for sql in indexes {
         transaction.execute_batch(&sql).map_err(failed())?;
     }
     transaction.commit().map_err(failed())?;
-    Ok(Built { events: read.events, bad_lines: read.bad_lines })
+    Ok(IndexBuild { events: read.events, bad_lines: read.bad_lines })
 }
 
 /// Drops the indexes that are made last; the statements that make them.
@@ -119,14 +119,14 @@ fn drop_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> 
 }
 
 /// Puts temporary tables in front of those that are filled in the order of their keys.
-fn stand_in(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+fn create_temporary_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     for table in SORTED {
         transaction.execute_batch(&format!("CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} WHERE 0"))?;
     }
     Ok(())
 }
 
-fn move_over(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+fn copy_temporary_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     for table in SORTED {
         // They begin with their keys; ON CONFLICT DO NOTHING has still to be done.
         let columns: i64 =

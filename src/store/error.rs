@@ -48,7 +48,7 @@ pub(crate) enum StoreError {
         path: PathBuf,
     },
     /// No record has this id.
-    #[error("nothing recorded has the id {id}; see: verify-run {}", listed_by(id))]
+    #[error("nothing recorded has the id {id}; see: verify-run {}", listing_command(id))]
     NoSuchId {
         /// As typed.
         id: String,
@@ -93,7 +93,7 @@ impl StoreError {
 }
 
 /// The command that lists what ids of this kind name.
-fn listed_by(id: &str) -> &'static str {
+fn listing_command(id: &str) -> &'static str {
     match id.get(..2) {
         Some("x-") => "fix list",
         Some("k-") => "knowledge query",

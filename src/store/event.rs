@@ -20,21 +20,21 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 
-pub(crate) use advice::{Ack, Delivery, DeliveryArm};
-pub(crate) use by::By;
+pub(crate) use advice::{Acknowledgement, Delivery, DeliveryArm};
+pub(crate) use by::EventAuthor;
 pub(crate) use fix::{
-    Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, FixNote, Flake, Means, Proof, Recipe, RecipeKind,
-    RecordedCommand, Unseen, WeakenedMark,
+    Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, FixNote, Flake, AttemptMeans, FlakeProof, Recipe, RecipeKind,
+    RecordedCommand, UnseenAtoms, WeakenedCheckRecord,
 };
 pub(crate) use knowledge::{EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry};
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
-pub(crate) use memory::{MemoryChange, MemoryNote, MemorySort};
-pub(crate) use pattern::{Merge, NEAR_DUPLICATE, Review, ReviewState, Split};
+pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
+pub(crate) use pattern::{PatternMerge, NEAR_DUPLICATE, Review, ReviewState, PatternSplit};
 pub(crate) use promotion::{Promotion, PromotionStep};
-pub(crate) use run::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLesson, Run};
+pub(crate) use run::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run};
 pub(crate) use scope::Scope;
-pub(crate) use snapshot::{Base, FileChange, FileChangeKind, Snapshot};
-pub(crate) use strategy::{DECLARED, Matches, StrategyChange, StrategyNote};
+pub(crate) use snapshot::{SnapshotBase, FileChange, FileChangeKind, Snapshot};
+pub(crate) use strategy::{DECLARED, StrategyMatchKind, StrategyChange, StrategyNote};
 pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
@@ -73,9 +73,9 @@ pub(crate) enum EventBody {
     /// What somebody says about a fix.
     FixNote(FixNote),
     /// Two patterns are one.
-    Merge(Merge),
+    Merge(PatternMerge),
     /// A pattern stands by itself again.
-    Split(Split),
+    Split(PatternSplit),
     /// What a person thinks of a pattern.
     Review(Review),
     /// Runs whose text was removed. They stay removed, also when another writer's segment still has them.
@@ -87,7 +87,7 @@ pub(crate) enum EventBody {
     /// Advice that was due.
     Delivery(Box<Delivery>),
     /// Somebody has seen a warning.
-    Ack(Ack),
+    Ack(Acknowledgement),
     /// Something said of an entry of the knowledge base.
     Knowledge(EntryNote),
     /// Something said of a strategy.
@@ -133,19 +133,19 @@ impl Event {
     }
 
     /// The event of a run: its id is the run's, so that recording a run twice is one event.
-    pub(crate) fn of_run(id: RunId, at: Timestamp, writer: &str, run: Run) -> Self {
+    pub(crate) fn from_run(id: RunId, at: Timestamp, writer: &str, run: Run) -> Self {
         Event { v: EVENT_VERSION, id: id.0, at, writer: writer.to_owned(), body: EventBody::Run(Box::new(run)) }
     }
 
     /// An event that follows from others: its id is made of `kind` and `parts` alone, so that a recorder that was
     /// killed and does its work again writes nothing twice. A UUIDv8 (RFC 9562, section 5.8) of BLAKE3.
-    pub(crate) fn derived(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: EventBody) -> Self {
+    pub(crate) fn with_derived_id(kind: &str, parts: &[&str], at: Timestamp, writer: &str, body: EventBody) -> Self {
         Event { v: EVENT_VERSION, id: derived_id(kind, parts), at, writer: writer.to_owned(), body }
     }
 
     /// The event of a run's work tree.
-    pub(crate) fn of_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
-        Event::derived("snapshot", &[&snapshot.run.to_string()], at, writer, EventBody::Snapshot(Box::new(snapshot)))
+    pub(crate) fn from_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
+        Event::with_derived_id("snapshot", &[&snapshot.run.to_string()], at, writer, EventBody::Snapshot(Box::new(snapshot)))
     }
 
     /// The id of the event of a run's work tree.
@@ -154,7 +154,7 @@ impl Event {
     }
 
     /// The line, with its newline.
-    pub(crate) fn line(&self) -> Vec<u8> {
+    pub(crate) fn to_line(&self) -> Vec<u8> {
         // Serialising these types can't fail: no map has keys that aren't strings.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
@@ -208,7 +208,7 @@ impl EventBody {
     }
 
     /// Who it comes from, where it is somebody's word.
-    pub(super) fn by_mut(&mut self) -> Option<&mut By> {
+    pub(super) fn author_mut(&mut self) -> Option<&mut EventAuthor> {
         match self {
             EventBody::Task(note) => Some(&mut note.by),
             EventBody::Delivery(delivery) => Some(&mut delivery.by),
@@ -222,7 +222,7 @@ impl EventBody {
     }
 
     /// The runs whose text is in it: it goes with any of them when that is purged.
-    pub(crate) fn quotes(&self) -> Vec<RunId> {
+    pub(crate) fn quoted_runs(&self) -> Vec<RunId> {
         match self {
             EventBody::Attempt(attempt) => {
                 let between = attempt.commands.iter().map(|command| command.run);
@@ -230,7 +230,7 @@ impl EventBody {
             }
             EventBody::Flake(flake) => flake.runs.to_vec(),
             EventBody::Snapshot(snapshot) => match snapshot.base {
-                Some(Base::Pass { run, .. }) => vec![snapshot.run, run],
+                Some(SnapshotBase::Pass { run, .. }) => vec![snapshot.run, run],
                 _ => vec![snapshot.run],
             },
             EventBody::Delivery(delivery) => delivery.runs.clone(),
@@ -268,25 +268,25 @@ pub(crate) enum EventLine {
 }
 
 /// Parses one line, without its newline.
-pub(crate) fn parse(line: &[u8]) -> EventLine {
+pub(crate) fn parse_event_line(line: &[u8]) -> EventLine {
     #[derive(Deserialize)]
     struct EventKind {
         v: u32,
         kind: String,
     }
     #[derive(Deserialize)]
-    struct Head {
+    struct EventHead {
         v: u32,
         kind: String,
         id: Option<Uuid>,
         at: Option<Timestamp>,
         writer: Option<String>,
     }
-    let head = match serde_json::from_slice::<Head>(line) {
+    let head = match serde_json::from_slice::<EventHead>(line) {
         Ok(head) => head,
         // A newer binary's id may be something else.
         Err(_) => match serde_json::from_slice::<EventKind>(line) {
-            Ok(EventKind { v, kind }) => Head { v, kind, id: None, at: None, writer: None },
+            Ok(EventKind { v, kind }) => EventHead { v, kind, id: None, at: None, writer: None },
             Err(_) => return EventLine::Bad,
         },
     };
@@ -294,14 +294,14 @@ pub(crate) fn parse(line: &[u8]) -> EventLine {
         return EventLine::Newer { v: head.v, kind: head.kind };
     }
     let (Some(id), Some(at), Some(writer)) = (head.id, head.at, head.writer) else { return EventLine::Bad };
-    match body(&head.kind, line) {
+    match parse_body(&head.kind, line) {
         Ok(body) => EventLine::Event(Box::new(Event { v: head.v, id, at, writer, body })),
         Err(_) => EventLine::Bad,
     }
 }
 
 /// What [`Body`] itself would read, without what serde collects first to find the kind: half of a rebuild's time.
-fn body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
+fn parse_body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
     Ok(match kind {
         "run" => EventBody::Run(serde_json::from_slice(line)?),
         "attempt" => EventBody::Attempt(serde_json::from_slice(line)?),
@@ -311,11 +311,11 @@ fn body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
 }
 
 /// The runs that a line purges; none where it says something else. Only a line that looks like one is parsed.
-pub(super) fn purged_by(line: &[u8]) -> Vec<RunId> {
+pub(super) fn purged_runs_in_line(line: &[u8]) -> Vec<RunId> {
     if memchr::memmem::find(line, b"\"purge\"").is_none() {
         return Vec::new();
     }
-    match parse(line) {
+    match parse_event_line(line) {
         EventLine::Event(event) => match event.body {
             EventBody::Purge(purge) => purge.runs,
             _ => Vec::new(),
@@ -370,8 +370,8 @@ mod tests {
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {
-            let line = event.line();
-            match parse(line.strip_suffix(b"\n").expect("ends in a newline")) {
+            let line = event.to_line();
+            match parse_event_line(line.strip_suffix(b"\n").expect("ends in a newline")) {
                 EventLine::Event(read) => assert_eq!(*read, event),
                 other => panic!("{other:?}"),
             }
@@ -384,9 +384,9 @@ mod tests {
         let EventBody::Run(run) = &mut event.body else { panic!("a run") };
         assert!(run.environment.is_some() && run.program.is_some());
         (run.environment, run.program) = (None, None);
-        let line = event.line();
+        let line = event.to_line();
         assert!(!line.windows(11).any(|word| word == b"environment"), "what isn't known takes no room");
-        assert!(matches!(parse(&line), EventLine::Event(read) if *read == event));
+        assert!(matches!(parse_event_line(&line), EventLine::Event(read) if *read == event));
     }
 
     #[test]
@@ -399,11 +399,11 @@ mod tests {
 
     #[test]
     fn newer_versions_and_unknown_kinds_are_told_from_rubbish() {
-        assert!(matches!(parse(br#"{"v":2,"kind":"run","x":1}"#), EventLine::Newer { v: 2, .. }));
-        assert!(matches!(parse(br#"{"v":1,"kind":"warning"}"#), EventLine::Newer { .. }));
-        assert!(matches!(parse(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), EventLine::Newer { v: 2, .. }));
-        assert!(matches!(parse(br#"{"v":1,"kind":"run"}"#), EventLine::Bad));
-        assert!(matches!(parse(br#"{"v":1,"kind":"run","id":7}"#), EventLine::Bad));
-        assert!(matches!(parse(br#"{"v":1,"ki"#), EventLine::Bad));
+        assert!(matches!(parse_event_line(br#"{"v":2,"kind":"run","x":1}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse_event_line(br#"{"v":1,"kind":"warning"}"#), EventLine::Newer { .. }));
+        assert!(matches!(parse_event_line(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse_event_line(br#"{"v":1,"kind":"run"}"#), EventLine::Bad));
+        assert!(matches!(parse_event_line(br#"{"v":1,"kind":"run","id":7}"#), EventLine::Bad));
+        assert!(matches!(parse_event_line(br#"{"v":1,"ki"#), EventLine::Bad));
     }
 }

@@ -13,7 +13,7 @@ use nix::libc;
 
 use super::error::{StoreError, io_at};
 use super::event::{self, Event, EventBody, EventLine};
-use super::index::is_faster_anew;
+use super::index::is_rebuild_faster;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
 
@@ -68,12 +68,12 @@ pub(crate) struct ImportedSegments {
     /// Lines that are no events.
     pub bad: usize,
     /// The first lines of those two kinds.
-    pub faults: Vec<ImportFault>,
+    pub faults: Vec<ImportLineError>,
 }
 
 /// A line that could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ImportFault {
+pub(crate) struct ImportLineError {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1.
@@ -88,28 +88,28 @@ impl Store {
     /// # Errors
     /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
     /// the rest.
-    pub(crate) fn import(&mut self, files: &[PathBuf], trust: ImportTrust) -> Result<ImportedSegments, StoreError> {
+    pub(crate) fn import_segments(&mut self, files: &[PathBuf], trust: ImportTrust) -> Result<ImportedSegments, StoreError> {
         let mut imported = ImportedSegments::default();
         // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
         let mut purged = self.index().purged_runs()?;
         let mut news = false;
         for file in files {
-            for id in purged_in(file)? {
+            for id in purged_runs_in_file(file)? {
                 news |= purged.insert(id);
             }
         }
         let latest = Timestamp(Timestamp::now().0.saturating_add(AHEAD_SECONDS_MAX * 1_000_000));
-        let mut batch = Batch { is_indexed: !self.is_faster_anew(files)?, trust, ..Batch::default() };
+        let mut batch = ImportBatch { is_indexed: !self.is_rebuild_faster(files)?, trust, ..ImportBatch::default() };
         for file in files {
-            each_line(file, |number, line, whole| {
-                match whole.then(|| event::parse(line)) {
+            for_each_line(file, |number, line, whole| {
+                match whole.then(|| event::parse_event_line(line)) {
                     Some(EventLine::Event(event)) => {
                         if is_purged(&event, &purged) {
                             imported.purged += 1;
                         } else if event.at > latest || event.body.ended_at().is_some_and(|at| at > latest) {
                             imported.bad += 1;
-                            imported.fault(file, number, "dated in the future".to_owned());
-                        } else if batch.ids.contains(&event.id) || self.has(&event, trust)? {
+                            imported.add_line_error(file, number, "dated in the future".to_owned());
+                        } else if batch.ids.contains(&event.id) || self.is_known_event(&event, trust)? {
                             imported.known += 1;
                         } else {
                             imported.events += 1;
@@ -119,42 +119,42 @@ impl Store {
                     Some(EventLine::Newer { v, kind }) => {
                         imported.newer += 1;
                         let kind = crate::base::text::ellipsis(&kind, 40);
-                        imported.fault(file, number, format!("of a newer verify-run (version {v}, kind {kind:?})"));
+                        imported.add_line_error(file, number, format!("of a newer verify-run (version {v}, kind {kind:?})"));
                     }
                     Some(EventLine::Bad) => {
                         imported.bad += 1;
-                        imported.fault(file, number, "no event".to_owned());
+                        imported.add_line_error(file, number, "no event".to_owned());
                     }
                     None => {
                         imported.bad += 1;
-                        imported.fault(file, number, "cut off: it has no end".to_owned());
+                        imported.add_line_error(file, number, "cut off: it has no end".to_owned());
                     }
                 }
-                if batch.is_full() { self.write(&mut batch) } else { Ok(()) }
+                if batch.is_full() { self.write_batch(&mut batch) } else { Ok(()) }
             })?;
         }
-        self.write(&mut batch)?;
+        self.write_batch(&mut batch)?;
         if news {
-            imported.removed = self.drop_purged()?;
+            imported.removed = self.remove_purged_lines()?;
         } else if !batch.is_indexed {
-            self.rebuild("was small beside what was imported")?;
+            self.rebuild_index("was small beside what was imported")?;
         }
         Ok(imported)
     }
 
     /// Whether the index is sooner computed anew than brought up to date with these files.
-    fn is_faster_anew(&self, files: &[PathBuf]) -> Result<bool, StoreError> {
+    fn is_rebuild_faster(&self, files: &[PathBuf]) -> Result<bool, StoreError> {
         let size = |file: &PathBuf| {
             let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
             if is_packed(file) { bytes.saturating_mul(PACKED_RATIO) } else { bytes }
         };
         let (new, old) =
-            (files.iter().map(size).sum::<u64>(), self.segments().list()?.iter().map(|s| s.bytes).sum::<u64>());
-        Ok(is_faster_anew(new, new.saturating_add(old)))
+            (files.iter().map(size).sum::<u64>(), self.segments().list_segments()?.iter().map(|s| s.bytes).sum::<u64>());
+        Ok(is_rebuild_faster(new, new.saturating_add(old)))
     }
 
     /// Whether it is here already, and as much to be trusted.
-    fn has(&self, event: &Event, trust: ImportTrust) -> Result<bool, StoreError> {
+    fn is_known_event(&self, event: &Event, trust: ImportTrust) -> Result<bool, StoreError> {
         let id = crate::base::ids::RunId(event.id);
         match trust {
             ImportTrust::Shown => self.index().has_event(id),
@@ -162,7 +162,7 @@ impl Store {
         }
     }
 
-    fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+    fn write_batch(&mut self, batch: &mut ImportBatch) -> Result<(), StoreError> {
         for (segment, (lines, events)) in std::mem::take(&mut batch.segments) {
             if batch.is_indexed {
                 self.append_lines(&segment, &lines, &events)?;
@@ -181,16 +181,16 @@ impl Store {
 }
 
 impl ImportedSegments {
-    fn fault(&mut self, file: &Path, line: usize, reason: String) {
+    fn add_line_error(&mut self, file: &Path, line: usize, reason: String) {
         if self.faults.len() < FAULTS_MAX {
-            self.faults.push(ImportFault { file: file.to_owned(), line, reason });
+            self.faults.push(ImportLineError { file: file.to_owned(), line, reason });
         }
     }
 }
 
 /// Events that are written together, by segment.
 #[derive(Debug, Default)]
-struct Batch {
+struct ImportBatch {
     segments: BTreeMap<String, (Vec<Vec<u8>>, Vec<Event>)>,
     /// Events that the index doesn't have yet.
     ids: HashSet<uuid::Uuid>,
@@ -201,14 +201,14 @@ struct Batch {
     is_indexed: bool,
 }
 
-impl Batch {
+impl ImportBatch {
     fn push(&mut self, line: &[u8], event: Event) {
         let mut line = line.to_vec();
         line.push(b'\n');
         self.bytes += line.len();
         self.events += 1;
         self.ids.insert(event.id);
-        let (lines, events) = self.segments.entry(segment_of(&event, self.trust)).or_default();
+        let (lines, events) = self.segments.entry(segment_name(&event, self.trust)).or_default();
         lines.push(line);
         if self.is_indexed {
             events.push(event);
@@ -221,7 +221,7 @@ impl Batch {
 }
 
 /// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.
-fn segment_of(event: &Event, trust: ImportTrust) -> String {
+fn segment_name(event: &Event, trust: ImportTrust) -> String {
     let writer = event.writer.as_str();
     let is_name = (1..=WRITER_BYTES_MAX).contains(&writer.len()) && writer.bytes().all(|b| b.is_ascii_alphanumeric());
     let start = if trust == ImportTrust::Shown { IMPORTED } else { "" };
@@ -232,14 +232,14 @@ fn segment_of(event: &Event, trust: ImportTrust) -> String {
 pub(super) fn is_purged(event: &Event, purged: &HashSet<String>) -> bool {
     match &event.body {
         EventBody::Run(_) => purged.contains(&event.id.to_string()),
-        body => body.quotes().iter().any(|run| purged.contains(&run.to_string())),
+        body => body.quoted_runs().iter().any(|run| purged.contains(&run.to_string())),
     }
 }
 
-fn purged_in(file: &Path) -> Result<HashSet<String>, StoreError> {
+fn purged_runs_in_file(file: &Path) -> Result<HashSet<String>, StoreError> {
     let mut ids = HashSet::new();
-    each_line(file, |_, line, _| {
-        ids.extend(event::purged_by(line).iter().map(ToString::to_string));
+    for_each_line(file, |_, line, _| {
+        ids.extend(event::purged_runs_in_line(line).iter().map(ToString::to_string));
         Ok(())
     })?;
     Ok(ids)
@@ -247,11 +247,11 @@ fn purged_in(file: &Path) -> Result<HashSet<String>, StoreError> {
 
 /// Calls `each` with the number of every line, the line without its end, and whether it is whole: a last line without
 /// an end is, if it is an event all the same; one that is too long is not. Empty lines are left out.
-fn each_line(
+fn for_each_line(
     file: &Path,
     mut each: impl FnMut(usize, &[u8], bool) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut reader = open(file).map_err(io_at("read", file))?;
+    let mut reader = open_segment(file).map_err(io_at("read", file))?;
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -270,7 +270,7 @@ fn each_line(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let whole = ended || !matches!(event::parse(&line), EventLine::Bad);
+        let whole = ended || !matches!(event::parse_event_line(&line), EventLine::Bad);
         each(number, &line, whole)?;
     }
     Ok(())
@@ -294,7 +294,7 @@ fn is_packed(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "zst")
 }
 
-fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
+fn open_segment(file: &Path) -> io::Result<Box<dyn BufRead>> {
     // A FIFO is not waited for.
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file)?;
     if !opened.metadata()?.is_file() {
@@ -303,19 +303,19 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     let bytes = opened.metadata()?.len();
     if !is_packed(file) {
         let room = FILE_BYTES_MAX;
-        return Ok(Box::new(BufReader::with_capacity(64 << 10, Bounded { inner: opened, room })));
+        return Ok(Box::new(BufReader::with_capacity(64 << 10, BoundedReader { inner: opened, room })));
     }
     let room = bytes.saturating_mul(UNPACKED_RATIO_MAX).clamp(UNPACKED_BYTES_MIN, FILE_BYTES_MAX);
-    Ok(Box::new(BufReader::new(Bounded { inner: zstd::Decoder::new(opened)?, room })))
+    Ok(Box::new(BufReader::new(BoundedReader { inner: zstd::Decoder::new(opened)?, room })))
 }
 
 /// A reader that fails when there is more than so much: few bytes can be unpacked to any number.
-struct Bounded<R> {
+struct BoundedReader<R> {
     inner: R,
     room: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.room = self.room.checked_sub(read as u64).ok_or_else(|| {

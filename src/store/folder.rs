@@ -34,10 +34,10 @@ const ASIDE: &str = ".aside-";
 ///
 /// # Errors
 /// When the state folder itself is a link or another user's, or something can't be moved.
-pub(crate) fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
+pub(crate) fn move_foreign_files_aside(state: &Path) -> Result<Vec<String>, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     let mut notes = Vec::new();
-    for (path, kind) in entries(state)? {
+    for (path, kind) in read_entries(state)? {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let is = |names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
         let is_foreign = match kind {
@@ -49,7 +49,7 @@ pub(crate) fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
             notes.push(move_aside(&path)?);
         }
     }
-    for (path, kind) in entries(&state.join("events"))? {
+    for (path, kind) in read_entries(&state.join("events"))? {
         if !kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
             notes.push(move_aside(&path)?);
         }
@@ -58,8 +58,8 @@ pub(crate) fn put_right(state: &Path) -> Result<Vec<String>, StoreError> {
 }
 
 /// What was moved aside, now or earlier.
-pub(crate) fn aside(state: &Path) -> Vec<PathBuf> {
-    let found = [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| entries(&dir).unwrap_or_default());
+pub(crate) fn files_moved_aside(state: &Path) -> Vec<PathBuf> {
+    let found = [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| read_entries(&dir).unwrap_or_default());
     let mut found: Vec<_> = found.map(|(path, _)| path).filter(|path| is_aside(path)).collect();
     found.sort();
     found
@@ -69,7 +69,7 @@ fn is_aside(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(ASIDE))
 }
 
-fn entries(dir: &Path) -> Result<Vec<(PathBuf, FileType)>, StoreError> {
+fn read_entries(dir: &Path) -> Result<Vec<(PathBuf, FileType)>, StoreError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -110,11 +110,11 @@ mod tests {
         symlink("/etc/passwd", path("recorder.log")).expect("a link");
         symlink("store.db", path("store.db")).expect("a link");
         symlink("/etc/passwd", path("events/$(touch${IFS}x).jsonl")).expect("a link");
-        let notes = put_right(dir.path()).expect("puts it right");
+        let notes = move_foreign_files_aside(dir.path()).expect("puts it right");
         assert_eq!(notes.len(), 5, "{notes:#?}");
         assert!(notes.iter().any(|note| note.contains("/$(touch${IFS}x).jsonl' is not")), "{notes:#?}");
-        assert_eq!(aside(dir.path()).len(), 5);
+        assert_eq!(files_moved_aside(dir.path()).len(), 5);
         assert!(path("events/w-2026-02.jsonl").is_file() && path("spool").is_dir());
-        assert_eq!(put_right(dir.path()).expect("has nothing to do"), Vec::<String>::new());
+        assert_eq!(move_foreign_files_aside(dir.path()).expect("has nothing to do"), Vec::<String>::new());
     }
 }

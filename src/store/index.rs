@@ -10,13 +10,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-use super::apply::{Applied, apply};
+use super::apply::{ApplyResult, apply_event};
 use super::error::{StoreError, io_at, sql_at};
 use super::event::{self, EVENT_VERSION, Event, EventLine};
 use super::journal;
 use super::memory;
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
-use super::segment::{Segment, Segments, Span};
+use super::segment::{Segment, SegmentFolder, LineSpan};
 use crate::base::private;
 use crate::fingerprint::FINGERPRINT_VERSION;
 
@@ -45,7 +45,7 @@ pub(crate) struct Index {
 
 /// What bringing the index up to date found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum CatchUpResult {
     /// So many events were added (0: it was up to date), so many lines were not events.
     CaughtUp {
         /// Events applied.
@@ -61,8 +61,8 @@ pub(super) enum Progress {
 }
 
 /// Opens a database as every connection to an index is.
-pub(super) fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    memory::share();
+pub(super) fn open_connection(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    memory::install_allocator();
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Otherwise SQLite looks at the values that are bound and compiles a statement again for each row: half the time of
@@ -78,12 +78,12 @@ impl Index {
     /// [`StoreError::Newer`] without having touched it; damage ([`StoreError::is_damage`]); I/O.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         check_size(path)?;
-        create(path)?;
-        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
+        create_file(path)?;
+        let connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned(), is_wal: false };
-        index.prepare(true)?;
+        index.prepare_connection(true)?;
         let before = schema::prepare_schema(&mut index.connection).map_err(sql_at("prepare", path))?;
-        if before > INDEX_VERSION { Err(index.newer(before)) } else { Ok(index) }
+        if before > INDEX_VERSION { Err(index.newer_version_error(before)) } else { Ok(index) }
     }
 
     /// Opens for reading only. `None` when there is none, or when it is older and has to wait for a writer.
@@ -97,35 +97,35 @@ impl Index {
         }
         check_size(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = connect(path, flags).map_err(sql_at("open", path))?;
+        let connection = open_connection(path, flags).map_err(sql_at("open", path))?;
         let mut index = Index { connection, path: path.to_owned(), is_wal: false };
-        match index.prepare(false) {
+        match index.prepare_connection(false) {
             Err(StoreError::Sql { source, .. }) if needs_writing(&source) => {
                 // A read-only file system: WAL wants a shared-memory file beside the database.
                 let uri = format!("file:{}?immutable=1", uri_path(path));
                 let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-                index.connection = connect(uri, flags).map_err(sql_at("open", path))?;
-                index.prepare(false)?;
+                index.connection = open_connection(uri, flags).map_err(sql_at("open", path))?;
+                index.prepare_connection(false)?;
             }
             other => other?,
         }
         // One transaction for all that is read: every look-up sees the same, and none takes the locks again.
         index.connection.execute_batch("BEGIN").map_err(sql_at("read", path))?;
-        let version = schema::version(&index.connection).map_err(sql_at("read", path))?;
+        let version = schema::schema_version(&index.connection).map_err(sql_at("read", path))?;
         Ok((version == INDEX_VERSION).then_some(index))
     }
 
-    fn prepare(&mut self, write: bool) -> Result<(), StoreError> {
+    fn prepare_connection(&mut self, write: bool) -> Result<(), StoreError> {
         let connection = &self.connection;
         let is_wal = &mut self.is_wal;
         let mut setup = || -> rusqlite::Result<u32> {
             // First, so that switching to WAL waits for others too.
             connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
-            let version = schema::version(connection)?;
+            let version = schema::schema_version(connection)?;
             let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
             if version > 0 && application != APPLICATION_ID {
                 // Somebody else's database, or one whose header was overwritten: not ours to read.
-                return Err(damage());
+                return Err(damage_error());
             }
             connection.pragma_update(None, "foreign_keys", true)?;
             if write && version <= INDEX_VERSION {
@@ -141,15 +141,15 @@ impl Index {
             Ok(version)
         };
         let version = setup().map_err(sql_at("open", &self.path))?;
-        if version > INDEX_VERSION { Err(self.newer(version)) } else { Ok(()) }
+        if version > INDEX_VERSION { Err(self.newer_version_error(version)) } else { Ok(()) }
     }
 
-    fn newer(&self, version: u32) -> StoreError {
+    fn newer_version_error(&self, version: u32) -> StoreError {
         StoreError::Newer { path: self.path.clone(), found: format!("version {version}"), known: INDEX_VERSION }
     }
 
     /// Adds an action to an SQLite error.
-    pub(super) fn sql<T>(&self, action: &'static str, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(super) fn sql_result<T>(&self, action: &'static str, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(sql_at(action, &self.path))
     }
 
@@ -159,32 +159,32 @@ impl Index {
     /// [`StoreError::Newer`] when a line is a newer binary's; I/O and SQLite errors.
     pub(super) fn catch_up(
         &mut self,
-        segments: &Segments,
+        segments: &SegmentFolder,
         listed: &[Segment],
         known: &HashMap<String, IndexedSegment>,
-    ) -> Result<Progress, StoreError> {
+    ) -> Result<CatchUpResult, StoreError> {
         let path = self.path.clone();
-        if let Some(version) = self.computed_with()? {
+        if let Some(version) = self.recorded_fingerprint_version()? {
             if version > FINGERPRINT_VERSION {
                 let (path, found) = (path.clone(), format!("fingerprint version {version}"));
                 return Err(StoreError::Newer { path, found, known: FINGERPRINT_VERSION });
             }
             if version < FINGERPRINT_VERSION {
                 let why = format!("had the keys of fingerprint version {version}, not {FINGERPRINT_VERSION}");
-                return Ok(Progress::Outdated { why });
+                return Ok(CatchUpResult::Outdated { why });
             }
         } else if !known.is_empty() {
-            return Ok(Progress::Outdated { why: "was computed by an older version".into() });
+            return Ok(CatchUpResult::Outdated { why: "was computed by an older version".into() });
         }
         let by_name: HashMap<&str, &Segment> = listed.iter().map(|segment| (segment.name.as_str(), segment)).collect();
         for (name, known) in known {
             let found = by_name.get(name.as_str()).copied();
-            if let Some(why) = outdated(segments, name, known, found)? {
-                return Ok(Progress::Outdated { why });
+            if let Some(why) = outdated_reason(segments, name, known, found)? {
+                return Ok(CatchUpResult::Outdated { why });
             }
             // Touched, copied back: it is read once, not by each recorder.
             if let Some(found) = found.filter(|found| found.bytes == known.bytes && found.stamp != known.stamp) {
-                self.sql("write", self.restamp(name, &found.stamp))?;
+                self.sql_result("write", self.update_stamp(name, &found.stamp))?;
             }
         }
         let behind: Vec<_> = listed
@@ -193,19 +193,19 @@ impl Index {
             .filter(|(segment, indexed)| segment.bytes > *indexed)
             .collect();
         if behind.is_empty() {
-            return Ok(Progress::CaughtUp { events: 0, bad_lines: 0 });
+            return Ok(CatchUpResult::CaughtUp { events: 0, bad_lines: 0 });
         }
         let begin = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
         let transaction = begin.map_err(sql_at("write", &path))?;
         if known.is_empty() {
-            start(&transaction, segments, &path)?;
+            prepare_empty_index(&transaction, segments, &path)?;
         }
         let read = read_segments(&transaction, segments, &behind, &path)?;
-        if read.applied == Applied::Outdated {
-            return Ok(Progress::Outdated { why: "runs were purged".into() });
+        if read.applied == ApplyResult::Outdated {
+            return Ok(CatchUpResult::Outdated { why: "runs were purged".into() });
         }
         transaction.commit().map_err(sql_at("write", &path))?;
-        Ok(Progress::CaughtUp { events: read.events, bad_lines: read.bad_lines })
+        Ok(CatchUpResult::CaughtUp { events: read.events, bad_lines: read.bad_lines })
     }
 
     /// Whether so much is missing that computing the index anew is faster than adding it.
@@ -217,30 +217,30 @@ impl Index {
         listed: &[Segment],
         known: &HashMap<String, IndexedSegment>,
     ) -> Result<bool, StoreError> {
-        if self.computed_with()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
+        if self.recorded_fingerprint_version()?.is_some_and(|version| version > FINGERPRINT_VERSION) {
             return Ok(false);
         }
         let bytes: u64 = listed.iter().map(|segment| segment.bytes).sum();
         let indexed: u64 = known.values().map(|known| known.bytes).sum();
-        Ok(is_faster_anew(bytes.saturating_sub(indexed), bytes))
+        Ok(is_rebuild_faster(bytes.saturating_sub(indexed), bytes))
     }
 
     /// Applies events that were just appended to a segment, in one transaction.
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn add(
+    pub(super) fn add_events(
         &mut self,
-        segments: &Segments,
+        segments: &SegmentFolder,
         segment: &str,
         events: &[Event],
-        spans: &[Span],
-    ) -> Result<Applied, StoreError> {
-        let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Applied::Done) };
+        spans: &[LineSpan],
+    ) -> Result<ApplyResult, StoreError> {
+        let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(ApplyResult::Done) };
         let end = last.start + last.len;
-        let (mark, stamp) = (segments.mark(segment, end)?, segments.stamp(segment, end)?);
-        let add = || -> rusqlite::Result<Applied> {
-            let _unsynced = self.begins_log().then(|| journal::UnsyncedStart::of(&self.connection)).transpose()?;
+        let (mark, stamp) = (segments.end_mark(segment, end)?, segments.segment_stamp(segment, end)?);
+        let add = || -> rusqlite::Result<ApplyResult> {
+            let _unsynced = self.is_log_start().then(|| journal::UnsyncedStart::begin(&self.connection)).transpose()?;
             let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
             // Written here too: the first events of a store come this way.
             remember_version(&transaction)?;
@@ -250,41 +250,41 @@ impl Index {
                 .query_row([number], |row| row.get(0))?;
             // An earlier append was not indexed; to mark this one as the end would hide it for good.
             if u64::try_from(indexed).ok() != Some(first.start) {
-                return Ok(Applied::Outdated);
+                return Ok(ApplyResult::Outdated);
             }
             for (event, span) in events.iter().zip(spans) {
-                if apply(&transaction, number, *span, event)? == Applied::Outdated {
-                    return Ok(Applied::Outdated);
+                if apply_event(&transaction, number, *span, event)? == ApplyResult::Outdated {
+                    return Ok(ApplyResult::Outdated);
                 }
             }
             set_indexed(&transaction, number, end, (&mark, &stamp))?;
             transaction.commit()?;
-            Ok(Applied::Done)
+            Ok(ApplyResult::Done)
         };
         add().map_err(sql_at("write", &self.path))
     }
 
     /// Whether the write-ahead log starts with what is written next: there is none yet. Nobody else writes: the recorder's
     /// lock is held.
-    fn begins_log(&self) -> bool {
-        self.is_wal && journal::is_empty(&self.path)
+    fn is_log_start(&self) -> bool {
+        self.is_wal && journal::is_log_empty(&self.path)
     }
 
     /// Closes the file, so that another one can take its place; nothing can be asked until then.
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn close(&mut self) -> Result<(), StoreError> {
-        let nothing = self.sql("close", Connection::open_in_memory())?;
+    pub(super) fn close_connection(&mut self) -> Result<(), StoreError> {
+        let nothing = self.sql_result("close", Connection::open_in_memory())?;
         drop(std::mem::replace(&mut self.connection, nothing));
         Ok(())
     }
 
     /// The fingerprint's version that computed the keys; `None` in an empty index, and in one from before they were
     /// remembered.
-    fn computed_with(&self) -> Result<Option<u32>, StoreError> {
+    fn recorded_fingerprint_version(&self) -> Result<Option<u32>, StoreError> {
         let find = self.connection.query_row("SELECT max(fingerprint) FROM computed_with", [], |row| row.get(0));
-        self.sql("read", find)
+        self.sql_result("read", find)
     }
 
     /// What is indexed of each segment.
@@ -301,10 +301,10 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
-    fn restamp(&self, name: &str, stamp: &str) -> rusqlite::Result<usize> {
+    fn update_stamp(&self, name: &str, stamp: &str) -> rusqlite::Result<usize> {
         self.connection.prepare_cached("UPDATE segments SET stamp = ?2 WHERE name = ?1")?.execute([name, stamp])
     }
 
@@ -317,27 +317,27 @@ impl Index {
             let mut statement = self.connection.prepare_cached("SELECT run_id FROM purged_runs")?;
             statement.query_map([], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// SQLite's own check of the whole file; `None` when it is sound.
     ///
     /// # Errors
     /// When it can't be run.
-    pub(crate) fn check(&self) -> Result<Option<String>, StoreError> {
+    pub(crate) fn check_integrity(&self) -> Result<Option<String>, StoreError> {
         let answer: String =
-            self.sql("check", self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+            self.sql_result("check", self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         Ok((answer != "ok").then_some(answer))
     }
 }
 
 /// Whether computing the index of `all` bytes of events anew is faster than adding `missing` of them.
-pub(super) fn is_faster_anew(missing: u64, all: u64) -> bool {
+pub(super) fn is_rebuild_faster(missing: u64, all: u64) -> bool {
     missing >= ANEW_BYTES_MIN && missing >= all / 3
 }
 
 /// Creates the file if needed: here, so that it and its journal, which takes over the mode, are private.
-pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+pub(super) fn create_file(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.create(true).write(true).truncate(false).mode(0o600);
     private::open(path, &mut options).map_err(io_at("open", path))?;
@@ -345,36 +345,36 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
 }
 
 /// What reading segments gave.
-pub(super) struct Applying {
+pub(super) struct SegmentReadResult {
     /// Events applied.
     pub events: usize,
     /// Lines that are not events.
     pub bad_lines: usize,
-    applied: Applied,
+    applied: ApplyResult,
 }
 
 /// Writes into an empty index what has to be there before the first event.
-pub(super) fn start(transaction: &Transaction<'_>, segments: &Segments, path: &Path) -> Result<(), StoreError> {
+pub(super) fn prepare_empty_index(transaction: &Transaction<'_>, segments: &SegmentFolder, path: &Path) -> Result<(), StoreError> {
     remember_version(transaction).map_err(sql_at("write", path))?;
     // Everything is read: what was purged must be known before the runs come by.
-    purged_first(transaction, segments, path)
+    insert_purged_runs(transaction, segments, path)
 }
 
 /// Applies what segments have beyond an offset each.
 pub(super) fn read_segments(
     transaction: &Transaction<'_>,
-    segments: &Segments,
+    segments: &SegmentFolder,
     behind: &[(&Segment, u64)],
     path: &Path,
-) -> Result<Applying, StoreError> {
-    let mut read = Applying { events: 0, bad_lines: 0, applied: Applied::Done };
+) -> Result<SegmentReadResult, StoreError> {
+    let mut read = SegmentReadResult { events: 0, bad_lines: 0, applied: ApplyResult::Done };
     for &(segment, indexed) in behind {
         let number = segment_number(transaction, &segment.name).map_err(sql_at("write", path))?;
-        let end = segments.read(&segment.name, indexed, |span, line| {
-            match event::parse(line) {
+        let end = segments.read_lines(&segment.name, indexed, |span, line| {
+            match event::parse_event_line(line) {
                 EventLine::Event(event) => {
-                    let outcome = apply(transaction, number, span, &event).map_err(sql_at("write", path))?;
-                    read.applied = if outcome == Applied::Outdated { outcome } else { read.applied };
+                    let outcome = apply_event(transaction, number, span, &event).map_err(sql_at("write", path))?;
+                    read.applied = if outcome == ApplyResult::Outdated { outcome } else { read.applied };
                     read.events += 1;
                 }
                 EventLine::Newer { v, kind } => {
@@ -386,7 +386,7 @@ pub(super) fn read_segments(
             }
             Ok(())
         })?;
-        let mark = segments.mark(&segment.name, end)?;
+        let mark = segments.end_mark(&segment.name, end)?;
         let stamp = if end == segment.bytes { segment.stamp.as_str() } else { "" };
         set_indexed(transaction, number, end, (&mark, stamp)).map_err(sql_at("write", path))?;
     }
@@ -404,8 +404,8 @@ pub(super) struct IndexedSegment {
 }
 
 /// Why an indexed segment is not the one on disk.
-fn outdated(
-    segments: &Segments,
+fn outdated_reason(
+    segments: &SegmentFolder,
     name: &str,
     known: &IndexedSegment,
     found: Option<&Segment>,
@@ -417,15 +417,15 @@ fn outdated(
         }
         // Most are of past months or other writers: hundreds, none of which has to be opened.
         Some(found) if found.stamp == known.stamp && found.bytes == known.bytes => None,
-        Some(_) if segments.mark(name, known.bytes)? != known.mark => {
+        Some(_) if segments.end_mark(name, known.bytes)? != known.mark => {
             Some(format!("the event segment {name} was rewritten"))
         }
         Some(_) => None,
     })
 }
 
-fn purged_first(transaction: &Transaction<'_>, segments: &Segments, path: &Path) -> Result<(), StoreError> {
-    for id in purged(segments)? {
+fn insert_purged_runs(transaction: &Transaction<'_>, segments: &SegmentFolder, path: &Path) -> Result<(), StoreError> {
+    for id in purged_runs_of_segments(segments)? {
         transaction
             .execute("INSERT INTO purged_runs VALUES (?1) ON CONFLICT DO NOTHING", [id])
             .map_err(sql_at("write", path))?;
@@ -434,11 +434,11 @@ fn purged_first(transaction: &Transaction<'_>, segments: &Segments, path: &Path)
 }
 
 /// Ids of all purged runs.
-pub(super) fn purged(segments: &Segments) -> Result<HashSet<String>, StoreError> {
+pub(super) fn purged_runs_of_segments(segments: &SegmentFolder) -> Result<HashSet<String>, StoreError> {
     let mut ids = HashSet::new();
-    for segment in segments.list()? {
-        segments.read(&segment.name, 0, |_, line| {
-            ids.extend(event::purged_by(line).iter().map(ToString::to_string));
+    for segment in segments.list_segments()? {
+        segments.read_lines(&segment.name, 0, |_, line| {
+            ids.extend(event::purged_runs_in_line(line).iter().map(ToString::to_string));
             Ok(())
         })?;
     }
@@ -477,9 +477,9 @@ fn set_indexed(
 ///
 /// # Errors
 /// The operating system's.
-pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn move_index_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let aside = path.with_extension("db.damaged");
-    journal::remove(path);
+    journal::remove_journal(path);
     fs::rename(path, &aside).map_err(io_at("move aside", path))?;
     Ok(aside)
 }
@@ -488,8 +488,8 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
 ///
 /// # Errors
 /// The operating system's.
-pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
-    journal::remove(path);
+pub(super) fn remove_index(path: &Path) -> Result<(), StoreError> {
+    journal::remove_journal(path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_at("remove", path)(error)),
         _ => Ok(()),
@@ -502,10 +502,10 @@ fn check_size(path: &Path) -> Result<(), StoreError> {
     let Ok(mut file) = private::reader(path) else { return Ok(()) };
     let Ok(size) = file.metadata().map(|metadata| metadata.len()) else { return Ok(()) };
     // With a journal the file is allowed to be behind its header: a checkpoint may be going on.
-    if size == 0 || !journal::is_empty(path) {
+    if size == 0 || !journal::is_log_empty(path) {
         return Ok(());
     }
-    let damaged = || sql_at("open", path)(damage());
+    let damaged = || sql_at("open", path)(damage_error());
     if file.read_exact(&mut header).is_err() || !header.starts_with(b"SQLite format 3\0") {
         return Err(damaged());
     }
@@ -517,7 +517,7 @@ fn check_size(path: &Path) -> Result<(), StoreError> {
     if size < page_size * pages { Err(damaged()) } else { Ok(()) }
 }
 
-fn damage() -> rusqlite::Error {
+fn damage_error() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
         Some("the file is not a whole verify-run index".into()),

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 const LOG_PAGES: u32 = 1_000;
 
 /// Whether the write-ahead log starts with what is written next.
-pub(super) fn is_empty(index: &Path) -> bool {
-    fs::metadata(beside(index, "-wal")).map_or(true, |log| log.len() == 0)
+pub(super) fn is_log_empty(index: &Path) -> bool {
+    fs::metadata(journal_path(index, "-wal")).map_or(true, |log| log.len() == 0)
 }
 
 /// While the first transaction of a write-ahead log is written: SQLite would sync the log's start, so that with one that
@@ -24,7 +24,7 @@ impl<'c> UnsyncedStart<'c> {
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
+    pub(super) fn begin(connection: &'c Connection) -> rusqlite::Result<Self> {
         connection.execute_batch("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = OFF")?;
         Ok(UnsyncedStart(connection))
     }
@@ -39,13 +39,13 @@ impl Drop for UnsyncedStart<'_> {
 }
 
 /// Removes an index's journal.
-pub(super) fn remove(index: &Path) {
+pub(super) fn remove_journal(index: &Path) {
     for suffix in ["-wal", "-shm", "-journal"] {
-        let _ = fs::remove_file(beside(index, suffix));
+        let _ = fs::remove_file(journal_path(index, suffix));
     }
 }
 
-fn beside(index: &Path, suffix: &str) -> PathBuf {
+fn journal_path(index: &Path, suffix: &str) -> PathBuf {
     let mut name = index.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -56,20 +56,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::{Store, lock, sample};
+    use crate::store::{Store, lock_store, sample};
 
     /// What an index's connection is set to, and how much there is of its log, bytes.
     fn state(store: &Store) -> (i64, i64, u64) {
         let index = store.index();
         let ask = |sql| index.connection.query_row(sql, [], |row| row.get(0)).expect("answers");
-        let log = fs::metadata(beside(&index.path, "-wal")).map_or(0, |log| log.len());
+        let log = fs::metadata(journal_path(&index.path, "-wal")).map_or(0, |log| log.len());
         (ask("PRAGMA synchronous"), ask("PRAGMA wal_autocheckpoint"), log)
     }
 
     #[test]
     fn a_log_that_was_begun_is_written_like_any_other() {
         let dir = sample::folder();
-        let lock = lock(dir.path(), Duration::ZERO).expect("locks");
+        let lock = lock_store(dir.path(), Duration::ZERO).expect("locks");
         drop(Store::open(dir.path(), lock.share().expect("is shared")).expect("makes it"));
         let mut store = Store::open(dir.path(), lock).expect("opens");
         let (normal, pages) = (1, i64::from(LOG_PAGES));
@@ -77,7 +77,7 @@ mod tests {
         store.append(&[sample::passed_run(1, "t")]).expect("appends");
         let (synchronous, autocheckpoint, begun) = state(&store);
         assert_eq!((synchronous, autocheckpoint), (normal, pages));
-        assert!(begun > 0 && !is_empty(&store.index().path));
+        assert!(begun > 0 && !is_log_empty(&store.index().path));
         store.append(&[sample::passed_run(2, "t")]).expect("appends");
         let (synchronous, autocheckpoint, longer) = state(&store);
         assert_eq!((synchronous, autocheckpoint), (normal, pages));

@@ -10,10 +10,10 @@ const MASKED: &str = "(masked)";
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
 /// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote
 /// (annotations, notes on fixes) stays: it was written to be read.
-pub(crate) fn masked(mut event: Event) -> Event {
-    if let Some(by) = event.body.by_mut() {
-        by.session = by.session.as_deref().map(hidden);
-        by.task = by.task.as_deref().map(task);
+pub(crate) fn mask_event(mut event: Event) -> Event {
+    if let Some(by) = event.body.author_mut() {
+        by.session = by.session.as_deref().map(hash_name);
+        by.task = by.task.as_deref().map(mask_task_name);
     }
     match &mut event.body {
         EventBody::Run(run) => mask_run(run),
@@ -23,27 +23,27 @@ pub(crate) fn masked(mut event: Event) -> Event {
         }
         EventBody::Attempt(attempt) => mask_attempt(attempt),
         EventBody::Flake(flake) => {
-            flake.task = task(&flake.task);
-            flake.root = outside(&flake.root);
-            atoms(&mut flake.atoms);
+            flake.task = mask_task_name(&flake.task);
+            flake.root = mask_root(&flake.root);
+            mask_atoms(&mut flake.atoms);
         }
         EventBody::Task(note) => {
-            note.name = task(&note.name);
+            note.name = mask_task_name(&note.name);
             match &mut note.step {
                 TaskStep::Started { title, files, depends_on, .. } => {
                     *title = None;
                     files.retain(|file| !file.starts_with('/'));
-                    depends_on.iter_mut().for_each(|name| *name = task(name));
+                    depends_on.iter_mut().for_each(|name| *name = mask_task_name(name));
                 }
                 // It may name a branch.
                 TaskStep::Done { why, .. } => *why = None,
             }
         }
         EventBody::Delivery(delivery) => {
-            delivery.session = hidden(&delivery.session);
+            delivery.session = hash_name(&delivery.session);
             delivery.files.retain(|file| !file.starts_with('/'));
             delivery.text = delivery.text.take().map(|_| MASKED.to_owned());
-            delivery.task = task(&delivery.task);
+            delivery.task = mask_task_name(&delivery.task);
         }
         // An agent's own.
         EventBody::Memory(note) => {
@@ -67,12 +67,12 @@ pub(crate) fn masked(mut event: Event) -> Event {
 }
 
 fn mask_run(run: &mut Run) {
-    run.task = task(&run.task);
+    run.task = mask_task_name(&run.task);
     run.argv.truncate(1);
     if let Some(program) = run.argv.first_mut() {
         *program = Lossless::from(program.path().file_name().unwrap_or_default());
     }
-    run.root = outside(&run.root);
+    run.root = mask_root(&run.root);
     if run.dir.path().is_absolute() {
         run.dir = Lossless::from(MASKED);
     }
@@ -98,37 +98,37 @@ fn mask_run(run: &mut Run) {
 }
 
 fn mask_attempt(attempt: &mut Attempt) {
-    attempt.task = task(&attempt.task);
-    attempt.root = outside(&attempt.root);
+    attempt.task = mask_task_name(&attempt.task);
+    attempt.root = mask_root(&attempt.root);
     attempt.diff_cut += attempt.diff.len();
     attempt.diff.clear();
-    attempt.commands.iter_mut().for_each(|command| command.line = program(&command.line));
+    attempt.commands.iter_mut().for_each(|command| command.line = program_name(&command.line));
     attempt.recipes.iter_mut().for_each(|recipe| recipe.label = MASKED.to_owned());
     attempt.weakened.iter_mut().for_each(|mark| mark.text = MASKED.to_owned());
     let lists = [&mut attempt.fixed, &mut attempt.introduced, &mut attempt.persisted, &mut attempt.not_reached];
-    lists.into_iter().for_each(atoms);
+    lists.into_iter().for_each(mask_atoms);
 }
 
 /// Sessions are told apart, not named.
-fn hidden(session: &str) -> String {
+fn hash_name(session: &str) -> String {
     blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// Tasks are told apart, not named: most names are branches.
-fn task(name: &str) -> String {
-    format!("task-{}", &hidden(name)[..8])
+fn mask_task_name(name: &str) -> String {
+    format!("task-{}", &hash_name(name)[..8])
 }
 
-fn atoms(list: &mut AtomList) {
+fn mask_atoms(list: &mut AtomList) {
     list.first.iter_mut().for_each(|atom| atom.text = MASKED.to_owned());
 }
 
 /// A project stays itself, but where it is on this machine is nobody's business.
-fn outside(root: &Lossless) -> Lossless {
+fn mask_root(root: &Lossless) -> Lossless {
     let name = root.path().file_name().unwrap_or_default();
     Lossless::from(&std::path::Path::new("/").join(name))
 }
 
-fn program(line: &str) -> String {
+fn program_name(line: &str) -> String {
     line.split_whitespace().next().and_then(|word| word.rsplit('/').next()).unwrap_or(MASKED).to_owned()
 }

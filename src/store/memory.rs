@@ -16,18 +16,18 @@ use rusqlite::ffi::{SQLITE_CONFIG_MALLOC, SQLITE_CONFIG_MEMSTATUS, sqlite3_confi
 const HEAD: usize = 8;
 
 const METHODS: sqlite3_mem_methods = sqlite3_mem_methods {
-    xMalloc: Some(take),
-    xFree: Some(give_back),
-    xRealloc: Some(resize),
-    xSize: Some(size),
+    xMalloc: Some(allocate_block),
+    xFree: Some(free_block),
+    xRealloc: Some(resize_block),
+    xSize: Some(size_of_block),
     xRoundup: Some(round_up),
-    xInit: Some(begin),
-    xShutdown: Some(end),
+    xInit: Some(start_allocator),
+    xShutdown: Some(stop_allocator),
     pAppData: ptr::null_mut(),
 };
 
 /// Tells SQLite once, before its first database is opened. Later it would not listen, and go on with the C library's.
-pub(super) fn share() {
+pub(super) fn install_allocator() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         // SAFETY: SQLite copies the methods. It is told before it does anything: every database is opened after this.
@@ -40,7 +40,7 @@ pub(super) fn share() {
 }
 
 /// The layout of a block for so many bytes, with its head.
-fn layout(bytes: usize) -> Option<Layout> {
+fn block_layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(HEAD)?, HEAD).ok()
 }
 
@@ -48,7 +48,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 ///
 /// # Safety
 /// `block` is one of [`take`] or [`resize`] that was not given back.
-unsafe fn bytes_of(block: *mut c_void) -> usize {
+unsafe fn read_block_size(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise: the head is there, and aligned.
     unsafe { block.byte_sub(HEAD).cast::<usize>().read() }
 }
@@ -57,7 +57,7 @@ unsafe fn bytes_of(block: *mut c_void) -> usize {
 ///
 /// # Safety
 /// `start` is null or the start of a block with that layout.
-unsafe fn with_head(start: *mut u8, bytes: usize) -> *mut c_void {
+unsafe fn write_head(start: *mut u8, bytes: usize) -> *mut c_void {
     if start.is_null() {
         return ptr::null_mut();
     }
@@ -68,53 +68,53 @@ unsafe fn with_head(start: *mut u8, bytes: usize) -> *mut c_void {
     }
 }
 
-unsafe extern "C" fn take(bytes: c_int) -> *mut c_void {
+unsafe extern "C" fn allocate_block(bytes: c_int) -> *mut c_void {
     #[cfg(test)]
     tests::TAKEN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let Some((bytes, layout)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, layout(bytes)?))) else {
+    let Some((bytes, layout)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?))) else {
         return ptr::null_mut();
     };
     // SAFETY: a layout is never empty here: it has a head.
-    unsafe { with_head(alloc::alloc(layout), bytes) }
+    unsafe { write_head(alloc::alloc(layout), bytes) }
 }
 
-unsafe extern "C" fn give_back(block: *mut c_void) {
+unsafe extern "C" fn free_block(block: *mut c_void) {
     if block.is_null() {
         return;
     }
     // SAFETY: SQLite gives back what it was given, once; the layout is that which it was made with.
     unsafe {
-        if let Some(layout) = layout(bytes_of(block)) {
+        if let Some(layout) = block_layout(read_block_size(block)) {
             alloc::dealloc(block.byte_sub(HEAD).cast(), layout);
         }
     }
 }
 
-unsafe extern "C" fn resize(block: *mut c_void, bytes: c_int) -> *mut c_void {
-    let Some((bytes, wanted)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, layout(bytes)?))) else {
+unsafe extern "C" fn resize_block(block: *mut c_void, bytes: c_int) -> *mut c_void {
+    let Some((bytes, wanted)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?))) else {
         return ptr::null_mut();
     };
     // SAFETY: as above; SQLite never resizes nothing, or to nothing.
     unsafe {
-        let Some(layout) = layout(bytes_of(block)) else { return ptr::null_mut() };
-        with_head(alloc::realloc(block.byte_sub(HEAD).cast(), layout, wanted.size()), bytes)
+        let Some(layout) = block_layout(read_block_size(block)) else { return ptr::null_mut() };
+        write_head(alloc::realloc(block.byte_sub(HEAD).cast(), layout, wanted.size()), bytes)
     }
 }
 
-unsafe extern "C" fn size(block: *mut c_void) -> c_int {
+unsafe extern "C" fn size_of_block(block: *mut c_void) -> c_int {
     // SAFETY: SQLite asks about blocks that it has. Its size was a `c_int`.
-    unsafe { c_int::try_from(bytes_of(block)).unwrap_or(c_int::MAX) }
+    unsafe { c_int::try_from(read_block_size(block)).unwrap_or(c_int::MAX) }
 }
 
 extern "C" fn round_up(bytes: c_int) -> c_int {
     bytes.checked_add(7).map_or(bytes, |bytes| bytes & !7)
 }
 
-extern "C" fn begin(_: *mut c_void) -> c_int {
+extern "C" fn start_allocator(_: *mut c_void) -> c_int {
     0
 }
 
-extern "C" fn end(_: *mut c_void) {}
+extern "C" fn stop_allocator(_: *mut c_void) {}
 
 #[cfg(test)]
 mod tests {
@@ -128,24 +128,24 @@ mod tests {
     fn a_block_keeps_its_bytes_and_says_its_size() {
         // SAFETY: every block is used up to its size, and given back once.
         unsafe {
-            let mut block = take(24);
+            let mut block = allocate_block(24);
             block.cast::<u8>().write_bytes(7, 24);
             for bytes in [100, 300_000, 8] {
-                let kept = usize::try_from(size(block).min(bytes)).expect("a size");
-                block = resize(block, bytes);
-                assert_eq!(size(block), bytes);
+                let kept = usize::try_from(size_of_block(block).min(bytes)).expect("a size");
+                block = resize_block(block, bytes);
+                assert_eq!(size_of_block(block), bytes);
                 assert!((block as usize).is_multiple_of(HEAD));
                 assert!((0..kept.min(24)).all(|at| block.cast::<u8>().add(at).read() == 7));
             }
-            give_back(block);
-            give_back(ptr::null_mut());
-            assert!(take(-1).is_null());
+            free_block(block);
+            free_block(ptr::null_mut());
+            assert!(allocate_block(-1).is_null());
         }
     }
 
     #[test]
     fn sqlite_uses_it() {
-        share();
+        install_allocator();
         let connection = rusqlite::Connection::open_in_memory().expect("opens");
         connection.execute_batch("CREATE TABLE t (x)").expect("writes");
         assert!(TAKEN.load(Ordering::Relaxed) > 10);

@@ -69,8 +69,8 @@ impl EventBody {
 ///
 /// # Errors
 /// When it is too long, may not come as a note, or no place can be written.
-pub(crate) fn put(places: &Places, event: &Event) -> io::Result<()> {
-    let line = event.line();
+pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
+    let line = event.to_line();
     if !event.body.is_note() || line.len() as u64 > NOTE_BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too long for a note, or none"));
     }
@@ -91,22 +91,22 @@ pub(crate) fn put(places: &Places, event: &Event) -> io::Result<()> {
 }
 
 /// Whether a note of this event waits for the recorder.
-pub(crate) fn waits(places: &Places, id: Uuid) -> bool {
+pub(crate) fn is_note_waiting(places: &Places, id: Uuid) -> bool {
     let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
     places.state_dirs().any(|dir| dir.join(&name).exists())
 }
 
 /// A note of this event that waits for the recorder.
-pub(crate) fn find(places: &Places, id: Uuid) -> Option<Event> {
+pub(crate) fn find_note(places: &Places, id: Uuid) -> Option<Event> {
     let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
-    places.state_dirs().find_map(|dir| read(&dir.join(&name)).ok())
+    places.state_dirs().find_map(|dir| read_note(&dir.join(&name)).ok())
 }
 
 /// Reads a note back.
 ///
 /// # Errors
 /// [`NoteError`]
-pub(crate) fn read(path: &Path) -> Result<Event, NoteError> {
+pub(crate) fn read_note(path: &Path) -> Result<Event, NoteError> {
     let bytes = private::read_start(path, NOTE_BYTES_MAX + 1)?;
     if bytes.len() as u64 > NOTE_BYTES_MAX {
         return Err(NoteError::Bad("too long"));
@@ -114,7 +114,7 @@ pub(crate) fn read(path: &Path) -> Result<Event, NoteError> {
     let Some(line) = bytes.strip_suffix(b"\n").filter(|line| !line.contains(&b'\n')) else {
         return Err(NoteError::Bad("torn"));
     };
-    let event = match event::parse(line) {
+    let event = match event::parse_event_line(line) {
         EventLine::Event(event) => *event,
         EventLine::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
         EventLine::Bad => return Err(NoteError::Bad("no event")),

@@ -27,31 +27,31 @@ use serde::Serialize;
 
 use super::error::StoreError;
 use super::index::Index;
-use super::json;
-use super::segment::{Segments, Span};
+use super::to_json;
+use super::segment::{SegmentFolder, LineSpan};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::event::{Event, EventBody, Run};
 
-pub(crate) use about::AboutRow;
-pub(crate) use advice::{AdviceRow, DeliveryRow, WorkedRow};
+pub(crate) use about::EntryPatternsRow;
+pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};
 pub(crate) use figures::PeriodRow;
-pub(crate) use fix::{FixFilter, FixRow, FlakeFilter, FlakeRow, RateRow, RecipeRow, SaidRow, SolvedRow};
-pub(crate) use open::{Gap, OpenRun};
-pub(crate) use outcome::OutcomeRow;
-pub(crate) use pattern::{MemberRow, MergeRow, OccurrenceRow, PatternRow, ReviewRow};
+pub(crate) use fix::{FixFilter, FixRow, FlakeFilter, FlakeRow, FixRateRow, RecipeRow, FixNoteRow, SolvedFixRow};
+pub(crate) use open::{WorkTreePeriod, OpenFailingRun};
+pub(crate) use outcome::DeliveryOutcomeRow;
+pub(crate) use pattern::{GroupMemberRow, PatternMergeRow, OccurrenceRow, PatternRow, PatternReviewRow};
 pub(crate) use promotion::{PromotionChangeRow, PromotionRow};
 pub(crate) use recent::FailureRow;
 pub(crate) use runs::RunFilter;
-pub(crate) use sightings::{BriefRow, ToldRow};
+pub(crate) use sightings::{PatternBriefRow, ShownDeliveryRow};
 pub(crate) use snapshot::TreeUse;
-pub(crate) use task::KnownTask;
+pub(crate) use task::TaskDetails;
 
 /// How many rows of each kind the index has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
+pub(crate) struct StoreCounts {
     /// Events applied.
     pub events: u64,
     /// Runs, passed or failed.
@@ -68,7 +68,7 @@ pub(crate) struct Counts {
 
 /// The last run somewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LastRun {
+pub(crate) struct RunRow {
     /// Its id.
     pub id: String,
     /// What was run.
@@ -126,7 +126,7 @@ impl Index {
     pub(crate) fn has_event(&self, id: RunId) -> Result<bool, StoreError> {
         let find =
             || self.connection.prepare_cached("SELECT 1 FROM events WHERE event_id = ?1")?.exists([id.to_string()]);
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// Whether an event came from elsewhere and is shown, but not used: see [`super::Trust`].
@@ -135,15 +135,15 @@ impl Index {
     /// SQLite's.
     pub(crate) fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imported_events WHERE event_id = ?1";
-        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
     }
 
     /// An event, from its segment.
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub(crate) fn run(&self, segments: &Segments, id: &str) -> Result<Option<Run>, StoreError> {
-        Ok(match self.event(segments, id)?.map(|event| event.body) {
+    pub(crate) fn read_run(&self, segments: &SegmentFolder, id: &str) -> Result<Option<Run>, StoreError> {
+        Ok(match self.read_event(segments, id)?.map(|event| event.body) {
             Some(EventBody::Run(run)) => Some(*run),
             _ => None,
         })
@@ -162,29 +162,29 @@ impl Index {
         let read = || {
             let sql = "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 AND root = ?3";
             let mut statement = self.connection.prepare_cached(sql)?;
-            let bounds = params![RunId::first_at(from).to_string(), RunId::first_at(to).to_string(), json(root)];
+            let bounds = params![RunId::first_at(from).to_string(), RunId::first_at(to).to_string(), to_json(root)];
             statement.query_map(bounds, |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// An event, from its segment.
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub(crate) fn event(&self, segments: &Segments, id: &str) -> Result<Option<Event>, StoreError> {
+    pub(crate) fn read_event(&self, segments: &SegmentFolder, id: &str) -> Result<Option<Event>, StoreError> {
         let find = || {
             self.connection
                 .prepare_cached(
                     "SELECT name, start, len FROM events JOIN segments USING (segment_no) WHERE event_id = ?1",
                 )?
                 .query_row([id], |row| {
-                    Ok((row.get::<_, String>(0)?, Span { start: unsigned(row, 1)?, len: unsigned(row, 2)? }))
+                    Ok((row.get::<_, String>(0)?, LineSpan { start: row_unsigned(row, 1)?, len: row_unsigned(row, 2)? }))
                 })
                 .optional()
         };
-        let Some((segment, span)) = self.sql("read", find())? else { return Ok(None) };
-        segments.event(&segment, span)
+        let Some((segment, span)) = self.sql_result("read", find())? else { return Ok(None) };
+        segments.read_event(&segment, span)
     }
 
     /// Whether the last run of a command key passed; `None` when there is none. Runs from the future as in
@@ -192,8 +192,8 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn last_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
-        self.newest(|when| {
+    pub(crate) fn last_run_passed(&self, command_key: &str, now: Timestamp) -> Result<Option<bool>, StoreError> {
+        self.find_newest(|when| {
             let sql = format!(
                 "SELECT passed FROM runs WHERE command_key = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1"
             );
@@ -207,21 +207,21 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<LastRun>, StoreError> {
-        self.newest(|when| {
+    pub(crate) fn last_run(&self, root: &Lossless, now: Timestamp) -> Result<Option<RunRow>, StoreError> {
+        self.find_newest(|when| {
             let sql = format!("{RUN_COLUMNS} WHERE root = ?1 AND {when} ORDER BY ended_at DESC, run_id DESC LIMIT 1");
             let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_row(params![json(root), now.rfc3339()], |row| self.run_row(row)).optional()
+            statement.query_row(params![to_json(root), now.rfc3339()], |row| self.run_row(row)).optional()
         })
     }
 
     /// A run with its failure's files, from a row of [`RUN_COLUMNS`].
-    fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<LastRun> {
+    fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<RunRow> {
         let files = match row.get::<_, Option<i64>>(14)? {
-            Some(failure) => self.files(failure)?,
+            Some(failure) => self.files_of_failure(failure)?,
             None => Vec::new(),
         };
-        last_run(row, files)
+        run_from_row(row, files)
     }
 
     /// The runs under `root` in one sitting, in the order in which they ended.
@@ -233,21 +233,21 @@ impl Index {
             let mut statement = self
                 .connection
                 .prepare_cached("SELECT run_id FROM runs WHERE root = ?1 AND session = ?2 ORDER BY ended_at, run_id")?;
-            statement.query_map(params![json(root), session], |row| row.get(0))?.collect()
+            statement.query_map(params![to_json(root), session], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What is found up to now (`?2`), else after it: one after the other, so that each is a look into an index.
-    fn newest<T>(&self, find: impl Fn(&str) -> rusqlite::Result<Option<T>>) -> Result<Option<T>, StoreError> {
+    fn find_newest<T>(&self, find: impl Fn(&str) -> rusqlite::Result<Option<T>>) -> Result<Option<T>, StoreError> {
         let found = || match find("ended_at <= ?2")? {
             Some(found) => Ok(Some(found)),
             None => find("ended_at > ?2"),
         };
-        self.sql("read", found())
+        self.sql_result("read", found())
     }
 
-    fn files(&self, failure_no: i64) -> rusqlite::Result<Vec<String>> {
+    fn files_of_failure(&self, failure_no: i64) -> rusqlite::Result<Vec<String>> {
         self.connection
             .prepare_cached("SELECT path FROM failure_files WHERE failure_no = ?1 ORDER BY path")?
             .query_map([failure_no], |row| row.get(0))?
@@ -258,7 +258,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn lessons(&self) -> Result<Vec<LessonRow>, StoreError> {
+    pub(crate) fn list_lessons(&self) -> Result<Vec<LessonRow>, StoreError> {
         self.lessons_where("?1 = 0", 0)
     }
 
@@ -284,14 +284,14 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The runs that an id (of a run, failure, pattern or lesson, or the start of one) stands for.
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub(crate) fn runs_of(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) fn runs_of_id(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
         // The start of every id names none, also where there is only one.
         if matches!(id, "" | "f-" | "l-" | "p-") {
             return Err(StoreError::NoSuchId { id: id.to_owned() });
@@ -309,14 +309,14 @@ impl Index {
             let rows = statement.query_map([id], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let found = self.sql("read", read())?;
+        let found = self.sql_result("read", read())?;
         let mut ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
         match ids.len() {
             0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
             1 => Ok(found.iter().filter_map(|(_, run)| uuid::Uuid::parse_str(run).ok()).map(RunId).collect()),
-            count => Err(ambiguous(id, count, ids.into_iter())),
+            count => Err(ambiguous_id(id, count, ids.into_iter())),
         }
     }
 
@@ -324,7 +324,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn counts(&self) -> Result<Counts, StoreError> {
+    pub(crate) fn count_rows(&self) -> Result<StoreCounts, StoreError> {
         let read = || {
             self.connection.query_row(
                 "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM runs),
@@ -335,18 +335,18 @@ impl Index {
                          (SELECT 1 FROM lesson_changes c WHERE c.lesson_id = f.lesson_id AND change = 'forgotten'))",
                 [],
                 |row| {
-                    Ok(Counts {
-                        events: unsigned(row, 0)?,
-                        runs: unsigned(row, 1)?,
-                        failures: unsigned(row, 2)?,
-                        patterns: unsigned(row, 3)?,
-                        tasks: unsigned(row, 4)?,
-                        lessons: unsigned(row, 5)?,
+                    Ok(StoreCounts {
+                        events: row_unsigned(row, 0)?,
+                        runs: row_unsigned(row, 1)?,
+                        failures: row_unsigned(row, 2)?,
+                        patterns: row_unsigned(row, 3)?,
+                        tasks: row_unsigned(row, 4)?,
+                        lessons: row_unsigned(row, 5)?,
                     })
                 },
             )
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
@@ -356,19 +356,19 @@ const RUN_COLUMNS: &str = "
            failure_id, category, summary, lesson_file, lesson_id, failure_no
     FROM runs LEFT JOIN failures USING (run_id)";
 
-fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {
+fn run_from_row(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<RunRow> {
     let ended = match row.get::<_, Option<u8>>(7)? {
         Some(code) => Ended::Exit(code),
         None => Ended::Signal(row.get(8)?),
     };
-    Ok(LastRun {
+    Ok(RunRow {
         id: row.get(0)?,
         argv: serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default(),
         dir: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
         tool: row.get(3)?,
-        started_at: time(row, 4)?,
-        ended_at: time(row, 5)?,
-        duration_us: unsigned(row, 6)?,
+        started_at: row_time(row, 4)?,
+        ended_at: row_time(row, 5)?,
+        duration_us: row_unsigned(row, 6)?,
         ended,
         failure: row.get(9)?,
         category: row.get(10)?,
@@ -379,19 +379,19 @@ fn last_run(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<LastRun> {
     })
 }
 
-fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    Ok(time_of(&row.get::<_, String>(column)?))
+fn row_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    Ok(parse_time(&row.get::<_, String>(column)?))
 }
 
-fn time_of(text: &str) -> Timestamp {
+fn parse_time(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap_or(Timestamp(0))
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+fn row_unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn ambiguous<'a>(id: &str, count: usize, found: impl Iterator<Item = &'a str>) -> StoreError {
+fn ambiguous_id<'a>(id: &str, count: usize, found: impl Iterator<Item = &'a str>) -> StoreError {
     let examples = found.take(3).collect::<Vec<_>>().join(", ");
     StoreError::Ambiguous { id: id.to_owned(), count, examples }
 }

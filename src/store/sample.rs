@@ -9,9 +9,9 @@ use crate::diagnose::{self, Severity};
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
-    Ack, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, Base, By, Delivery, DeliveryArm, DiagnosticRecord,
-    Event, EventBody, Failure, FileChange, FileChangeKind, Flake, LessonDecision, Means, Merge, NEAR_DUPLICATE,
-    Promotion, PromotionStep, Proof, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, Split, TaskNote,
+    Acknowledgement, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, SnapshotBase, EventAuthor, Delivery, DeliveryArm, DiagnosticRecord,
+    Event, EventBody, Failure, FileChange, FileChangeKind, Flake, LessonDecision, AttemptMeans, PatternMerge, NEAR_DUPLICATE,
+    Promotion, PromotionStep, FlakeProof, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, PatternSplit, TaskNote,
     TaskOutcome, TaskStep,
 };
 use crate::whitelist::CheckKind;
@@ -69,7 +69,7 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
         call: None,
         failure: None,
     };
-    Event::of_run(run_id(n), at, "w-test", run)
+    Event::from_run(run_id(n), at, "w-test", run)
 }
 
 /// A failed run with one item per pattern name.
@@ -121,14 +121,14 @@ pub(crate) fn snapshot(n: u64, tree: Option<&str>) -> Event {
         exact: tree.is_some(),
         skipped: tree.is_none().then(|| "it took too long".to_owned()),
         left_out: 2,
-        base: Some(Base::Head { tree: "0".repeat(40) }),
+        base: Some(SnapshotBase::Head { tree: "0".repeat(40) }),
         files: vec![file],
         files_cut: 3,
         diff: "+hunter2\n".into(),
         diff_cut: 0,
         unavailable: None,
     };
-    Event::of_snapshot(Timestamp(i64::try_from(n).expect("small") * 1_000_000), "w-test", snapshot)
+    Event::from_snapshot(Timestamp(i64::try_from(n).expect("small") * 1_000_000), "w-test", snapshot)
 }
 
 /// As [`failed_run`], but with the keys of an algorithm that is older, and told fewer messages apart: those of names
@@ -190,13 +190,13 @@ fn event(n: u64, base: u64, body: EventBody) -> Event {
 /// Two keys are one, said in second `n`; found by the recorder when there is a similarity.
 pub(crate) fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<u16>) -> Event {
     let by = similarity_permille.map(|_| NEAR_DUPLICATE.to_owned());
-    let merge = Merge { from: from.into(), into: into.into(), by, similarity_permille, why: None };
+    let merge = PatternMerge { from: from.into(), into: into.into(), by, similarity_permille, why: None };
     event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, EventBody::Merge(merge))
 }
 
 /// A key stands by itself, said in second `n`.
 pub(crate) fn split(n: u64, pattern: &str) -> Event {
-    event(n, 6000, EventBody::Split(Split { pattern: pattern.into(), by: Some("ann".into()), why: None }))
+    event(n, 6000, EventBody::Split(PatternSplit { pattern: pattern.into(), by: Some("ann".into()), why: None }))
 }
 
 /// What somebody thinks in second `n`.
@@ -225,7 +225,7 @@ pub(crate) fn attempt(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
         ended_at: at,
         duration_us: 5,
         outcome,
-        means: Means::Edit,
+        means: AttemptMeans::Edit,
         fixed: list(&["a", "b"]),
         introduced: list(&[]),
         persisted: list(&["c"]),
@@ -254,7 +254,7 @@ pub(crate) fn attempt(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
         weakened: Vec::new(),
     };
     let parts = [&*run_id(run).to_string(), &*run_id(before).to_string(), outcome.as_str()];
-    Event::derived("attempt", &parts, at, "w-test", EventBody::Attempt(Box::new(attempt)))
+    Event::with_derived_id("attempt", &parts, at, "w-test", EventBody::Attempt(Box::new(attempt)))
 }
 
 /// An attempt at patterns with these keys.
@@ -291,15 +291,15 @@ pub(crate) fn flake(pass: u64, fail: u64) -> Event {
         root: Lossless::from("/repo"),
         task: "one".into(),
         ended_at: at,
-        proof: Proof::Proven,
+        proof: FlakeProof::Proven,
         why: "the same tree".into(),
     };
     let parts = [&*run_id(pass).to_string(), &*run_id(fail).to_string()];
-    Event::derived("flake", &parts, at, "w-test", EventBody::Flake(Box::new(flake)))
+    Event::with_derived_id("flake", &parts, at, "w-test", EventBody::Flake(Box::new(flake)))
 }
 
-fn by() -> By {
-    By { agent: Some("codex".into()), session: Some("s".into()), ..By::default() }
+fn by() -> EventAuthor {
+    EventAuthor { agent: Some("codex".into()), session: Some("s".into()), ..EventAuthor::default() }
 }
 
 /// A task that begins in second `n`.
@@ -312,7 +312,7 @@ pub(crate) fn task_started(n: u64, name: &str, title: &str) -> Event {
 /// A task that is over in second `n`.
 pub(crate) fn task_done(n: u64, name: &str) -> Event {
     let step = TaskStep::Done { outcome: Some(TaskOutcome::Completed), why: None };
-    event(n, 9000, EventBody::Task(TaskNote { name: name.into(), step, by: By::default() }))
+    event(n, 9000, EventBody::Task(TaskNote { name: name.into(), step, by: EventAuthor::default() }))
 }
 
 /// A warning in second `n`.
@@ -340,7 +340,7 @@ pub(crate) fn delivery(n: u64, task: &str, pattern: &str) -> Event {
 
 /// What somebody thinks of the warning of second `n`.
 pub(crate) fn ack(n: u64) -> Event {
-    event(n, 11_000, EventBody::Ack(Ack { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
+    event(n, 11_000, EventBody::Ack(Acknowledgement { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
 }
 
 /// What is said of the promotion of a pattern in second `n`.
@@ -353,7 +353,7 @@ pub(crate) fn promotion(n: u64, pattern: &str) -> Event {
         3 => PromotionStep::RolledBack { reason, after: None },
         _ => PromotionStep::RetirementProposed { why },
     };
-    let by = By { person: Some("Ada".into()), ..by() };
+    let by = EventAuthor { person: Some("Ada".into()), ..by() };
     let said = Promotion { promotion: format!("r-{pattern}"), pattern: Some(pattern.into()), entry: None, step, by };
     event(n, 12_000, EventBody::Promotion(Box::new(said)))
 }

@@ -14,7 +14,7 @@ pub(super) const APPLICATION_ID: i32 = 0x7672_756e;
 ///
 /// # Errors
 /// SQLite's.
-pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
+pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
 /// # Errors
 /// SQLite's; the database is then as before.
 pub(super) fn prepare_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
-    let before = version(connection)?;
+    let before = schema_version(connection)?;
     if before >= INDEX_VERSION {
         return Ok(before);
     }
@@ -41,7 +41,7 @@ pub(super) fn prepare_schema(connection: &mut Connection) -> rusqlite::Result<u3
 fn replace_schema(connection: &mut Connection) -> rusqlite::Result<u32> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
     // Read again: another process may have replaced it while this one waited for the lock.
-    let before = version(&transaction)?;
+    let before = schema_version(&transaction)?;
     if before >= INDEX_VERSION {
         return Ok(before);
     }
@@ -98,7 +98,7 @@ mod tests {
         )
         .expect("is SQL");
         assert_eq!(prepare_schema(&mut old).expect("prepares"), 1);
-        assert_eq!(version(&old).expect("reads"), INDEX_VERSION);
+        assert_eq!(schema_version(&old).expect("reads"), INDEX_VERSION);
         assert_eq!(objects(&old), objects(&fresh));
         let tasks: u32 = old.query_row("SELECT count(*) FROM tasks", [], |row| row.get(0)).expect("reads");
         assert_eq!(tasks, 0);

@@ -16,7 +16,7 @@ const EXPECTED_BYTES: u64 = 64 << 10;
 
 /// The folder of segments.
 #[derive(Debug, Clone)]
-pub(crate) struct Segments {
+pub(crate) struct SegmentFolder {
     dir: PathBuf,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Segment {
     pub stamp: String,
 }
 
-fn stamp(metadata: &fs::Metadata) -> String {
+fn file_stamp(metadata: &fs::Metadata) -> String {
     let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
     let [modified, modified_nanos, changed, changed_nanos] = times;
     format!("{}:{modified}.{modified_nanos:09}:{changed}.{changed_nanos:09}", metadata.ino())
@@ -39,7 +39,7 @@ fn stamp(metadata: &fs::Metadata) -> String {
 
 /// Where a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct LineSpan {
     /// Offset of its first byte.
     pub start: u64,
     /// Bytes, newline included.
@@ -49,7 +49,7 @@ pub(crate) struct Span {
 /// A segment with something that isn't synced yet.
 #[derive(Debug)]
 #[must_use = "what is not synced may be lost with the power"]
-pub(crate) struct Appended {
+pub(crate) struct UnsyncedSegment {
     file: File,
     path: PathBuf,
     is_new: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Appended {
     before: u64,
 }
 
-impl Appended {
+impl UnsyncedSegment {
     /// Waits until everything in the segment is on the disk. Where that fails the segment is as long as before: what the
     /// index says beyond it goes when it is opened next.
     ///
@@ -81,7 +81,7 @@ impl Appended {
 
 /// What had to be done to a segment whose last line was not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mended {
+pub(crate) enum SegmentRepair {
     /// The line was whole but for its newline, which was added.
     Completed {
         /// The segment.
@@ -98,10 +98,10 @@ pub(crate) enum Mended {
     },
 }
 
-impl Segments {
+impl SegmentFolder {
     /// The segments in `dir`, which need not exist yet.
     pub(crate) fn new(dir: PathBuf) -> Self {
-        Segments { dir }
+        SegmentFolder { dir }
     }
 
     /// The folder.
@@ -118,7 +118,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the folder can't be read.
-    pub(crate) fn list(&self) -> Result<Vec<Segment>, StoreError> {
+    pub(crate) fn list_segments(&self) -> Result<Vec<Segment>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -133,7 +133,7 @@ impl Segments {
                 && path.extension() == Some(OsStr::new("jsonl"))
             {
                 let metadata = entry.metadata().map_err(io_at("stat", &path))?;
-                segments.push(Segment { name: name.to_owned(), bytes: metadata.len(), stamp: stamp(&metadata) });
+                segments.push(Segment { name: name.to_owned(), bytes: metadata.len(), stamp: file_stamp(&metadata) });
             }
         }
         segments.sort_by(|a, b| a.name.cmp(&b.name));
@@ -144,14 +144,14 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be asked.
-    pub(crate) fn stamp(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+    pub(crate) fn segment_stamp(&self, segment: &str, end: u64) -> Result<String, StoreError> {
         let path = self.path(segment);
         let metadata = fs::metadata(&path).map_err(io_at("stat", &path))?;
-        Ok(if metadata.len() == end { stamp(&metadata) } else { String::new() })
+        Ok(if metadata.len() == end { file_stamp(&metadata) } else { String::new() })
     }
 
     /// Torn lines that were set aside earlier.
-    pub(crate) fn torn(&self) -> Vec<PathBuf> {
+    pub(crate) fn torn_files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut torn: Vec<_> = entries
             .map(|entry| entry.path())
@@ -168,8 +168,8 @@ impl Segments {
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
     #[cfg(test)]
-    pub(crate) fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<Span>, StoreError> {
-        let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
+    pub(crate) fn append(&self, segment: &str, events: &[Event]) -> Result<Vec<LineSpan>, StoreError> {
+        let lines: Vec<Vec<u8>> = events.iter().map(Event::to_line).collect();
         let (spans, appended) = self.append_lines(segment, &lines)?;
         appended.sync()?;
         Ok(spans)
@@ -182,7 +182,7 @@ impl Segments {
     ///
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
-    pub(crate) fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<Span>, Appended), StoreError> {
+    pub(crate) fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<LineSpan>, UnsyncedSegment), StoreError> {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
@@ -192,7 +192,7 @@ impl Segments {
         let mut bytes = Vec::new();
         let mut spans = Vec::with_capacity(lines.len());
         for line in lines {
-            spans.push(Span { start: before + bytes.len() as u64, len: line.len() as u64 });
+            spans.push(LineSpan { start: before + bytes.len() as u64, len: line.len() as u64 });
             bytes.extend_from_slice(line);
         }
         if let Err(error) = file.write_all(&bytes) {
@@ -200,14 +200,14 @@ impl Segments {
             let _ = file.set_len(before);
             return Err(io_at("append to", &path)(error));
         }
-        Ok((spans, Appended { file, path, is_new, before }))
+        Ok((spans, UnsyncedSegment { file, path, is_new, before }))
     }
 
     /// Makes the end of a segment whole again after a crash in the middle of an append. `None`: it was whole.
     ///
     /// # Errors
     /// The operating system's.
-    pub(crate) fn mend(&self, segment: &str) -> Result<Option<Mended>, StoreError> {
+    pub(crate) fn repair_end(&self, segment: &str) -> Result<Option<SegmentRepair>, StoreError> {
         let path = self.path(segment);
         let mut file = match private::open(&path, OpenOptions::new().read(true).write(true)) {
             Ok(file) => file,
@@ -227,14 +227,14 @@ impl Segments {
         let whole = whole_len(&mut file, len).map_err(io_at("read", &path))?;
         let mut tail = Vec::new();
         file.seek(SeekFrom::Start(whole)).and_then(|_| file.read_to_end(&mut tail)).map_err(io_at("read", &path))?;
-        if !matches!(event::parse(&tail), EventLine::Bad) {
+        if !matches!(event::parse_event_line(&tail), EventLine::Bad) {
             file.write_all(b"\n").and_then(|()| file.sync_data()).map_err(io_at("mend", &path))?;
-            return Ok(Some(Mended::Completed { segment: segment.to_owned() }));
+            return Ok(Some(SegmentRepair::Completed { segment: segment.to_owned() }));
         }
         let torn = free_name(|n| self.path(&format!("{segment}.torn-{n}")));
         file::write_atomic(&torn, &tail, 0o600, Durability::Synced).map_err(io_at("write", &torn))?;
         file.set_len(whole).and_then(|()| file.sync_data()).map_err(io_at("mend", &path))?;
-        Ok(Some(Mended::SetAside { segment: segment.to_owned(), torn, bytes: tail.len() }))
+        Ok(Some(SegmentRepair::SetAside { segment: segment.to_owned(), torn, bytes: tail.len() }))
     }
 
     /// Calls `each` with every whole line from offset `from` on (newline not included). Returns the offset after
@@ -242,11 +242,11 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read, or what `each` returns.
-    pub(crate) fn read(
+    pub(crate) fn read_lines(
         &self,
         segment: &str,
         from: u64,
-        mut each: impl FnMut(Span, &[u8]) -> Result<(), StoreError>,
+        mut each: impl FnMut(LineSpan, &[u8]) -> Result<(), StoreError>,
     ) -> Result<u64, StoreError> {
         let path = self.path(segment);
         let mut file = private::reader(&path).map_err(io_at("open", &path))?;
@@ -260,7 +260,7 @@ impl Segments {
             if len == 0 || line.last() != Some(&b'\n') {
                 return Ok(offset);
             }
-            each(Span { start: offset, len }, &line[..line.len() - 1])?;
+            each(LineSpan { start: offset, len }, &line[..line.len() - 1])?;
             offset += len;
         }
     }
@@ -269,13 +269,13 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub(crate) fn event(&self, segment: &str, span: Span) -> Result<Option<Event>, StoreError> {
+    pub(crate) fn read_event(&self, segment: &str, span: LineSpan) -> Result<Option<Event>, StoreError> {
         let path = self.path(segment);
         let mut file = private::reader(&path).map_err(io_at("open", &path))?;
         file.seek(SeekFrom::Start(span.start)).map_err(io_at("read", &path))?;
         let mut line = Vec::with_capacity(usize::try_from(span.len.min(EXPECTED_BYTES)).unwrap_or(0));
         file.take(span.len).read_to_end(&mut line).map_err(io_at("read", &path))?;
-        match event::parse(line.strip_suffix(b"\n").unwrap_or(&line)) {
+        match event::parse_event_line(line.strip_suffix(b"\n").unwrap_or(&line)) {
             EventLine::Event(event) => Ok(Some(*event)),
             EventLine::Newer { .. } | EventLine::Bad => Ok(None),
         }
@@ -285,7 +285,7 @@ impl Segments {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub(crate) fn mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
+    pub(crate) fn end_mark(&self, segment: &str, end: u64) -> Result<String, StoreError> {
         /// The end of a line: one that was rewritten before it has moved it.
         const MARK_BYTES_MAX: u64 = 1 << 10;
         let path = self.path(segment);
@@ -307,10 +307,10 @@ impl Segments {
     ///
     /// # Errors
     /// The operating system's; the segment is then as before.
-    pub(crate) fn rewrite(&self, segment: &str, mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, StoreError> {
+    pub(crate) fn retain_lines(&self, segment: &str, mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, StoreError> {
         let mut kept = Vec::new();
         let mut dropped = 0;
-        self.read(segment, 0, |_, line| {
+        self.read_lines(segment, 0, |_, line| {
             if keep(line) {
                 kept.extend_from_slice(line);
                 kept.push(b'\n');
@@ -360,17 +360,17 @@ mod tests {
     use super::*;
     use crate::store::sample;
 
-    fn segments() -> (tempfile::TempDir, Segments) {
+    fn segments() -> (tempfile::TempDir, SegmentFolder) {
         let dir = sample::folder();
-        let segments = Segments::new(dir.path().join("events"));
+        let segments = SegmentFolder::new(dir.path().join("events"));
         (dir, segments)
     }
 
-    fn ids(segments: &Segments, name: &str) -> Vec<uuid::Uuid> {
+    fn ids(segments: &SegmentFolder, name: &str) -> Vec<uuid::Uuid> {
         let mut ids = Vec::new();
         segments
-            .read(name, 0, |_, line| {
-                if let EventLine::Event(event) = event::parse(line) {
+            .read_lines(name, 0, |_, line| {
+                if let EventLine::Event(event) = event::parse_event_line(line) {
                     ids.push(event.id);
                 }
                 Ok(())
@@ -387,9 +387,9 @@ mod tests {
         let mut spans = segments.append("w-2026-01.jsonl", &first).expect("appends");
         spans.extend(segments.append("w-2026-01.jsonl", &second).expect("appends"));
         for (span, event) in spans.iter().zip(first.iter().chain(&second)) {
-            assert_eq!(segments.event("w-2026-01.jsonl", *span).expect("reads").as_ref(), Some(event));
+            assert_eq!(segments.read_event("w-2026-01.jsonl", *span).expect("reads").as_ref(), Some(event));
         }
-        let listed = segments.list().expect("lists");
+        let listed = segments.list_segments().expect("lists");
         assert_eq!(listed.len(), 1);
         assert_eq!(listed[0].bytes, spans[2].start + spans[2].len);
     }
@@ -400,24 +400,24 @@ mod tests {
         let name = "w-2026-01.jsonl";
         segments.append(name, &[sample::passed_run(1, "t")]).expect("appends");
         let whole = fs::read(segments.path(name)).expect("reads");
-        let next = sample::failed_run(2, "t", &["a"]).line();
+        let next = sample::failed_run(2, "t", &["a"]).to_line();
         for cut in 1..next.len() {
             let mut torn = whole.clone();
             torn.extend_from_slice(&next[..cut]);
             fs::write(segments.path(name), &torn).expect("writes");
-            let mended = segments.mend(name).expect("mends").expect("was torn");
+            let mended = segments.repair_end(name).expect("mends").expect("was torn");
             if cut == next.len() - 1 {
-                assert!(matches!(mended, Mended::Completed { .. }), "{mended:?}");
+                assert!(matches!(mended, SegmentRepair::Completed { .. }), "{mended:?}");
                 assert_eq!(ids(&segments, name).len(), 2);
             } else {
-                let Mended::SetAside { torn, bytes, .. } = mended else { panic!("{mended:?}") };
+                let SegmentRepair::SetAside { torn, bytes, .. } = mended else { panic!("{mended:?}") };
                 assert_eq!(bytes, cut);
                 assert_eq!(fs::read(torn).expect("is there"), next[..cut]);
                 assert_eq!(fs::read(segments.path(name)).expect("reads"), whole);
             }
-            assert_eq!(segments.mend(name).expect("mends"), None);
+            assert_eq!(segments.repair_end(name).expect("mends"), None);
         }
-        assert_eq!(segments.torn().len(), next.len() - 2);
+        assert_eq!(segments.torn_files().len(), next.len() - 2);
     }
 
     #[test]
@@ -434,7 +434,7 @@ mod tests {
         let name = "w-2026-01.jsonl";
         segments.append(name, &[sample::passed_run(1, "t")]).expect("appends");
         let before = fs::read(segments.path(name)).expect("reads");
-        let (_, appended) = segments.append_lines(name, &[sample::passed_run(2, "t").line()]).expect("appends");
+        let (_, appended) = segments.append_lines(name, &[sample::passed_run(2, "t").to_line()]).expect("appends");
         assert!(appended.sync_by(|_| Err(io::Error::from_raw_os_error(nix::libc::EIO))).is_err());
         assert_eq!(fs::read(segments.path(name)).expect("reads"), before);
     }
@@ -446,7 +446,7 @@ mod tests {
         let events = [sample::passed_run(1, "t"), sample::passed_run(2, "t"), sample::passed_run(3, "t")];
         segments.append(name, &events).expect("appends");
         let gone = events[1].id.to_string();
-        let dropped = segments.rewrite(name, |line| !String::from_utf8_lossy(line).contains(&gone)).expect("rewrites");
+        let dropped = segments.retain_lines(name, |line| !String::from_utf8_lossy(line).contains(&gone)).expect("rewrites");
         assert_eq!(dropped, 1);
         assert_eq!(ids(&segments, name), [events[0].id, events[2].id]);
     }

@@ -6,9 +6,9 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::apply::{forget_entry, insert_entry};
 use super::error::{StoreError, sql_at};
-use super::event::{By, KnowledgeEntry, derived_id};
+use super::event::{EventAuthor, KnowledgeEntry, derived_id};
 use super::index::Index;
-use super::json;
+use super::to_json;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
@@ -19,7 +19,7 @@ const FOUND_MAX: i64 = 60;
 
 /// A shared lesson's file, read.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TaughtFile {
+pub(crate) struct SharedLessonSource {
     /// Relative to the root.
     pub path: String,
     /// Another one after every change.
@@ -29,23 +29,23 @@ pub(crate) struct TaughtFile {
     /// `p-…` of what it is about.
     pub patterns: Vec<String>,
     /// What it teaches; `None` where that is known here already.
-    pub teaches: Option<Box<TaughtLesson>>,
+    pub teaches: Option<Box<SharedLessonContent>>,
 }
 
 /// What a shared lesson teaches.
 #[derive(Debug, Clone)]
-pub(crate) struct TaughtLesson {
+pub(crate) struct SharedLessonContent {
     /// As an entry.
     pub entry: KnowledgeEntry,
     /// When its failure was recorded.
     pub at: Timestamp,
     /// Who recorded it.
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// A shared lesson, as it is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TaughtRow {
+pub(crate) struct SharedLessonRow {
     /// Its file, relative to the root.
     pub path: String,
     /// `l-…`
@@ -61,13 +61,13 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's; the index is then as before.
-    pub(crate) fn teach(&mut self, root: &Lossless, read: &[TaughtFile], gone: &[String]) -> Result<(), StoreError> {
-        let root = json(root);
-        self.write_taught(|transaction| {
+    pub(crate) fn update_shared_lessons(&mut self, root: &Lossless, read: &[SharedLessonSource], gone: &[String]) -> Result<(), StoreError> {
+        let root = to_json(root);
+        self.write_shared_lessons(|transaction| {
             for path in gone.iter().chain(read.iter().map(|file| &file.path)) {
-                remove(transaction, &root, path)?;
+                remove_lesson_file(transaction, &root, path)?;
             }
-            read.iter().try_for_each(|file| insert(transaction, &root, file))
+            read.iter().try_for_each(|file| insert_lesson_file(transaction, &root, file))
         })
     }
 
@@ -75,14 +75,14 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn taught_all(&mut self, root: &Lossless, stamp: &str) -> Result<(), StoreError> {
-        self.write_taught(|transaction| {
+    pub(crate) fn mark_shared_lessons_read(&mut self, root: &Lossless, stamp: &str) -> Result<(), StoreError> {
+        self.write_shared_lessons(|transaction| {
             let sql = "INSERT INTO taught_roots VALUES (?1, ?2) ON CONFLICT DO UPDATE SET stamp = excluded.stamp";
-            transaction.prepare_cached(sql)?.execute(params![json(root), stamp]).map(drop)
+            transaction.prepare_cached(sql)?.execute(params![to_json(root), stamp]).map(drop)
         })
     }
 
-    fn write_taught(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    fn write_shared_lessons(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let index = self.index();
         let write = || {
             let transaction = Transaction::new_unchecked(&index.connection, TransactionBehavior::Immediate)?;
@@ -93,8 +93,8 @@ impl Store {
     }
 }
 
-fn insert(transaction: &Transaction<'_>, root: &str, file: &TaughtFile) -> rusqlite::Result<()> {
-    let TaughtFile { path, stamp, lesson, patterns, teaches } = file;
+fn insert_lesson_file(transaction: &Transaction<'_>, root: &str, file: &SharedLessonSource) -> rusqlite::Result<()> {
+    let SharedLessonSource { path, stamp, lesson, patterns, teaches } = file;
     let of_lesson = lesson.as_deref().unwrap_or_default();
     let entry = teaches.as_ref().map(|_| ids::short(IdKind::Knowledge, format!("lesson\0{of_lesson}").as_bytes()));
     let event = entry.as_ref().map(|entry| derived_id("taught", &[entry.as_str()]).hyphenated().to_string());
@@ -114,7 +114,7 @@ fn insert(transaction: &Transaction<'_>, root: &str, file: &TaughtFile) -> rusql
     Ok(())
 }
 
-fn remove(transaction: &Transaction<'_>, root: &str, path: &str) -> rusqlite::Result<()> {
+fn remove_lesson_file(transaction: &Transaction<'_>, root: &str, path: &str) -> rusqlite::Result<()> {
     let entry: Option<String> = transaction
         .prepare_cached("DELETE FROM taught_files WHERE root = ?1 AND path = ?2 RETURNING entry_id")?
         .query_row([root, path], |row| row.get(0))
@@ -131,17 +131,17 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub(crate) fn taught_stamp(&self, root: &Lossless) -> Result<Option<String>, StoreError> {
+    pub(crate) fn shared_lessons_stamp(&self, root: &Lossless) -> Result<Option<String>, StoreError> {
         let sql = "SELECT stamp FROM taught_roots WHERE root = ?1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([json(root)], |row| row.get(0)).optional();
-        self.sql("read", read())
+        let read = || self.connection.prepare_cached(sql)?.query_row([to_json(root)], |row| row.get(0)).optional();
+        self.sql_result("read", read())
     }
 
     /// Whether a failure that a lesson (`l-…`) is about was recorded, and whether somebody annotated it here.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn knows_lesson(&self, lesson: &str) -> Result<(bool, bool), StoreError> {
+    pub(crate) fn lesson_presence(&self, lesson: &str) -> Result<(bool, bool), StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -150,14 +150,14 @@ impl Index {
                 )?
                 .query_row([lesson], |row| Ok((row.get(0)?, row.get(1)?)))
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Whether something that a lesson (`l-…`) is about was fixed here.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn has_fixed(&self, lesson: &str) -> Result<bool, StoreError> {
+    pub(crate) fn has_fixed_lesson(&self, lesson: &str) -> Result<bool, StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(
@@ -166,27 +166,27 @@ impl Index {
                 )?
                 .exists([lesson])
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The stamps of the files that were read in a work tree.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn taught_files(&self, root: &Lossless) -> Result<HashMap<String, String>, StoreError> {
+    pub(crate) fn shared_lesson_stamps(&self, root: &Lossless) -> Result<HashMap<String, String>, StoreError> {
         let read = || {
             let mut statement =
                 self.connection.prepare_cached("SELECT path, stamp FROM taught_files WHERE root = ?1")?;
-            statement.query_map([json(root)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            statement.query_map([to_json(root)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The shared lessons of a work tree about any of these patterns (`p-…`).
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn taught_about(&self, root: &Lossless, patterns: &[String]) -> Result<Vec<TaughtRow>, StoreError> {
+    pub(crate) fn shared_lessons_about(&self, root: &Lossless, patterns: &[String]) -> Result<Vec<SharedLessonRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT f.path, lesson_id, entry_id, (SELECT json_group_array(pattern_id) FROM taught_patterns o
@@ -196,39 +196,39 @@ impl Index {
                      WHERE p.root = ?1 AND p.pattern_id = w.value)
                  ORDER BY path LIMIT ?3",
             )?;
-            let rows = statement.query_map(params![json(root), json(&patterns), FOUND_MAX], |row| {
+            let rows = statement.query_map(params![to_json(root), to_json(&patterns), FOUND_MAX], |row| {
                 let patterns: String = row.get(3)?;
                 let patterns = serde_json::from_str(&patterns).unwrap_or_default();
-                Ok(TaughtRow { path: row.get(0)?, lesson: row.get(1)?, entry: row.get(2)?, patterns })
+                Ok(SharedLessonRow { path: row.get(0)?, lesson: row.get(1)?, entry: row.get(2)?, patterns })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of what a work tree's shared lessons about a tool teach, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn taught_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn shared_lessons_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT e.entry_no FROM taught_files f JOIN entries e ON e.entry_id = f.entry_id
                  JOIN knowledge_labels b ON b.entry_no = e.entry_no AND b.sort = 'tag' AND b.value = ?2
                  WHERE f.root = ?1 AND e.event_id IS NOT NULL ORDER BY e.at DESC, e.entry_id LIMIT ?3",
             )?;
-            statement.query_map(params![json(root), class, FOUND_MAX], |row| row.get(0))?.collect()
+            statement.query_map(params![to_json(root), class, FOUND_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The file of the shared lesson that an entry is what it teaches, in this work tree.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn taught_by(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
+    pub(crate) fn shared_lesson_of_entry(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT path FROM taught_files WHERE entry_id = ?2 AND root = ?1 ORDER BY path LIMIT 1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([&json(root), entry], |row| row.get(0)).optional();
-        self.sql("read", read())
+        let read = || self.connection.prepare_cached(sql)?.query_row([&to_json(root), entry], |row| row.get(0)).optional();
+        self.sql_result("read", read())
     }
 }

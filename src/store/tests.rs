@@ -17,14 +17,14 @@ use proptest::prelude::*;
 use rusqlite::types::Value;
 
 use super::event::{AttemptOutcome, Event, EventBody, LessonChange, LessonChangeKind};
-use super::index::{Index, Progress};
+use super::index::{Index, CatchUpResult};
 use super::sample::{
     attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
     snapshot, split,
 };
 use super::schema::APPLICATION_ID;
-use super::segment::Segments;
-use super::{Store, StoreError, lock};
+use super::segment::SegmentFolder;
+use super::{Store, StoreError, lock_store};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
@@ -36,7 +36,7 @@ pub(super) fn open(state: &Path) -> Store {
 }
 
 fn try_open(state: &Path) -> Result<Store, StoreError> {
-    Store::open(state, lock(state, Duration::ZERO).expect("nobody else"))
+    Store::open(state, lock_store(state, Duration::ZERO).expect("nobody else"))
 }
 
 /// Every row that people can see, without row numbers.
@@ -172,10 +172,10 @@ fn a_category_of_another_clone_is_indexed_and_what_is_no_name_counts_as_other() 
     let categories = "SELECT category FROM failures ORDER BY run_id";
     assert_eq!(rows(&store, categories), ["security_issue", "other", "lint_error"]);
     assert_eq!(rows(&store, "SELECT name FROM failure_categories").len(), Category::SHIPPED.len() + 1);
-    let totals = store.index().totals().expect("reads");
+    let totals = store.index().total_figures().expect("reads");
     assert_eq!((totals.categorised, totals.failures), (2, 3), "one's own is a category");
     let before = dump(store.index());
-    store.rebuild("is tested").expect("rebuilds");
+    store.rebuild_index("is tested").expect("rebuilds");
     assert_eq!(dump(store.index()), before);
 }
 
@@ -190,9 +190,9 @@ fn a_rebuilt_index_has_everything_that_a_new_one_has_and_is_sound() {
     let mut store = open(old.path());
     store.append(&history()).expect("appends");
     store.append(&[attempt(1, 2, AttemptOutcome::Success)]).expect("appends");
-    store.rebuild("is tested").expect("rebuilds");
+    store.rebuild_index("is tested").expect("rebuilds");
     assert_eq!(schema(store.index()), schema(open(new.path()).index()));
-    assert_eq!(store.index().check().expect("checks"), None);
+    assert_eq!(store.index().check_integrity().expect("checks"), None);
     let orphans: i64 = store
         .index()
         .connection
@@ -248,14 +248,14 @@ fn an_index_behind_catches_up_and_one_ahead_is_rebuilt() {
     let all = history();
     let mut store = open(state);
     store.append(&all[..2]).expect("appends");
-    let name = store.segments().list().expect("lists")[0].name.clone();
+    let name = store.segments().list_segments().expect("lists")[0].name.clone();
     let two = dump(store.index());
     // As after a crash between the append and the index.
     store.segments().append(&name, &all[2..]).expect("appends");
     drop(store);
     let mut store = open(state);
     assert_eq!(store.take_notes(), Vec::<String>::new());
-    assert_eq!(store.index().counts().expect("counts").events, 5);
+    assert_eq!(store.index().count_rows().expect("counts").events, 5);
     let segment = store.segments().path(&name);
     drop(store);
 
@@ -270,7 +270,7 @@ fn an_index_behind_catches_up_and_one_ahead_is_rebuilt() {
     fs::remove_file(&segment).expect("removes");
     let mut store = open(state);
     assert!(store.take_notes().join("; ").contains("is gone"));
-    assert_eq!(store.index().counts().expect("counts").events, 0);
+    assert_eq!(store.index().count_rows().expect("counts").events, 0);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_torn_line_is_set_aside_and_the_rest_is_kept() {
     let state = dir.path();
     let mut store = open(state);
     store.append(&history()).expect("appends");
-    let segment = store.segments().path(&store.segments().list().expect("lists")[0].name);
+    let segment = store.segments().path(&store.segments().list_segments().expect("lists")[0].name);
     drop(store);
     let mut bytes = fs::read(&segment).expect("reads");
     bytes.extend_from_slice(b"{\"v\":1,\"id\":\"0190");
@@ -287,8 +287,8 @@ fn a_torn_line_is_set_aside_and_the_rest_is_kept() {
     let mut store = open(state);
     assert!(store.take_notes().join("; ").contains("was torn (17 bytes)"));
     store.append(&[passed_run(9, "one")]).expect("appends");
-    assert_eq!(store.index().counts().expect("counts").events, 6);
-    assert_eq!(store.segments().torn().len(), 1);
+    assert_eq!(store.index().count_rows().expect("counts").events, 6);
+    assert_eq!(store.segments().torn_files().len(), 1);
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_newer_event_is_left_as_it_is() {
     let state = dir.path();
     let mut store = open(state);
     store.append(&history()).expect("appends");
-    let segment = store.segments().path(&store.segments().list().expect("lists")[0].name);
+    let segment = store.segments().path(&store.segments().list_segments().expect("lists")[0].name);
     drop(store);
     let mut bytes = fs::read(&segment).expect("reads");
     bytes.extend_from_slice(b"{\"v\":1,\"id\":\"x\",\"kind\":\"dream\"}\n");
@@ -362,18 +362,18 @@ fn purged_text_is_nowhere() {
     store.append(&events).expect("appends");
     let pattern = store
         .index()
-        .patterns(0, 10, None)
+        .list_patterns(0, 10, None)
         .expect("reads")
         .into_iter()
         .find(|p| p.masked.contains("hunter"))
         .expect("is there");
     for nothing in ["", "p-"] {
-        assert!(matches!(store.index().runs_of(nothing), Err(StoreError::NoSuchId { .. })), "{nothing:?}");
+        assert!(matches!(store.index().runs_of_id(nothing), Err(StoreError::NoSuchId { .. })), "{nothing:?}");
     }
-    let runs = store.index().runs_of(&pattern.id[..6]).expect("one pattern");
+    let runs = store.index().runs_of_id(&pattern.id[..6]).expect("one pattern");
     assert_eq!(runs, [run_id(6)]);
-    assert_eq!(store.purge(&runs).expect("purges"), 3, "the run, its work tree, and the attempt that quotes it");
-    assert_eq!(store.index().counts().expect("counts").failures, 3);
+    assert_eq!(store.purge_runs(&runs).expect("purges"), 3, "the run, its work tree, and the attempt that quotes it");
+    assert_eq!(store.index().count_rows().expect("counts").failures, 3);
     drop(store);
     for folder in [state.to_owned(), state.join("events")] {
         for entry in fs::read_dir(folder).expect("reads").flatten().filter(|entry| entry.path().is_file()) {
@@ -382,10 +382,10 @@ fn purged_text_is_nowhere() {
         }
     }
     // A colleague's segment still has it.
-    fs::write(state.join("events/other-2026-01.jsonl"), [events[5].line(), fixed.line()].concat()).expect("writes");
+    fs::write(state.join("events/other-2026-01.jsonl"), [events[5].to_line(), fixed.to_line()].concat()).expect("writes");
     let store = open(state);
     assert!(dump(store.index()).iter().all(|row| !row.contains(&ids::fix("00ff", run_id(6)))));
-    assert_eq!(store.index().counts().expect("counts").failures, 3);
+    assert_eq!(store.index().count_rows().expect("counts").failures, 3);
 }
 
 #[test]
@@ -427,10 +427,10 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
     assert_eq!(before(3).as_deref(), Some("tree 1"));
     assert_eq!(before(5).as_deref(), Some("tree 1"), "a pass without a tree is passed over");
     assert_eq!(before(6).as_deref(), Some("tree 5"));
-    let needed: Vec<_> = store.index().trees().expect("reads").into_iter().map(|it| (it.tree, it.needed)).collect();
+    let needed: Vec<_> = store.index().list_trees().expect("reads").into_iter().map(|it| (it.tree, it.needed)).collect();
     let wanted = [("tree 5", true), ("tree 3", false), ("tree 2", true), ("tree 1", false)];
     assert_eq!(needed, wanted.map(|(tree, needed)| (tree.to_owned(), needed)));
-    let row = store.index().snapshot(&run_id(3).to_string()).expect("reads").expect("is there");
+    let row = store.index().snapshot_of_run(&run_id(3).to_string()).expect("reads").expect("is there");
     assert_eq!((row.files, row.file_count), (vec!["src/3.js".to_owned()], 4));
     assert!(store.index().snapshot_event(store.segments(), run_id(3)).expect("reads").is_some());
 }
@@ -441,7 +441,7 @@ fn patterns_are_forgotten_by_key_or_id() {
     let mut store = open(dir.path());
     let patterns = vec!["1:a".to_owned(), ids::short(IdKind::Pattern, b"1:b")];
     let change = LessonChangeKind::Forgotten { patterns };
-    store.record(EventBody::Lesson(LessonChange { lesson: "l-x".into(), change, by: None })).expect("records");
+    store.record_event(EventBody::Lesson(LessonChange { lesson: "l-x".into(), change, by: None })).expect("records");
     let forgotten = store.index().forgotten_patterns(&["1:a", "1:b", "1:c"]).expect("reads");
     assert_eq!(forgotten.len(), 2, "{forgotten:?}");
     assert!(!forgotten.contains("1:c"));
@@ -452,7 +452,7 @@ fn an_append_that_was_not_indexed_is_found_by_the_next() {
     let dir = folder();
     let mut store = open(dir.path());
     let (lost, next) = (passed_run(1, "t"), passed_run(2, "t"));
-    let segment = format!("{}-{}.jsonl", store.writer(), next.at.month());
+    let segment = format!("{}-{}.jsonl", store.writer_name(), next.at.month());
     store.segments().append(&segment, &[lost]).expect("appends");
     store.append(&[next]).expect("appends");
     assert!(store.index().has_event(run_id(1)).expect("reads"));
@@ -474,7 +474,7 @@ proptest! {
             store.append(std::slice::from_ref(event)).expect("appends");
         }
         let incremental = dump(store.index());
-        store.rebuild("is tested").expect("rebuilds");
+        store.rebuild_index("is tested").expect("rebuilds");
         prop_assert_eq!(&dump(store.index()), &incremental);
 
         let imported = folder();
@@ -483,7 +483,7 @@ proptest! {
         shuffled.sort_by_key(|(order, _)| **order);
         let shuffled: Vec<Event> = shuffled.into_iter().map(|(_, event)| event).collect();
         let (first, second) = shuffled.split_at(shuffled.len() / 2);
-        let segments = Segments::new(imported.path().join("events"));
+        let segments = SegmentFolder::new(imported.path().join("events"));
         segments.append("z-2026-01.jsonl", first).expect("appends");
         drop(open(imported.path()));
         segments.append("a-2026-01.jsonl", second).expect("appends");
@@ -498,9 +498,9 @@ proptest! {
         let mut store = open(imported.path());
         prop_assert!(store.take_notes().join("; ").contains("fingerprint version 1"));
         prop_assert_eq!(&dump(store.index()), &incremental);
-        let segments = Segments::new(imported.path().join("events"));
+        let segments = SegmentFolder::new(imported.path().join("events"));
         let known = store.index().known_segments().expect("reads");
-        let again = store.index_mut().catch_up(&segments, &segments.list().expect("lists"), &known).expect("reads");
-        prop_assert_eq!(again, Progress::CaughtUp { events: 0, bad_lines: 0 });
+        let again = store.index_mut().catch_up(&segments, &segments.list_segments().expect("lists"), &known).expect("reads");
+        prop_assert_eq!(again, CatchUpResult::CaughtUp { events: 0, bad_lines: 0 });
     }
 }

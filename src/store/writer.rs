@@ -5,33 +5,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::build::build;
+use super::build::build_index;
 use super::error::{StoreError, io_at};
 use super::event::{Event, EventBody};
 use super::exchange::is_purged;
 use super::folder;
-use super::index::{self, Index, IndexedSegment, Progress};
-use super::segment::{Appended, Mended, Segment, Segments};
+use super::index::{self, Index, IndexedSegment, CatchUpResult};
+use super::segment::{UnsyncedSegment, SegmentRepair, Segment, SegmentFolder};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::lock::{self as file_lock, Lock};
 use crate::base::private;
 use crate::base::text::{self, count};
-use crate::store::apply::Applied;
+use crate::store::apply::ApplyResult;
 
 /// The store, open for writing.
 #[derive(Debug)]
 pub(crate) struct Store {
     state: PathBuf,
-    segments: Segments,
+    segments: SegmentFolder,
     index: Index,
     writer: String,
     notes: Vec<String>,
     /// The segments as they were found.
     listed: Vec<Segment>,
     /// What was appended since the last sync, by segment.
-    unsynced: HashMap<String, Appended>,
+    unsynced: HashMap<String, UnsyncedSegment>,
     _lock: Lock,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Store {
 ///
 /// # Errors
 /// [`StoreError::Busy`] when another process holds it; I/O.
-pub(crate) fn lock(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
+pub(crate) fn lock_store(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     file::create_private_dir(state).map_err(io_at("create", state))?;
     let path = state.join("recorder.lock");
@@ -58,14 +58,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::Newer`] before anything was changed; I/O.
     pub(crate) fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
-        let mut notes = folder::put_right(state)?;
-        let segments = Segments::new(state.join("events"));
+        let mut notes = folder::move_foreign_files_aside(state)?;
+        let segments = SegmentFolder::new(state.join("events"));
         let path = state.join("store.db");
         let existed = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
         let (index, why) = match Index::open(&path) {
             Ok(index) => (index, (!existed).then(|| "was missing".to_owned())),
             Err(error) if error.is_damage() => {
-                let aside = index::set_aside(&path)?;
+                let aside = index::move_index_aside(&path)?;
                 (Index::open(&path)?, Some(format!("was damaged ({error}; kept as {})", text::path(&aside))))
             }
             Err(error) => return Err(error),
@@ -76,44 +76,44 @@ impl Store {
             let known = known.as_ref().ok().and_then(|known| known.get(&segment.name));
             known.is_some_and(|known| known.bytes == segment.bytes)
         };
-        let mut listed = segments.list()?;
+        let mut listed = segments.list_segments()?;
         let mut mended = Vec::new();
         for segment in listed.iter().filter(|segment| !is_whole(segment)) {
-            mended.extend(segments.mend(&segment.name)?);
+            mended.extend(segments.repair_end(&segment.name)?);
         }
         if !mended.is_empty() {
-            notes.extend(mended.iter().map(describe_mended));
-            listed = segments.list()?;
+            notes.extend(mended.iter().map(describe_repair));
+            listed = segments.list_segments()?;
         }
         let writer = writer_id(state)?;
         let (state, unsynced) = (state.to_owned(), HashMap::new());
         let mut store = Store { state, segments, index, writer, notes, listed, unsynced, _lock: lock };
-        match known.and_then(|known| store.bring_up(&known, why)) {
-            Err(error) if error.is_damage() => store.rebuild_damaged(&error)?,
+        match known.and_then(|known| store.update_index(&known, why)) {
+            Err(error) if error.is_damage() => store.rebuild_damaged_index(&error)?,
             other => other?,
         }
         Ok(store)
     }
 
     /// Brings the index up to what the segments have. `why` there is nothing in it.
-    fn bring_up(&mut self, known: &HashMap<String, IndexedSegment>, why: Option<String>) -> Result<(), StoreError> {
+    fn update_index(&mut self, known: &HashMap<String, IndexedSegment>, why: Option<String>) -> Result<(), StoreError> {
         if self.index.is_far_behind(&self.listed, known)? {
-            return self.rebuild(&why.unwrap_or_else(|| "was far behind".to_owned()));
+            return self.rebuild_index(&why.unwrap_or_else(|| "was far behind".to_owned()));
         }
         match self.index.catch_up(&self.segments, &self.listed, known)? {
-            Progress::CaughtUp { events, bad_lines } => {
+            CatchUpResult::CaughtUp { events, bad_lines } => {
                 if let Some(why) = why.filter(|_| events > 0) {
                     self.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
                 }
                 self.note_bad_lines(bad_lines);
                 Ok(())
             }
-            Progress::Outdated { why } => self.rebuild(&format!("was out of date ({why})")),
+            CatchUpResult::Outdated { why } => self.rebuild_index(&format!("was out of date ({why})")),
         }
     }
 
     /// The segments as they were when the store was opened.
-    pub(crate) fn listed(&self) -> &[Segment] {
+    pub(crate) fn listed_segments(&self) -> &[Segment] {
         &self.listed
     }
 
@@ -121,11 +121,11 @@ impl Store {
     ///
     /// # Errors
     /// I/O and SQLite errors; the index is then as before.
-    pub(crate) fn rebuild(&mut self, why: &str) -> Result<(), StoreError> {
+    pub(crate) fn rebuild_index(&mut self, why: &str) -> Result<(), StoreError> {
         let path = self.state.join("store.db");
         // Closed before its file is replaced: its journal would be written into the new one.
-        self.index.close()?;
-        let built = build(&path, &self.segments);
+        self.index.close_connection()?;
+        let built = build_index(&path, &self.segments);
         let opened = Index::open(&path);
         let built = built?;
         self.index = opened?;
@@ -138,10 +138,10 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::rebuild`].
-    pub(crate) fn rebuild_damaged(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
-        self.index.close()?;
-        let aside = index::set_aside(&self.state.join("store.db"))?;
-        self.rebuild(&format!("was damaged ({damage}; kept as {})", text::path(&aside)))
+    pub(crate) fn rebuild_damaged_index(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
+        self.index.close_connection()?;
+        let aside = index::move_index_aside(&self.state.join("store.db"))?;
+        self.rebuild_index(&format!("was damaged ({damage}; kept as {})", text::path(&aside)))
     }
 
     fn note_bad_lines(&mut self, bad_lines: usize) {
@@ -177,7 +177,7 @@ impl Store {
     pub(crate) fn append_unsynced(&mut self, events: &[Event]) -> Result<(), StoreError> {
         let Some(first) = events.first() else { return Ok(()) };
         let segment = format!("{}-{}.jsonl", self.writer, first.at.month());
-        let lines: Vec<Vec<u8>> = events.iter().map(Event::line).collect();
+        let lines: Vec<Vec<u8>> = events.iter().map(Event::to_line).collect();
         self.append_lines(&segment, &lines, events)
     }
 
@@ -202,10 +202,10 @@ impl Store {
         let (spans, appended) = self.segments.append_lines(segment, lines)?;
         // The first one knows whether the segment is new.
         self.unsynced.entry(segment.to_owned()).or_insert(appended);
-        match self.index.add(&self.segments, segment, events, &spans) {
-            Ok(Applied::Done) => Ok(()),
-            Ok(Applied::Outdated) => self.rebuild("was behind or had runs that were purged"),
-            Err(error) if error.is_damage() => self.rebuild_damaged(&error),
+        match self.index.add_events(&self.segments, segment, events, &spans) {
+            Ok(ApplyResult::Done) => Ok(()),
+            Ok(ApplyResult::Outdated) => self.rebuild_index("was behind or had runs that were purged"),
+            Err(error) if error.is_damage() => self.rebuild_damaged_index(&error),
             Err(error) => Err(error),
         }
     }
@@ -214,7 +214,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append`].
-    pub(crate) fn record(&mut self, body: EventBody) -> Result<(), StoreError> {
+    pub(crate) fn record_event(&mut self, body: EventBody) -> Result<(), StoreError> {
         let event = Event::new(Timestamp::now(), &self.writer, body);
         self.append(&[event])
     }
@@ -226,33 +226,33 @@ impl Store {
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(crate) fn purge(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
-        self.record(EventBody::Purge(super::Purge { runs: runs.to_vec() }))?;
-        self.drop_purged()
+    pub(crate) fn purge_runs(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
+        self.record_event(EventBody::Purge(super::Purge { runs: runs.to_vec() }))?;
+        self.remove_purged_lines()
     }
 
     /// Removes every line of a purged run from every segment, and whatever may hold its text beside them.
     ///
     /// # Errors
     /// I/O and SQLite errors.
-    pub(super) fn drop_purged(&mut self) -> Result<usize, StoreError> {
-        let purged = index::purged(&self.segments)?;
+    pub(super) fn remove_purged_lines(&mut self) -> Result<usize, StoreError> {
+        let purged = index::purged_runs_of_segments(&self.segments)?;
         let mut dropped = 0;
-        for segment in self.segments.list()? {
-            dropped += self.segments.rewrite(&segment.name, |line| {
+        for segment in self.segments.list_segments()? {
+            dropped += self.segments.retain_lines(&segment.name, |line| {
                 // The id is the line's own only if it parses; a line that merely mentions it stays.
-                match super::event::parse(line) {
+                match super::event::parse_event_line(line) {
                     super::event::EventLine::Event(event) => !is_purged(&event, &purged),
                     _ => true,
                 }
             })?;
         }
-        for torn in self.segments.torn() {
+        for torn in self.segments.torn_files() {
             fs::remove_file(&torn).map_err(io_at("remove", &torn))?;
         }
         let damaged = self.state.join("store.db.damaged");
         let _ = fs::remove_file(damaged);
-        self.rebuild("held purged text")?;
+        self.rebuild_index("held purged text")?;
         Ok(dropped)
     }
 
@@ -267,12 +267,12 @@ impl Store {
     }
 
     /// The segments.
-    pub(crate) fn segments(&self) -> &Segments {
+    pub(crate) fn segments(&self) -> &SegmentFolder {
         &self.segments
     }
 
     /// This store's writer: the start of its segments' names.
-    pub(crate) fn writer(&self) -> &str {
+    pub(crate) fn writer_name(&self) -> &str {
         &self.writer
     }
 
@@ -282,10 +282,10 @@ impl Store {
     }
 }
 
-fn describe_mended(mended: &Mended) -> String {
+fn describe_repair(mended: &SegmentRepair) -> String {
     match mended {
-        Mended::Completed { segment } => format!("the last line of {segment} lacked its newline; added it"),
-        Mended::SetAside { segment, torn, bytes } => {
+        SegmentRepair::Completed { segment } => format!("the last line of {segment} lacked its newline; added it"),
+        SegmentRepair::SetAside { segment, torn, bytes } => {
             format!("the last line of {segment} was torn ({}); moved it to {}", count(*bytes, "byte"), text::path(torn))
         }
     }

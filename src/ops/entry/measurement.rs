@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::ops::stats::observed_delivery;
 use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{AboutRow, EntryRow, Index, OutcomeRow, StoreError};
+use crate::store::{EntryPatternsRow, EntryRow, Index, DeliveryOutcomeRow, StoreError};
 
 /// What came of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]
@@ -48,7 +48,7 @@ pub(in crate::ops) fn measure_entry(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<EntryMeasurement, StoreError> {
-    let about = index.about_entry(&row.id)?;
+    let about = index.patterns_of_entry(&row.id)?;
     let rows = index.deliveries_of_entry(&row.id)?;
     let trial = holdout_trial(&entry_deliveries(&rows, &row.id, settings, now));
     let told: Vec<JudgedDelivery> = rows.into_iter().filter_map(JudgedDelivery::from_outcome_row).collect();
@@ -69,7 +69,7 @@ pub(in crate::ops) fn measure_entry(
 
 /// What is known of the deliveries of an entry, as those of one family: a task counts once for the entry.
 pub(in crate::ops) fn entry_deliveries(
-    rows: &[OutcomeRow],
+    rows: &[DeliveryOutcomeRow],
     entry: &str,
     settings: &Settings,
     now: Timestamp,
@@ -81,7 +81,7 @@ pub(in crate::ops) fn entry_deliveries(
 }
 
 /// Why nobody can say what comes of warnings from an entry; `None` when it can be measured.
-fn unmeasurable_reason(row: &EntryRow, about: &AboutRow) -> Option<String> {
+fn unmeasurable_reason(row: &EntryRow, about: &EntryPatternsRow) -> Option<String> {
     if row.kind != "gotcha" {
         return Some(format!("not measurable: warnings tell gotchas, and it is a {}", page_line(&row.kind)));
     }
@@ -98,10 +98,10 @@ mod tests {
     #[test]
     fn what_cannot_be_measured_says_why() {
         let row = |kind: &str| EntryRow { kind: kind.into(), ..EntryRow::default() };
-        let known = AboutRow { patterns: vec![7], named: true };
+        let known = EntryPatternsRow { patterns: vec![7], named: true };
         assert_eq!(unmeasurable_reason(&row("gotcha"), &known), None);
-        let reason = |kind: &str, about: &AboutRow| unmeasurable_reason(&row(kind), about).expect("a reason");
-        assert!(reason("gotcha", &AboutRow::default()).contains("no recorded failure is what it comes from"));
+        let reason = |kind: &str, about: &EntryPatternsRow| unmeasurable_reason(&row(kind), about).expect("a reason");
+        assert!(reason("gotcha", &EntryPatternsRow::default()).contains("no recorded failure is what it comes from"));
         assert_eq!(reason("decision", &known), "not measurable: warnings tell gotchas, and it is a decision");
     }
 }

@@ -14,7 +14,7 @@ use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{By, EntryRow, EntryUseRow, Index, StoreError};
+use crate::store::{EventAuthor, EntryRow, EntryUseRow, Index, StoreError};
 
 /// A title or label that is shown, bytes.
 const LINE_BYTES_MAX: usize = 500;
@@ -52,7 +52,7 @@ pub(crate) struct EntryPage {
     #[serde(skip)]
     pub taught: bool,
     /// Who wrote it; of what was learnt nobody.
-    pub by: By,
+    pub by: EventAuthor,
     /// When.
     pub at: Option<Timestamp>,
     /// How often it was written, by whomever.
@@ -156,7 +156,7 @@ impl EntryPage {
             learnt: false,
             imported: row.imported,
             taught: row.taught,
-            by: By {
+            by: EventAuthor {
                 agent: row.by.agent.as_deref().map(page_line),
                 session: row.by.session.as_deref().map(page_line),
                 task: row.by.task.as_deref().map(page_line),
@@ -199,7 +199,7 @@ impl EntryPage {
             learnt: true,
             imported: false,
             taught: false,
-            by: By::default(),
+            by: EventAuthor::default(),
             at,
             occurrences: gotcha.tries,
             contributors: Vec::new(),

@@ -15,7 +15,7 @@ use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
 use crate::fix::fix_status;
 use crate::ops::reading;
-use crate::store::{Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, Segments, StoreError};
+use crate::store::{Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, SegmentFolder, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
@@ -64,7 +64,7 @@ pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<Ent
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
         let now = Timestamp::now();
-        for known in index.tasks(TASKS_LOOKED_AT_MAX)? {
+        for known in index.list_tasks(TASKS_LOOKED_AT_MAX)? {
             if task::task_end(&known, now, settings.fix.silence()).is_some() {
                 proposals.append(&mut task_proposals(index, &reading.segments, &known.name)?);
             }
@@ -79,13 +79,13 @@ pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<Ent
 /// When the store can't be read.
 pub(in crate::ops) fn task_proposals(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     task: &str,
 ) -> Result<Vec<EntryProposal>, StoreError> {
     let filter =
         FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
     let mut found = Vec::new();
-    for row in index.fixes(&filter)? {
+    for row in index.list_fixes(&filter)? {
         // The task is over: what hasn't come back by now held.
         let held = fix_status(&row, Timestamp::now(), Duration::ZERO).is_some_and(|standing| standing.confirmed);
         let known = EntryFilter { source: Some(row.id.clone()), superseded: true, ..EntryFilter::default() };
@@ -112,21 +112,21 @@ pub(in crate::ops) fn task_proposals(
 pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
     let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
-    let row = index.fix(id)?;
+    let row = index.find_fix(id)?;
     ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
     let given = fix_draft(index, &reading.segments, &row)?;
     given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
 }
 
 /// `None` where neither a diff nor a command is known.
-fn fix_draft(index: &Index, segments: &Segments, row: &FixRow) -> Result<Option<EntryDraft>, StoreError> {
-    let attempts = index.attempts(segments, &row.id)?;
+fn fix_draft(index: &Index, segments: &SegmentFolder, row: &FixRow) -> Result<Option<EntryDraft>, StoreError> {
+    let attempts = index.read_attempts(segments, &row.id)?;
     let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else {
         return Ok(None);
     };
     let Some(template) = attempt_template(attempt) else { return Ok(None) };
     let said = index.fix_notes(&row.id)?;
-    let newest = |of: fn(&crate::store::SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
+    let newest = |of: fn(&crate::store::FixNoteRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
     let (rule, approach) = (newest(|row| &row.rule), newest(|row| &row.approach));
     let summary = page_line(row.summary.as_deref().unwrap_or("a failure"));
     let command = page_line(&shell_words::join(row.argv.iter().map(Lossless::display)));

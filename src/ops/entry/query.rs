@@ -21,7 +21,7 @@ use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, KnownTask, LoggedRow, Segments,
+    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, TaskDetails, KnowledgeLogRow, SegmentFolder,
     StoreError, derived_id, note,
 };
 
@@ -140,9 +140,9 @@ fn search_entries(
     let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
     let words = search_words(&asked.text);
     let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() {
-        search.newest_pages(&Segments::new(places.events()), skip.saturating_add(limit).saturating_add(1))?
+        search.newest_pages(&SegmentFolder::new(places.events()), skip.saturating_add(limit).saturating_add(1))?
     } else {
-        let segments = Segments::new(places.events());
+        let segments = SegmentFolder::new(places.events());
         // The newest may fit worst.
         let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
         let mut pages = search.fitting_pages(&words, &files, wanted)?;
@@ -186,7 +186,7 @@ pub(crate) fn relevant_entries(
     let hours = settings.fix.silence_hours;
     let task = record::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
     let mut alike = SimilarTaskLinks::default();
-    if let Some(task) = index.task(&task)? {
+    if let Some(task) = index.find_task(&task)? {
         alike = SimilarTaskLinks::for_task(&index, &task, settings)?;
         if asked.text.is_empty() {
             asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
@@ -225,7 +225,7 @@ pub(crate) fn show_entry(
     let page = match page {
         Some(page) => page,
         None => {
-            let leader = index.entry(&index.entry(id)?.leader)?;
+            let leader = index.find_entry(&index.find_entry(id)?.leader)?;
             let measured = Some(measurement::measure_entry(index, &leader, settings, now)?);
             EntryPage { measured, ..EntryPage::from_row(index, leader, settings, now)? }
         }
@@ -270,7 +270,7 @@ pub(crate) fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, V
         None => Vec::new(),
     };
     let events = rows.into_iter().map(|row| {
-        let LoggedRow { name, entry, event, at, agent, session, task } = row;
+        let KnowledgeLogRow { name, entry, event, at, agent, session, task } = row;
         KnowledgeLogRecord { event: name, id: event, entry, at, agent, session, task }
     });
     Ok((KnowledgeLog { schema: 1, events: events.collect() }, reading.notes))
@@ -300,7 +300,7 @@ fn record_use(
     let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };
     // The writer is the store's that takes it.
     let event = Event { id, ..Event::new(Timestamp::now(), "", EventBody::Knowledge(entry)) };
-    if let Err(error) = note::put(places, &event) {
+    if let Err(error) = note::write_note(places, &event) {
         notes.push(format!("cannot remember who used it: {error}"));
     }
 }
@@ -308,12 +308,12 @@ fn record_use(
 /// The page of what was learnt about a pattern.
 pub(super) fn learnt_page(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     pattern: i64,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<EntryPage>, StoreError> {
-    let row = index.brief(pattern)?;
+    let row = index.brief_of_pattern(pattern)?;
     let Some((gotcha, history)) = knowledge::learnt_gotcha(index, segments, &row, settings, now)? else {
         return Ok(None);
     };
@@ -356,13 +356,13 @@ struct SimilarTaskLinks {
 }
 
 impl SimilarTaskLinks {
-    fn for_task(index: &Index, task: &KnownTask, settings: &Settings) -> Result<Self, StoreError> {
+    fn for_task(index: &Index, task: &TaskDetails, settings: &Settings) -> Result<Self, StoreError> {
         let title = task.title.as_deref().unwrap_or_default();
         let mut alike = SimilarTaskLinks::default();
         let found = similar::similar_tasks(index, (title, task.category.as_deref(), &task.name), settings)?;
         for other in found.into_iter().take(ALIKE_MAX) {
             let score = other.similarity.score;
-            let Some(other) = index.task(&other.name)? else { continue };
+            let Some(other) = index.find_task(&other.name)? else { continue };
             let entries = index.entries_of_task(&other.name, OF_TASK_MAX)?;
             let patterns = index.patterns_of_task(other.number)?;
             for (known, numbers) in [(&mut alike.entries, entries), (&mut alike.patterns, patterns)] {
@@ -396,7 +396,7 @@ struct EntrySearch<'a> {
 
 impl EntrySearch<'_> {
     /// The newest entries that pass, up to `limit`: written ones, and gotchas that were learnt.
-    fn newest_pages(&self, segments: &Segments, limit: usize) -> Result<Vec<EntryPage>, StoreError> {
+    fn newest_pages(&self, segments: &SegmentFolder, limit: usize) -> Result<Vec<EntryPage>, StoreError> {
         let mut pages = self.newest_written(limit)?;
         if self.can_include_learnt() {
             for pattern in self.index.patterns_with_gotcha(limit)? {
@@ -500,7 +500,7 @@ impl EntrySearch<'_> {
     /// Gotchas that were learnt from fixes; those that may be among the `wanted` best, beside what was found before.
     fn learnt_pages(
         &self,
-        segments: &Segments,
+        segments: &SegmentFolder,
         words: &[String],
         files: &[String],
         (others, wanted): (&[EntryPage], usize),
@@ -519,7 +519,7 @@ impl EntrySearch<'_> {
         let mut ranked: Vec<(i64, f64)> =
             fits.into_iter().map(|(pattern, ways)| (pattern, combined_fit(ways))).collect();
         let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
-        let frequent = self.index.most_frequent(&numbers, numbers.len())?;
+        let frequent = self.index.most_frequent_patterns(&numbers, numbers.len())?;
         let rank: HashMap<i64, usize> = frequent.into_iter().zip(0..).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(rank.get(&a.0).cmp(&rank.get(&b.0))));
         let mut best = BestScores::from_pages(wanted, others);
@@ -528,7 +528,7 @@ impl EntrySearch<'_> {
             if pages.len() >= LEARNT_MAX || best.can_exclude(fit) {
                 break;
             }
-            if self.index.gotcha(pattern)?.is_none() {
+            if self.index.gotcha_of_pattern(pattern)?.is_none() {
                 continue;
             }
             let page = learnt_page(self.index, segments, pattern, self.settings, self.now)?;

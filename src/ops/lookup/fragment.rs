@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::advice::mention;
-use crate::store::{BriefRow, Index, StoreError};
+use crate::store::{PatternBriefRow, Index, StoreError};
 
 /// A text that is looked at, bytes of its end.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -73,10 +73,10 @@ impl OutputFragment {
             candidates.extend(index.patterns_of_file(&file)?.into_iter().map(|pattern| (pattern, ())));
         }
         let chosen: Vec<i64> = candidates.into_keys().collect();
-        let chosen = if chosen.len() > COMPARED_MAX { index.most_frequent(&chosen, COMPARED_MAX)? } else { chosen };
+        let chosen = if chosen.len() > COMPARED_MAX { index.most_frequent_patterns(&chosen, COMPARED_MAX)? } else { chosen };
         let mut found = Vec::new();
         for pattern in chosen {
-            let row = index.brief(pattern)?;
+            let row = index.brief_of_pattern(pattern)?;
             if let Some(score) = self.score_pattern(&row) {
                 found.push(NamedPattern { pattern: row.number, score });
             }
@@ -86,7 +86,7 @@ impl OutputFragment {
     }
 
     /// How much of a pattern it names: `None` where that may be chance.
-    fn score_pattern(&self, row: &BriefRow) -> Option<f64> {
+    fn score_pattern(&self, row: &PatternBriefRow) -> Option<f64> {
         let test = row.newest.iter().any(|(_, test)| test.as_deref().is_some_and(|test| self.has_test(test)));
         let code = row.code.as_deref().is_some_and(|code| self.names.contains(code));
         let file = row.files.iter().any(|(file, _)| self.text.contains(file.as_str()));
@@ -125,8 +125,8 @@ mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
 
-    fn pattern(code: Option<&str>, message: &str, test: Option<&str>, file: &str) -> BriefRow {
-        BriefRow {
+    fn pattern(code: Option<&str>, message: &str, test: Option<&str>, file: &str) -> PatternBriefRow {
+        PatternBriefRow {
             number: 1,
             id: "p-1".into(),
             tool: "tool".into(),

@@ -38,7 +38,7 @@ pub(super) fn entry_promotion(
     let measured = measurement::measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
     let sightings = entry_occurrences(desk, &entry)?;
     let used = uses_by_others(&entry, &history);
-    let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.helped()).collect();
+    let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.has_helped()).collect();
     let figures = entry_figures(desk, families, &entry, &history, &measured, &sightings, &helped)?;
     let way = find_qualification(&figures, settings).filter(|_| entry.superseded_by.is_none());
     if way.is_none() && row.is_none() {
@@ -91,8 +91,8 @@ pub(super) fn entry_promotion(
 /// The tasks in which the mistake of an entry was seen, each with the first time.
 fn entry_occurrences(desk: &PatternReader, entry: &EntryRow) -> Result<BTreeMap<String, Timestamp>, StoreError> {
     let mut found: BTreeMap<String, Timestamp> = BTreeMap::new();
-    for pattern in desk.index.about_entry(&entry.id)?.patterns {
-        for seen in desk.index.sightings(pattern)? {
+    for pattern in desk.index.patterns_of_entry(&entry.id)?.patterns {
+        for seen in desk.index.first_occurrences(pattern)? {
             let at = found.entry(seen.task).or_insert(seen.at);
             *at = (*at).min(seen.at);
         }
@@ -138,7 +138,7 @@ fn uses_by_others<'u>(entry: &EntryRow, history: &'u EntryHistory) -> Vec<&'u En
 
 /// In how many sessions, else tasks, these were.
 fn count_sessions<'u>(uses: impl Iterator<Item = &'u EntryUseRow>) -> u64 {
-    uses.map(EntryUseRow::sitting).collect::<BTreeSet<_>>().len() as u64
+    uses.map(EntryUseRow::session_or_task).collect::<BTreeSet<_>>().len() as u64
 }
 
 fn entry_facts(

@@ -20,7 +20,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::ops::identity::{author_of, sanitize_name, user_name};
 use crate::ops::pattern;
-use crate::store::{Event, EventBody, PromotionRow, PromotionStep, Store, lock};
+use crate::store::{Event, EventBody, PromotionRow, PromotionStep, Store, lock_store};
 
 /// A file of instructions, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -116,7 +116,7 @@ pub(crate) fn review_promotions(
     let (desk, mut notes) = pattern::open_reader(places, environment)?;
     let Some(desk) = desk else { bail!("nothing was recorded here yet") };
     // From here on nobody else writes: what is read of files and decisions stays true.
-    let lock = lock(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
+    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
     let mut store = Store::open(&places.state, lock)?;
     let items = collect_promotions(places, &desk)?;
     let (mut staged, mut events, mut decided) = (StagedChanges::new(), Vec::new(), Vec::new());
@@ -134,10 +134,10 @@ pub(crate) fn review_promotions(
             item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
-        let by = crate::store::By { person: Some(person.clone()), ..author_of(identity, None) };
+        let by = crate::store::EventAuthor { person: Some(person.clone()), ..author_of(identity, None) };
         events.push(Event::new(
             Timestamp::now(),
-            store.writer(),
+            store.writer_name(),
             EventBody::Promotion(Box::new(item.to_event(step, by))),
         ));
         decided.push(one);

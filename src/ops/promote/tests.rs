@@ -9,7 +9,7 @@ use crate::store::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
 };
-use crate::store::{EntryChange, EntryUse, Event, EventBody, Store, lock};
+use crate::store::{EntryChange, EntryUse, Event, EventBody, Store, lock_store};
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
 /// rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source and is one with
@@ -79,7 +79,7 @@ fn proposals(events: &[Event]) -> serde_json::Value {
     let (root, state) = (dir.path().join("root"), dir.path().join("state"));
     std::fs::create_dir_all(&root).expect("a folder");
     let places = Places { root, repository: None, state: state.clone(), fallbacks: Vec::new() };
-    let mut store = Store::open(&state, lock(&state, std::time::Duration::ZERO).expect("nobody else")).expect("opens");
+    let mut store = Store::open(&state, lock_store(&state, std::time::Duration::ZERO).expect("nobody else")).expect("opens");
     for event in events {
         store.append(std::slice::from_ref(event)).expect("appends");
     }

@@ -174,7 +174,7 @@ pub(in crate::ops) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<Le
     let files: Vec<String> = failure.files.iter().take_while(fits).map(|file| local.strip_local_names(file)).collect();
     let more: u32 = failure.items.iter().map(|item| item.count.saturating_sub(1)).sum();
     let items_cut = failure.items_cut + usize::try_from(more).unwrap_or(0);
-    let named = failure.items.iter().filter(|item| !item.says_nothing()).count();
+    let named = failure.items.iter().filter(|item| !item.is_uninformative()).count();
     Some(LessonFacts {
         id: id.clone(),
         recorded_at: run.ended_at,
@@ -186,7 +186,7 @@ pub(in crate::ops) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<Le
         category: Category::named(&failure.category).unwrap_or(Category::Other),
         files_cut: failure.files_cut + failure.files.len() - files.len(),
         files,
-        items: items.map(|item| without_private_paths(item.found(), local)).collect(),
+        items: items.map(|item| without_private_paths(item.to_diagnostic(), local)).collect(),
         items_cut,
         problems: named + items_cut,
         shortfalls: failure.shortfalls.clone(),

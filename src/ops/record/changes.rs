@@ -14,7 +14,7 @@ use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
 use crate::fix::weakened::{self, Counts};
 use crate::fix::{self, DependencyChanges};
 use crate::store::{
-    AttemptTrees as TreePair, FileChange, Gap, Means, RecordedCommand, Run, Store, StoreError, WeakenedMark,
+    AttemptTrees as TreePair, FileChange, WorkTreePeriod, AttemptMeans, RecordedCommand, Run, Store, StoreError, WeakenedCheckRecord,
 };
 
 /// Commands kept of one gap.
@@ -57,7 +57,7 @@ const MANIFESTS: [&str; 26] = [
 /// What was done between two runs.
 #[derive(Debug)]
 pub(super) struct RecordedChange {
-    pub means: Means,
+    pub means: AttemptMeans,
     pub trees: Option<TreePair>,
     pub files: Vec<FileChange>,
     pub files_cut: usize,
@@ -106,16 +106,16 @@ pub(super) fn changes_between(
     let RecordedRun { id, run } = recorded;
     let (earlier_id, earlier) = before;
     let mut change = context_between(store, earlier, run)?;
-    let rows = [store.index().snapshot(&earlier_id.to_string())?, store.index().snapshot(&id.to_string())?];
+    let rows = [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
     let [Some(old), Some(new)] = rows else { return Ok(change) };
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
     change.trees = Some(TreePair { before: old_tree.clone(), after: new_tree.clone(), exact: old.exact && new.exact });
     if old_tree == new_tree {
         let is_changed = change.has_changing_command() || !change.surroundings.changed.is_empty();
-        change.means = if is_changed { Means::Command } else { Means::None };
+        change.means = if is_changed { AttemptMeans::Command } else { AttemptMeans::None };
         return Ok(change);
     }
-    change.means = Means::Edit;
+    change.means = AttemptMeans::Edit;
     let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(change) };
     if let (Some(old), Some(new)) = (&earlier.commit, &run.commit) {
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
@@ -137,7 +137,7 @@ pub(super) fn changes_between(
     }
     let only_packages = !change.files.is_empty() && change.files_cut == 0 && change.files.iter().all(is_manifest);
     if only_packages && (change.has_changing_command() || !change.surroundings.changed.is_empty()) {
-        change.means = Means::Command;
+        change.means = AttemptMeans::Command;
     }
     Ok(change)
 }
@@ -163,8 +163,8 @@ fn leave_out_base(
 
 /// What makes a check weaker, with what has to be said in the log: looked for in a thread of its own.
 pub(super) enum Weakened {
-    Begun(JoinHandle<(Vec<WeakenedMark>, Vec<String>)>),
-    Found(Vec<WeakenedMark>, Vec<String>),
+    Begun(JoinHandle<(Vec<WeakenedCheckRecord>, Vec<String>)>),
+    Found(Vec<WeakenedCheckRecord>, Vec<String>),
 }
 
 impl Weakened {
@@ -185,7 +185,7 @@ impl Weakened {
         let (earlier, commit) = earlier;
         let (check, branch) = (run.check, run.branch.clone());
         let commits = [commit.map(str::to_owned), run.commit.clone()];
-        let rows = [store.index().snapshot(&earlier.to_string())?, store.index().snapshot(&id.to_string())?];
+        let rows = [store.index().snapshot_of_run(&earlier.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
         let trees = rows.map(|row| row.and_then(|row| row.tree));
         let known = match (trees, projects.snapshot_options(run.root.path())) {
             ([Some(old), Some(new)], _) if old == new => return Ok(None),
@@ -212,7 +212,7 @@ impl Weakened {
     }
 
     /// What was found, which is waited for.
-    pub(super) fn end_check(self, notes: &mut Vec<String>) -> Vec<WeakenedMark> {
+    pub(super) fn end_check(self, notes: &mut Vec<String>) -> Vec<WeakenedCheckRecord> {
         let (marks, said) = match self {
             Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Weakened::Found(marks, said) => (marks, said),
@@ -248,8 +248,8 @@ fn compared_trees(
     (patch, counts)
 }
 
-fn to_mark(found: weakened::Mark) -> WeakenedMark {
-    WeakenedMark {
+fn to_mark(found: weakened::Mark) -> WeakenedCheckRecord {
+    WeakenedCheckRecord {
         certain: found.decides(),
         rule: found.rule,
         path: found.path,
@@ -265,12 +265,12 @@ fn to_mark(found: weakened::Mark) -> WeakenedMark {
 /// # Errors
 /// When the store can't be read.
 pub(super) fn context_between(store: &Store, earlier: &Run, run: &Run) -> Result<RecordedChange, StoreError> {
-    let gap = Gap { root: &run.root, from: earlier.ended_at, to: run.started_at };
-    let (commands, commands_cut) = store.index().commands_in(gap, &run.key, COMMANDS_MAX)?;
+    let gap = WorkTreePeriod { root: &run.root, from: earlier.ended_at, to: run.started_at };
+    let (commands, commands_cut) = store.index().commands_in_period(gap, &run.key, COMMANDS_MAX)?;
     let dir = run.scope.as_ref().map_or_else(|| run.dir.path(), |scope| scope.dir.path());
     let surroundings = fix::dependency_changes(run.root.path(), dir, earlier.ended_at, run.started_at);
     Ok(RecordedChange {
-        means: Means::Unknown,
+        means: AttemptMeans::Unknown,
         trees: None,
         files: Vec::new(),
         files_cut: 0,

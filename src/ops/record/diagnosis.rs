@@ -39,7 +39,7 @@ fn is_of_the_reader(message: &str) -> bool {
 pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for item in DiagnosedFailure::from_spooled(places, definitions, spooled).items {
-        if !item.says_nothing() && !keys.contains(&item.pattern) {
+        if !item.is_uninformative() && !keys.contains(&item.pattern) {
             keys.push(item.pattern);
         }
     }

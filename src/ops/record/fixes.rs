@@ -18,8 +18,8 @@ use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
 use crate::store::{
-    Attempt, AttemptOutcome, Event, EventBody, FileChange, Flake, Means, Run, Scope, Store, StoreError, Unseen,
-    WeakenedMark,
+    Attempt, AttemptOutcome, Event, EventBody, FileChange, Flake, AttemptMeans, Run, Scope, Store, StoreError, UnseenAtoms,
+    WeakenedCheckRecord,
 };
 
 /// A run that is recorded, with its id.
@@ -34,8 +34,8 @@ struct RunVerdict<'a> {
     outcome: AttemptOutcome,
     parts: Vec<RunComparison<'a>>,
     remaining: Option<Vec<String>>,
-    unseen: Vec<Unseen>,
-    weakened: Vec<WeakenedMark>,
+    unseen: Vec<UnseenAtoms>,
+    weakened: Vec<WeakenedCheckRecord>,
 }
 
 /// What a run said about what an earlier one showed: what was done since then is what may have fixed it.
@@ -66,7 +66,7 @@ pub(super) fn open_at(
 /// Whether nothing follows from how the run ended.
 fn says_nothing(run: &Run) -> bool {
     let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
-    let is_unwanted = run.failure.as_ref().is_some_and(|failure| failure.lesson.says_nothing());
+    let is_unwanted = run.failure.as_ref().is_some_and(|failure| failure.lesson.is_uninformative());
     is_cancelled(run.ended) || is_unwanted || (run.ended.passed() && !has_own_status)
 }
 
@@ -212,7 +212,7 @@ fn write_attempt(
             flake.clone().map(|flake| ("flake", EventBody::Flake(Box::new(flake)))),
         ];
         for (kind, body) in bodies.into_iter().flatten() {
-            let event = Event::derived(kind, &parts, Timestamp::now(), store.writer(), body);
+            let event = Event::with_derived_id(kind, &parts, Timestamp::now(), store.writer_name(), body);
             if !store.index().has_event(RunId(event.id))? {
                 events.push(event);
             }
@@ -243,7 +243,7 @@ fn runs_by_part(
     for open in &stretch.runs {
         let mut of = 0;
         if written.len() > 1 {
-            let about = store.index().patterns_of(open.run)?;
+            let about = store.index().patterns_of_run(open.run)?;
             let is_about = |(attempt, _): &(Attempt, Option<Flake>)| {
                 let is_fixed = |pattern: &String| attempt.fixed.first.iter().any(|atom| atom.pattern == *pattern);
                 let shown = stretch.unseen.iter().find(|shown| shown.id == attempt.before);
@@ -272,16 +272,16 @@ fn new_attempt(
         _ => AttemptOutcome::Partial,
     };
     let recipes = match change.means {
-        Means::None => Vec::new(),
+        AttemptMeans::None => Vec::new(),
         // What says not what is wrong can't be told from anything else that is.
         _ if attribution.undo || fix::is_silent(earlier) => Vec::new(),
-        Means::Edit => {
+        AttemptMeans::Edit => {
             let is_related = |file: &&FileChange| attribution.related.contains(&file.path);
             let files: Vec<FileChange> = change.files.iter().filter(is_related).cloned().collect();
             let diff = fix::only_related(&change.diff, &attribution.related, &change.files);
             fix::recipes_of_attempt(&files, change.files_cut, &diff, &change.commands, &change.surroundings.changed)
         }
-        Means::Command | Means::Unknown => {
+        AttemptMeans::Command | AttemptMeans::Unknown => {
             let by_hand = |file: &&FileChange| !fix::is_derived(&file.path.display());
             let files: Vec<FileChange> = change.files.iter().filter(by_hand).cloned().collect();
             fix::recipes_of_attempt(

@@ -10,7 +10,7 @@ use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fix::{self, Atoms};
-use crate::store::{Event, EventBody, Flake, Means, Proof, Run, Store, StoreError};
+use crate::store::{Event, EventBody, Flake, AttemptMeans, FlakeProof, Run, Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
 const REPEATED: usize = 2;
@@ -31,7 +31,7 @@ pub(super) fn after_attempt(
     let stops = fix::stops_at(earlier, "");
     let introduced = sets.introduced.0.iter().filter(|atom| stops.is_reached(atom));
     let moved = Atoms(sets.fixed.0.iter().chain(introduced).cloned().collect());
-    let Some(trees) = change.trees.as_ref().filter(|_| change.means == Means::None && !moved.is_empty()) else {
+    let Some(trees) = change.trees.as_ref().filter(|_| change.means == AttemptMeans::None && !moved.is_empty()) else {
         return Ok(None);
     };
     let runs = if sets.fixed.is_empty() { [*before, id] } else { [id, *before] };
@@ -41,7 +41,7 @@ pub(super) fn after_attempt(
         failed += usize::from(
             store
                 .index()
-                .snapshot(&open.run.to_string())?
+                .snapshot_of_run(&open.run.to_string())?
                 .is_some_and(|row| row.tree.as_deref() == Some(&trees.before)),
         );
     }
@@ -58,9 +58,9 @@ pub(super) fn after_attempt(
     let what = if run.ended.passed() { "failed, then passed" } else { "failed twice with different results" };
     let tree = &trees.before[..trees.before.len().min(10)];
     let (proof, why) = if doubts.is_empty() {
-        (Proof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between"))
+        (FlakeProof::Proven, format!("{what} over the same tree {tree} with nothing recorded in between"))
     } else {
-        (Proof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; ")))
+        (FlakeProof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; ")))
     };
     Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
 }
@@ -79,7 +79,7 @@ fn new_flake(
     key: String,
     atoms: &Atoms,
     runs: [RunId; 2],
-    proof: Proof,
+    proof: FlakeProof,
     why: String,
 ) -> Flake {
     let run = recorded.run;
@@ -105,12 +105,12 @@ pub(super) fn after_pass(
 ) -> Result<(), StoreError> {
     let RecordedRun { id, run } = recorded;
     let passed = store.index().last_passing_tree(&run.key, &run.root, run.started_at, id)?;
-    let mine = store.index().snapshot(&id.to_string())?;
+    let mine = store.index().snapshot_of_run(&id.to_string())?;
     let (Some(passed), Some(mine)) = (passed, mine) else { return Ok(()) };
     if mine.tree.as_ref() != Some(&passed.tree) || !mine.exact || !passed.exact {
         return Ok(());
     }
-    let Some(before) = store.index().run(store.segments(), &passed.run.to_string())? else { return Ok(()) };
+    let Some(before) = store.index().read_run(store.segments(), &passed.run.to_string())? else { return Ok(()) };
     if !are_comparable(&before, run) {
         return Ok(());
     }
@@ -126,10 +126,10 @@ pub(super) fn after_pass(
     }
     let tree = &passed.tree[..passed.tree.len().min(10)];
     let why = format!("passed, then failed over the same tree {tree}; nobody has run it again yet");
-    let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], Proof::Suspected, why);
+    let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], FlakeProof::Suspected, why);
     let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::derived("flake", &parts, Timestamp::now(), store.writer(), EventBody::Flake(Box::new(flake)));
+    let event = Event::with_derived_id("flake", &parts, Timestamp::now(), store.writer_name(), EventBody::Flake(Box::new(flake)));
     if store.index().has_event(RunId(event.id))? {
         return Ok(());
     }

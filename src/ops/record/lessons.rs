@@ -20,8 +20,8 @@ use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLesson
 use crate::ops::taught;
 use crate::store::{
     AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, FixRow, Flake, Index,
-    LessonChange, LessonChangeKind, LessonDecision, NoLesson, Proof, Run, SaidRow, Segments, Store, StoreError,
-    TaughtRow,
+    LessonChange, LessonChangeKind, LessonDecision, NoLessonReason, FlakeProof, Run, FixNoteRow, SegmentFolder, Store, StoreError,
+    SharedLessonRow,
 };
 
 /// Lessons that one fix is written into.
@@ -37,7 +37,7 @@ pub(super) fn decide_lesson(
     header: &SpoolHeader,
     items: &[DiagnosticRecord],
     merges: &Merges,
-    unwanted: Option<NoLesson>,
+    unwanted: Option<NoLessonReason>,
     settings: &Settings,
 ) -> Result<LessonDecision, StoreError> {
     if assemble::is_cancelled(header.ended) && !settings.lesson.cancelled {
@@ -66,7 +66,7 @@ pub(super) fn decide_lesson(
 /// Of the patterns with these keys those (`p-…`) that a lesson shared by the team is about.
 fn taught_patterns(store: &Store, root: &Lossless, keys: &[&str]) -> Result<BTreeSet<String>, StoreError> {
     let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
-    let rows = store.index().taught_about(root, &ids)?;
+    let rows = store.index().shared_lessons_about(root, &ids)?;
     Ok(rows.into_iter().flat_map(|row| row.patterns).collect())
 }
 
@@ -113,7 +113,7 @@ pub(super) fn retry_lessons(
     for entry in fs::read_dir(unwritten_folder(projects.project_places())).into_iter().flatten().flatten() {
         let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
         let run = match id {
-            Some(id) => store.index().run(store.segments(), &id.to_string())?.map(|run| (id, run)),
+            Some(id) => store.index().read_run(store.segments(), &id.to_string())?.map(|run| (id, run)),
             None => None,
         };
         match run {
@@ -165,7 +165,7 @@ pub(super) fn close_lessons(
     let facts = fix_facts(store.index(), store.segments(), (&fix_settings, &local), since, attempt)?;
     let fix = facts.id.clone();
     let settings = projects.lesson_settings(root);
-    let is_proven = flake.is_some_and(|flake| flake.proof == Proof::Proven);
+    let is_proven = flake.is_some_and(|flake| flake.proof == FlakeProof::Proven);
     let took_long = facts.attempt >= settings.attempts || facts.seconds > settings.minutes.saturating_mul(60);
     let is_worth = is_proven || took_long || settings.write == WriteWhen::Always;
     let part = match flake {
@@ -174,7 +174,7 @@ pub(super) fn close_lessons(
     };
     let mut written = Vec::with_capacity(lessons.len());
     for (lesson, run) in &lessons {
-        written.push((lesson.clone(), store.index().lesson_of(*run)?.map(|(_, file)| file)));
+        written.push((lesson.clone(), store.index().lesson_of_run(*run)?.map(|(_, file)| file)));
     }
     let paths = projects.lesson_folder_at(root).find_lesson_paths(&written);
     for (lesson, run) in lessons {
@@ -199,12 +199,12 @@ pub(super) fn close_lessons(
 }
 
 /// The shared lessons that others wrote about what is gone now, and about nothing that failed here beside it.
-fn taught_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<TaughtRow>, StoreError> {
+fn taught_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<SharedLessonRow>, StoreError> {
     let fixed: Vec<String> = attempt.fixed.first.iter().map(|atom| id_of(&atom.pattern)).collect();
-    let mut rows = store.index().taught_about(&attempt.root, &fixed)?;
+    let mut rows = store.index().shared_lessons_about(&attempt.root, &fixed)?;
     let mut failed = BTreeSet::new();
     for run in runs {
-        failed.extend(store.index().patterns_of(*run)?.iter().map(|key| id_of(key)));
+        failed.extend(store.index().patterns_of_run(*run)?.iter().map(|key| id_of(key)));
     }
     rows.retain(|row| row.patterns.iter().all(|pattern| fixed.contains(pattern) || !failed.contains(pattern)));
     rows.truncate(LESSONS_MAX);
@@ -236,7 +236,7 @@ fn update_taught(
 
 /// Whether something that the lesson of this run is about was seen in another task.
 fn has_recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
-    let Some(recorded) = store.index().run(store.segments(), &run.to_string())? else { return Ok(false) };
+    let Some(recorded) = store.index().read_run(store.segments(), &run.to_string())? else { return Ok(false) };
     let Some(failure) = &recorded.failure else { return Ok(false) };
     let elsewhere = match &failure.lesson {
         LessonDecision::Written { elsewhere, .. } => elsewhere.as_slice(),
@@ -245,7 +245,7 @@ fn has_recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
     let own =
         failure.items.iter().map(|item| item.pattern.as_str()).filter(|key| !elsewhere.iter().any(|at| at == key));
     let own: BTreeSet<&str> = own.collect();
-    store.index().seen_in_other_tasks(&own.into_iter().collect::<Vec<_>>())
+    store.index().is_seen_in_several_tasks(&own.into_iter().collect::<Vec<_>>())
 }
 
 /// Why a lesson could not be withdrawn.
@@ -268,12 +268,12 @@ fn withdraw_lesson(
     {
         return Ok(false);
     }
-    let runs = store.index().runs_of(lesson).map_err(Withdrawing::Store)?;
+    let runs = store.index().runs_of_id(lesson).map_err(Withdrawing::Store)?;
     let change = LessonChangeKind::Withdrawn { runs: runs.clone(), fix: Some(fix.to_owned()) };
     let change = LessonChange { lesson: lesson.to_owned(), change, by: None };
     let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::derived("withdrawn", &parts, Timestamp::now(), store.writer(), EventBody::Lesson(change));
+    let event = Event::with_derived_id("withdrawn", &parts, Timestamp::now(), store.writer_name(), EventBody::Lesson(change));
     if !store.index().has_event(RunId(event.id)).map_err(Withdrawing::Store)? {
         store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(Withdrawing::Store)?;
     }
@@ -289,7 +289,7 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
     let keys: Vec<&str> = patterns.iter().copied().collect();
     let mut found: Vec<(String, RunId)> = Vec::new();
     for run in runs {
-        let lesson = store.index().lesson_of(*run)?.map(|(lesson, _)| lesson);
+        let lesson = store.index().lesson_of_run(*run)?.map(|(lesson, _)| lesson);
         if let Some(lesson) = lesson.filter(|lesson| found.iter().all(|(known, _)| known != lesson)) {
             found.push((lesson, *run));
         }
@@ -297,7 +297,7 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
     for row in store.index().lessons_of_patterns(&keys, LESSONS_MAX)? {
         let Ok(run) = uuid::Uuid::parse_str(&row.run).map(RunId) else { continue };
         let is_new = found.iter().all(|(lesson, _)| *lesson != row.lesson);
-        let about = store.index().patterns_of(run)?;
+        let about = store.index().patterns_of_run(run)?;
         if is_new && about.iter().all(|pattern| patterns.contains(pattern.as_str())) {
             found.push((row.lesson, run));
         }
@@ -312,15 +312,15 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
 /// When the store can't be read.
 pub(in crate::ops) fn fix_facts(
     index: &Index,
-    segments: &Segments,
+    segments: &SegmentFolder,
     (settings, local): (&FixSettings, &LocalMachine),
     since: Timestamp,
     attempt: &Attempt,
 ) -> Result<LessonFixFacts, StoreError> {
     let id = ids::fix(&attempt.key, attempt.opened_by);
-    let row: FixRow = index.fix(&id)?;
+    let row: FixRow = index.find_fix(&id)?;
     let standing = fix::fix_status(&row, attempt.ended_at, settings.silence());
-    let workflow = fix::build_workflow(index.attempts(segments, &id)?, settings.quick_attempts);
+    let workflow = fix::build_workflow(index.read_attempts(segments, &id)?, settings.quick_attempts);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
     let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
     let tried = workflow.attempts.iter().filter(|numbered| numbered.attempt.outcome == AttemptOutcome::Failure);
@@ -329,7 +329,7 @@ pub(in crate::ops) fn fix_facts(
         .filter(|path| !final_files.contains(path))
         .collect();
     let said = index.fix_notes(&id)?;
-    let last = |text: fn(&SaidRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
+    let last = |text: fn(&FixNoteRow) -> &Option<String>| said.iter().rev().find_map(|row| text(row).clone());
     let commands = attempt.commands.iter().filter(|command| !command.check);
     Ok(LessonFixFacts {
         id,

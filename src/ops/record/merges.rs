@@ -8,7 +8,7 @@ use crate::fingerprint::{
     self, MessageComparison, NearDuplicateSketch, PatternLeaders, ReportedFailure, SimilarityVerdict,
 };
 use crate::pattern::statistics::to_permille;
-use crate::store::{DiagnosticRecord, Event, EventBody, Merge, NEAR_DUPLICATE, Store, StoreError};
+use crate::store::{DiagnosticRecord, Event, EventBody, PatternMerge, NEAR_DUPLICATE, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
 const LOOKUPS_MAX: usize = 200;
@@ -40,7 +40,7 @@ impl Merges {
         let mut known = store.index().known_patterns(&keys)?;
         let mut own = PatternLeaders::default();
         let mut own_keys: Vec<&str> = Vec::new();
-        for item in items.iter().filter(|item| !item.says_nothing()) {
+        for item in items.iter().filter(|item| !item.is_uninformative()) {
             if known.len() >= keys.len() || own_keys.len() + merges.events.len() >= LOOKUPS_MAX {
                 break;
             }
@@ -50,16 +50,16 @@ impl Merges {
             if similarity_min <= 1.0
                 && let Some(into) = cut_copy(store, item)?
             {
-                merges.push(store.writer(), run, item, into, &Reason::CutCopy);
+                merges.push(store.writer_name(), run, item, into, &Reason::CutCopy);
                 continue;
             }
-            let Some(near) = fingerprint::sketch_message(&item.found()) else { continue };
+            let Some(near) = fingerprint::sketch_message(&item.to_diagnostic()) else { continue };
             let found = match in_store(store, &near, similarity_min)? {
                 Some(found) => Some(found),
                 None => own.find_nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
             };
             match found {
-                Some((into, compared)) => merges.push(store.writer(), run, item, into, &Reason::Near(compared)),
+                Some((into, compared)) => merges.push(store.writer_name(), run, item, into, &Reason::Near(compared)),
                 None => {
                     own.push(near);
                     own_keys.push(&item.pattern);
@@ -77,7 +77,7 @@ impl Merges {
     fn push(&mut self, writer: &str, run: RunId, item: &DiagnosticRecord, into: String, reason: &Reason) {
         let from = item.pattern.clone();
         let parts = [&*run.to_string(), &from, &into];
-        let body = EventBody::Merge(Merge {
+        let body = EventBody::Merge(PatternMerge {
             from: from.clone(),
             into: into.clone(),
             by: Some(NEAR_DUPLICATE.to_owned()),
@@ -87,7 +87,7 @@ impl Merges {
             },
             why: matches!(reason, Reason::CutCopy).then(|| "the same test's failure, cut by the tool".to_owned()),
         });
-        self.events.push(Event::derived("merge", &parts, Timestamp::now(), writer, body));
+        self.events.push(Event::with_derived_id("merge", &parts, Timestamp::now(), writer, body));
         self.into.insert(from, into);
     }
 }

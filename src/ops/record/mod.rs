@@ -41,7 +41,7 @@ use crate::capture;
 use crate::config::Places;
 use crate::diagnose;
 use crate::ops::memory;
-use crate::store::{Store, StoreError, folder, lock};
+use crate::store::{Store, StoreError, folder, lock_store};
 use queue::Queue;
 use trees::SnapshotBatch;
 
@@ -139,7 +139,7 @@ fn drain_within(
     let mut drained = Drained::default();
     let mut recorded = Some(recorded);
     loop {
-        let lock = match lock(&places.state, wait) {
+        let lock = match lock_store(&places.state, wait) {
             Ok(lock) => lock,
             Err(StoreError::Busy { .. }) => {
                 drained.busy = drained.runs == 0;
@@ -147,7 +147,7 @@ fn drain_within(
             }
             Err(error) => return Err(error),
         };
-        let moved = folder::put_right(&places.state)?;
+        let moved = folder::move_foreign_files_aside(&places.state)?;
         if !moved.is_empty() {
             log::append_lines(&places.state, &moved);
             drained.notes.extend(moved);
@@ -222,7 +222,7 @@ fn drain_or_rebuild(
 ) -> Result<(), StoreError> {
     match drain_locked(places, begun, store, until, drained) {
         Err(damage) if damage.is_damage() => {
-            store.rebuild_damaged(&damage)?;
+            store.rebuild_damaged_index(&damage)?;
             drain_locked(places, begun, store, until, drained)
         }
         result => result,

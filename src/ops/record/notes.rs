@@ -18,7 +18,7 @@ pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Dra
     for paths in notes.chunks(NOTES_BATCH_MAX) {
         let (mut events, mut done) = (Vec::<Event>::new(), Vec::new());
         for path in paths {
-            match note::read(path) {
+            match note::read_note(path) {
                 Ok(mut event) => {
                     if let EventBody::Delivery(delivery) = &mut event.body {
                         quote_texts(store, delivery)?;
@@ -27,7 +27,7 @@ pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Dra
                     let is_known =
                         events.iter().any(|other| other.id == event.id) || store.index().has_event(RunId(event.id))?;
                     if !is_known {
-                        events.push(Event { writer: store.writer().to_owned(), ..event });
+                        events.push(Event { writer: store.writer_name().to_owned(), ..event });
                     }
                     done.push(path);
                 }
@@ -50,7 +50,7 @@ pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Dra
 /// store was purged meanwhile.
 fn quote_texts(store: &Store, delivery: &mut Delivery) -> Result<(), StoreError> {
     if let (Some(_), Some(pattern)) = (&delivery.text, &delivery.pattern) {
-        delivery.runs = store.index().runs_quoted_of(pattern)?;
+        delivery.runs = store.index().quoted_runs_of_pattern(pattern)?;
         if delivery.runs.is_empty() {
             delivery.text = None;
         }

@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::fix::weakened::Counts;
 use crate::fix::{self, Atoms};
-use crate::store::{Attempt, OpenRun, Run, Scope, Store, StoreError, Unseen};
+use crate::store::{Attempt, OpenFailingRun, Run, Scope, Store, StoreError, UnseenAtoms};
 
 /// Open failures of one class that a run is compared with; the newest ones.
 const STRETCHES_MAX: usize = 32;
@@ -21,7 +21,7 @@ const SHOWN_MAX: usize = 8;
 pub(super) struct Stretch {
     pub key: String,
     /// The oldest first; never empty.
-    pub runs: Vec<OpenRun>,
+    pub runs: Vec<OpenFailingRun>,
     /// The last of them, as recorded.
     pub before: Run,
     pub scope: Scope,
@@ -56,7 +56,7 @@ pub(super) fn open_failures(
     let days = projects.fix_settings(run.root.path()).open_days;
     let age = i64::try_from(days.saturating_mul(86_400_000_000)).unwrap_or(i64::MAX);
     let since = Timestamp(run.ended_at.0.saturating_sub(age));
-    let mut by_key: BTreeMap<String, Vec<OpenRun>> = BTreeMap::new();
+    let mut by_key: BTreeMap<String, Vec<OpenFailingRun>> = BTreeMap::new();
     for open in store.index().open_runs(&scope.class, since, run.ended_at, id)? {
         if !is_cancelled(open.ended) {
             by_key.entry(open.key.clone()).or_default().push(open);
@@ -77,14 +77,14 @@ pub(super) fn open_failures(
             changes::is_same_line_of_work(projects, run, open.branch.as_deref(), open.commit.as_deref())
         });
         let Some(last) = runs.last() else { continue };
-        let Some(before) = store.index().run(store.segments(), &last.run.to_string())? else { continue };
+        let Some(before) = store.index().read_run(store.segments(), &last.run.to_string())? else { continue };
         let Some(scope) = before.scope.clone() else { continue };
         let fix = ids::fix(&key, runs[0].run);
         let attempt = store.index().last_attempt(store.segments(), &fix, (last.ended_at, run.ended_at), id)?;
         let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| earlier_runs(store, &attempt.unseen))?;
         let attempt = attempt.filter(|attempt| attempt.run != last.run);
         let since = match &attempt {
-            Some(attempt) => store.index().run(store.segments(), &attempt.run.to_string())?,
+            Some(attempt) => store.index().read_run(store.segments(), &attempt.run.to_string())?,
             None => None,
         };
         found.push(Stretch { key, runs, before, scope, since: Since { attempt, run: since }, unseen });
@@ -93,10 +93,10 @@ pub(super) fn open_failures(
 }
 
 /// The runs with the atoms that no later one looked at; none of one that was purged.
-fn earlier_runs(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, StoreError> {
+fn earlier_runs(store: &Store, unseen: &[UnseenAtoms]) -> Result<Vec<EarlierRun>, StoreError> {
     let mut found = Vec::new();
-    for Unseen { run: id, atoms: hashes } in unseen {
-        let Some(run) = store.index().run(store.segments(), &id.to_string())? else { continue };
+    for UnseenAtoms { run: id, atoms: hashes } in unseen {
+        let Some(run) = store.index().read_run(store.segments(), &id.to_string())? else { continue };
         let hashes: HashSet<&String> = hashes.iter().collect();
         let mut atoms = fix::atoms_of_run(&run);
         atoms.0.retain(|atom| hashes.contains(&atom.hash));
@@ -106,11 +106,11 @@ fn earlier_runs(store: &Store, unseen: &[Unseen]) -> Result<Vec<EarlierRun>, Sto
 }
 
 impl Stretch {
-    pub(super) fn first_run(&self) -> &OpenRun {
+    pub(super) fn first_run(&self) -> &OpenFailingRun {
         &self.runs[0]
     }
 
-    fn last_run(&self) -> &OpenRun {
+    fn last_run(&self) -> &OpenFailingRun {
         &self.runs[self.runs.len() - 1]
     }
 
@@ -125,7 +125,7 @@ impl Stretch {
         let first = if self.first_run().run == self.last_run().run {
             None
         } else {
-            store.index().run(store.segments(), &self.first_run().run.to_string())?
+            store.index().read_run(store.segments(), &self.first_run().run.to_string())?
         };
         let before = first.and_then(|first| first.tests).max(self.before.tests);
         Ok(before.map(|before| Counts { before, after }))
@@ -143,13 +143,13 @@ impl Stretch {
 
     /// What no run has looked at since it was shown, the newest last: of the last failing run, where the same check followed,
     /// and of earlier ones.
-    pub(super) fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<Unseen> {
+    pub(super) fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<UnseenAtoms> {
         let earlier = self.unseen.iter().map(|shown| shown.id).zip(after_earlier.iter().copied());
-        let of = |(run, atoms): (RunId, &Atoms)| Unseen {
+        let of = |(run, atoms): (RunId, &Atoms)| UnseenAtoms {
             run,
             atoms: atoms.0.iter().map(|atom| atom.hash.clone()).collect(),
         };
-        let mut unseen: Vec<Unseen> =
+        let mut unseen: Vec<UnseenAtoms> =
             earlier.chain(after_last.map(|atoms| (self.last_run().run, atoms))).map(of).collect();
         unseen.retain(|unseen| !unseen.atoms.is_empty());
         unseen.drain(..unseen.len().saturating_sub(SHOWN_MAX));

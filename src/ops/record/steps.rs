@@ -249,7 +249,7 @@ pub(super) fn record_passes(
         let id = entry.header.run;
         if !store.index().has_event(id)? && events.iter().all(|event: &Event| event.id != id.0) {
             let run = new_run(projects, store, &entry.header, None)?;
-            events.push(Event::of_run(id, Timestamp::now(), store.writer(), run));
+            events.push(Event::from_run(id, Timestamp::now(), store.writer_name(), run));
             drained.runs += 1;
             events.extend(trees.snapshot_event(store, &entry.header)?);
         }
@@ -306,7 +306,7 @@ pub(super) fn record_spool(
     let mut run = if is_new {
         Some(new_run(projects, store, header, Some(&spooled.output))?)
     } else {
-        store.index().run(store.segments(), &id.to_string())?
+        store.index().read_run(store.segments(), &id.to_string())?
     };
     // Looked up while the output is diagnosed.
     let open = run.as_ref().map(|run| fixes::open_at(projects, store, RecordedRun { id, run })).transpose()?;
@@ -383,7 +383,7 @@ fn record_new(
         events = merges.events;
     }
     projects.begin_comparing(trees, store, header)?;
-    events.push(Event::of_run(header.run, Timestamp::now(), store.writer(), run.clone()));
+    events.push(Event::from_run(header.run, Timestamp::now(), store.writer_name(), run.clone()));
     events.extend(trees.snapshot_event(store, header)?);
     store.append_unsynced(&events)?;
     drained.runs += 1;
@@ -413,7 +413,7 @@ fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, drain
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
 pub(super) fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
     let marker = places.state.join("open").join(file_name(key));
-    match store.index().last_passed(key, Timestamp::now())? {
+    match store.index().last_run_passed(key, Timestamp::now())? {
         Some(false) => {
             let made = marker.parent().map_or(Ok(()), file::create_private_dir);
             // Nothing depends on it but the wrapper's choice of what to keep.

@@ -8,7 +8,7 @@ use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::capture::{Identity, RepositoryHead};
 use crate::config::Places;
-use crate::store::{By, Event, EventBody, Index, Store, StoreError, TaskNote, TaskStep};
+use crate::store::{EventAuthor, Event, EventBody, Index, Store, StoreError, TaskNote, TaskStep};
 
 /// An hour, microseconds.
 const HOUR_US: i64 = 3_600_000_000;
@@ -85,8 +85,8 @@ pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) 
         };
         let step = TaskStep::Done { outcome: None, why: Some(why.to_owned()) };
         let last = task.last_at.rfc3339();
-        let body = EventBody::Task(TaskNote { name: task.name.clone(), step, by: By::default() });
-        events.push(Event::derived("task_done", &[&task.name, &last], now, store.writer(), body));
+        let body = EventBody::Task(TaskNote { name: task.name.clone(), step, by: EventAuthor::default() });
+        events.push(Event::with_derived_id("task_done", &[&task.name, &last], now, store.writer_name(), body));
     }
     store.append(&events)
 }

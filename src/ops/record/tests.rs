@@ -13,7 +13,7 @@ use crate::capture::{Identity, RepositoryHead, SpoolHeader};
 use crate::config::Environment;
 use crate::ops::last::last_run;
 use crate::run::Ended;
-use crate::store::{Counts, Event, EventBody, FixNote, Index, Purge, note};
+use crate::store::{StoreCounts, Event, EventBody, FixNote, Index, Purge, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {
@@ -84,9 +84,9 @@ impl World {
         log.write_all(&line(header)).expect("writes");
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> StoreCounts {
         let index = Index::open_read(&self.places.index()).expect("opens").expect("is there");
-        index.counts().expect("counts")
+        index.count_rows().expect("counts")
     }
 }
 
@@ -190,7 +190,7 @@ fn fallback_folders_are_drained_too() {
 #[test]
 fn while_somebody_records_the_last_run_is_read_from_the_spool() {
     let world = World::new();
-    let held = lock(&world.places.state, Duration::ZERO).expect("free");
+    let held = lock_store(&world.places.state, Duration::ZERO).expect("free");
     world.spool(&world.header(1, "aa", FAILED), "error\n");
     assert!(drain(&world.places).expect("is no error").busy);
     let mut second = world.header(2, "aa", Ended::Exit(3));
@@ -281,24 +281,24 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
 
 fn said(n: i64) -> Event {
     let note = FixNote { fix: "x-1".into(), cause: Some(format!("{n}")), ..FixNote::default() };
-    Event::derived("said", &[&n.to_string()], Timestamp(n), "", EventBody::FixNote(note))
+    Event::with_derived_id("said", &[&n.to_string()], Timestamp(n), "", EventBody::FixNote(note))
 }
 
 #[test]
 fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     let world = World::new();
-    note::put(&world.places, &said(1)).expect("puts");
-    note::put(&world.places, &said(1)).expect("puts again");
-    note::put(&world.places, &said(2)).expect("puts");
+    note::write_note(&world.places, &said(1)).expect("puts");
+    note::write_note(&world.places, &said(1)).expect("puts again");
+    note::write_note(&world.places, &said(2)).expect("puts");
     assert_eq!(pending_entries(&world.places).len(), 2);
     let reading = crate::ops::reading::open_for_reading(&world.places).expect("reads");
-    assert_eq!(reading.index.expect("is there").counts().expect("counts").events, 2);
+    assert_eq!(reading.index.expect("is there").count_rows().expect("counts").events, 2);
     assert!(pending_entries(&world.places).is_empty());
     // A recorder that was killed before it removed the file, and the same note in a stand-in.
-    note::put(&world.places, &said(1)).expect("puts");
+    note::write_note(&world.places, &said(1)).expect("puts");
     let fallback = Places { state: world.places.fallbacks[0].clone(), ..world.places.clone() };
-    note::put(&fallback, &said(3)).expect("puts");
-    note::put(&world.places, &said(3)).expect("puts");
+    note::write_note(&fallback, &said(3)).expect("puts");
+    note::write_note(&world.places, &said(3)).expect("puts");
     assert_eq!(drain(&world.places).expect("drains").notes_taken, 1);
     assert_eq!(world.counts().events, 3);
     assert!(pending_entries(&world.places).is_empty());
@@ -310,7 +310,7 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
 fn a_note_goes_to_a_stand_in_that_git_ignores_where_the_state_can_t_be_written() {
     let world = World::new();
     fs::write(&world.places.state, "in the way").expect("writes");
-    note::put(&world.places, &said(1)).expect("puts");
+    note::write_note(&world.places, &said(1)).expect("puts");
     let stand_in = world.places.root.join(".lessons/.state");
     assert_eq!(fs::read_to_string(stand_in.join(".gitignore")).expect("reads"), "*\n");
     assert!(stand_in.join(format!("spool/{}.event", said(1).id)).exists());
@@ -321,18 +321,18 @@ fn a_note_goes_to_a_stand_in_that_git_ignores_where_the_state_can_t_be_written()
 #[test]
 fn torn_foreign_and_oversized_notes_are_set_aside_and_newer_ones_are_left() {
     let world = World::new();
-    note::put(&world.places, &said(1)).expect("puts");
+    note::write_note(&world.places, &said(1)).expect("puts");
     let spool = world.places.state.join("spool");
-    let line = said(2).line();
+    let line = said(2).to_line();
     let name = |event: &Event| spool.join(format!("{}.event", event.id));
     fs::write(name(&said(2)), &line[..line.len() - 1]).expect("writes");
     fs::write(name(&said(3)), "rubbish\n").expect("writes");
-    fs::write(name(&said(4)), said(5).line()).expect("writes");
-    fs::write(name(&said(6)), [vec![b' '; 300 << 10], said(6).line()].concat()).expect("writes");
+    fs::write(name(&said(4)), said(5).to_line()).expect("writes");
+    fs::write(name(&said(6)), [vec![b' '; 300 << 10], said(6).to_line()].concat()).expect("writes");
     let purge = Event::new(Timestamp(0), "", EventBody::Purge(Purge { runs: vec![RunId::fresh()] }));
-    fs::write(name(&purge), purge.line()).expect("writes");
+    fs::write(name(&purge), purge.to_line()).expect("writes");
     fs::write(name(&said(7)), "{\"v\":1,\"kind\":\"of_tomorrow\"}\n").expect("writes");
-    assert!(note::put(&world.places, &purge).is_err(), "not put in the first place");
+    assert!(note::write_note(&world.places, &purge).is_err(), "not put in the first place");
     let drained = drain(&world.places).expect("drains");
     assert_eq!((drained.notes_taken, drained.bad.len(), drained.left.len()), (1, 5, 1), "{drained:?}");
     assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);

@@ -13,7 +13,7 @@ use crate::capture::SpoolHeader;
 use crate::config::{Places, Settings};
 use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions, Taken};
 use crate::lesson::LessonFolder;
-use crate::store::{Base, Event, Snapshot, Store, StoreError};
+use crate::store::{SnapshotBase, Event, Snapshot, Store, StoreError};
 
 /// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
 /// the recorder is as fast as it can be.
@@ -114,34 +114,34 @@ impl SnapshotBatch {
             }
             Err(skipped) => snapshot.skipped = Some(skipped.reason),
         }
-        Ok(Some(Event::of_snapshot(Timestamp::now(), store.writer(), snapshot)))
+        Ok(Some(Event::from_snapshot(Timestamp::now(), store.writer_name(), snapshot)))
     }
 
     /// What the run's tree is compared with: the tree of the last pass, else the commit's.
-    fn base_of_run(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Base>, StoreError> {
+    fn base_of_run(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<SnapshotBase>, StoreError> {
         let root = &header.place.root;
         if let Some(pass) = store.index().last_passing_tree(&header.key, root, header.ended_at, header.run)? {
-            return Ok(Some(Base::Pass { run: pass.run, tree: pass.tree }));
+            return Ok(Some(SnapshotBase::Pass { run: pass.run, tree: pass.tree }));
         }
         let Some(of) = self.by_root.get(root.path()) else { return Ok(None) };
         let commit = header.place.commit.clone();
         let head = self.heads.entry((root.path().to_owned(), commit.clone())).or_insert_with(|| {
             snapshot::head_tree(&of.places, commit.as_deref(), of.options.time_max).unwrap_or_default()
         });
-        Ok(head.clone().map(|tree| Base::Head { tree }))
+        Ok(head.clone().map(|tree| SnapshotBase::Head { tree }))
     }
 
     fn compare_with_pass(&mut self, header: &SpoolHeader, tree: &str, snapshot: &mut Snapshot) {
         let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.place.root.path())) else { return };
         // What a pass changed is asked for its files alone.
         let with_text = !header.ended.passed();
-        let key = (base.tree().to_owned(), tree.to_owned(), with_text);
+        let key = (base.tree_id().to_owned(), tree.to_owned(), with_text);
         let compared = self.compared.entry(key).or_insert_with(|| {
             let left = of.until.saturating_duration_since(Instant::now()).min(of.options.time_max);
             let options = SnapshotOptions { time_max: left, ..of.options.clone() };
             let limits =
                 if with_text { DiffLimits::default() } else { DiffLimits { bytes: 0, ..DiffLimits::default() } };
-            snapshot::diff_trees(&of.places, base.tree(), tree, &options, limits)
+            snapshot::diff_trees(&of.places, base.tree_id(), tree, &options, limits)
         });
         match compared {
             Ok(diff) => {

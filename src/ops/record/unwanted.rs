@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::capture::SpoolHeader;
 use crate::command::KeyParts;
 use crate::diagnose::{Diagnosis, Diagnostic};
-use crate::store::NoLesson;
+use crate::store::NoLessonReason;
 use crate::whitelist::CheckKind;
 
 /// What a tool says of an option that it does not have.
@@ -43,22 +43,22 @@ const WORDS_MAX: usize = 64;
 const LINES_MAX: usize = 200;
 
 /// Why nobody would read a lesson about this failure; `None` when somebody may.
-pub(super) fn reason_against_lesson(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLesson> {
+pub(super) fn reason_against_lesson(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLessonReason> {
     if header.interrupted {
-        return Some(NoLesson::Interrupted);
+        return Some(NoLessonReason::Interrupted);
     }
     if is_watch(header) {
-        return Some(NoLesson::Watch);
+        return Some(NoLessonReason::Watch);
     }
     // `2>/dev/null` hides nothing that eslint says.
     let is_located = |item: &Diagnostic| item.file.is_some() && item.line.is_some();
     if header.reader_left || header.partly_seen && !diagnosis.items.iter().any(is_located) {
-        return Some(NoLesson::Unseen);
+        return Some(NoLessonReason::Unseen);
     }
     if header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Format) || is_formatting(diagnosis) {
-        return Some(NoLesson::Formatter);
+        return Some(NoLessonReason::Formatter);
     }
-    is_usage_error(header, diagnosis).then_some(NoLesson::UsageError)
+    is_usage_error(header, diagnosis).then_some(NoLessonReason::UsageError)
 }
 
 /// Whether the tool stays until a user ends it: vitest on a terminal, unless it is told to run once.

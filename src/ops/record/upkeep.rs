@@ -28,8 +28,8 @@ pub(super) fn run(places: &Places, store: &Store, new_raw: u64, has_time: bool, 
         note_raw(places, new_raw, settings.raw.bytes, age_max);
     }
     let bytes_max = if has_time { u64::MAX } else { backup::WAITED_BYTES_MAX };
-    let (segments, listed, today) = (store.segments(), store.listed(), Timestamp::now().local_day());
-    if let Err(error) = backup::daily(&places.state, segments, listed, &today, bytes_max) {
+    let (segments, listed, today) = (store.segments(), store.listed_segments(), Timestamp::now().local_day());
+    if let Err(error) = backup::make_daily_backup(&places.state, segments, listed, &today, bytes_max) {
         notes.push(error.to_string());
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn prune_trees(
     settings: &Settings,
     has_time: bool,
 ) -> Result<Pruned, String> {
-    let uses = store.index().trees().map_err(|error| error.to_string())?;
+    let uses = store.index().list_trees().map_err(|error| error.to_string())?;
     let keep = Keep {
         age_max: Duration::from_secs(settings.snapshot.days.saturating_mul(24 * 3600)),
         bytes_max: settings.snapshot.bytes,

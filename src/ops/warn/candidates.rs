@@ -52,11 +52,11 @@ pub(super) fn find_candidates(
     others.retain(|pattern| !of_files.contains_key(pattern));
     let mut chosen: Vec<i64> = of_files.keys().copied().collect();
     if chosen.len() > OF_FILES_MAX {
-        chosen = index.most_frequent(&chosen, OF_FILES_MAX)?;
+        chosen = index.most_frequent_patterns(&chosen, OF_FILES_MAX)?;
     }
     let room = LOOKED_AT_MAX - chosen.len();
     if others.len() > room {
-        others = index.most_frequent(&others, room)?;
+        others = index.most_frequent_patterns(&others, room)?;
     }
     chosen.extend(others);
     let none = HashSet::new();
@@ -136,7 +136,7 @@ fn pattern_candidate(
     // Where it is known which files will change, what happens in others is no reason to warn of a command.
     let is_elsewhere = file.is_none() && !question.files.is_empty() && !row.files.is_empty();
     let command = match &question.class {
-        Some(class) if !is_elsewhere && index.is_of_tool(pattern, class)? => Some(class.clone()),
+        Some(class) if !is_elsewhere && index.is_reported_by_tool(pattern, class)? => Some(class.clone()),
         _ => None,
     };
     let text = if has_telling_words(&question.words, &row.masked) { found_by.text } else { 0.0 };
@@ -160,7 +160,7 @@ pub(super) fn candidates_for_failure(
 ) -> Result<Vec<WarningCandidate>, StoreError> {
     let mut found: Vec<WarningCandidate> = Vec::new();
     for key in failed.keys.iter().take(OF_FAILURE_MAX) {
-        let Some((failures, _, pattern)) = index.seen_before(key, failed.started_at)? else { continue };
+        let Some((failures, _, pattern)) = index.count_occurrences_before(key, failed.started_at)? else { continue };
         let mut row = index.advice_row(pattern)?;
         if row.silenced || found.iter().any(|known| known.key == row.key) {
             continue;
@@ -190,7 +190,7 @@ fn weighed_candidate(
         return Ok(None);
     }
     let told: Vec<JudgedDelivery> =
-        index.told_about(pattern)?.into_iter().filter_map(JudgedDelivery::from_brief_row).collect();
+        index.shown_deliveries_of_pattern(pattern)?.into_iter().filter_map(JudgedDelivery::from_brief_row).collect();
     let failed: HashSet<&str> = told.iter().filter(|it| it.failed).map(|it| it.task.as_str()).collect();
     let warned: HashSet<&str> = told.iter().map(|it| it.task.as_str()).collect();
     let (warned, prevented) = (warned.len() as u64, (warned.len() - failed.len()) as u64);

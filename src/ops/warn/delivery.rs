@@ -63,7 +63,7 @@ pub(super) fn delivery_mark(
     let (session, key) = (question.session.as_str(), candidate.key.as_str());
     let is_told = |mark: &str| -> Result<bool, StoreError> {
         let id = event_id(session, key, mark);
-        Ok(note::waits(places, id) || index.has_event(RunId(id))?)
+        Ok(note::is_note_waiting(places, id) || index.has_event(RunId(id))?)
     };
     let occasion = DeliveryOccasion::for_candidate(candidate, asked);
     let is_told_at_hand = is_told("")?;
@@ -91,7 +91,7 @@ fn delivery_files(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<
     if let Some(files) = index.files_of_delivery(&RunId(id).to_string())? {
         return Ok(files);
     }
-    let body = note::find(places, id).map(|event| event.body);
+    let body = note::find_note(places, id).map(|event| event.body);
     Ok(match body {
         Some(EventBody::Delivery(delivery)) => delivery.files,
         _ => Vec::new(),
@@ -158,7 +158,7 @@ pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
             let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
             delivery.text = shown.map(Warning::to_line);
         }
-        if let Err(error) = note::put(places, &event) {
+        if let Err(error) = note::write_note(places, &event) {
             answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));
         }
     }

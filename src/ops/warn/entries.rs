@@ -72,7 +72,7 @@ impl EntryLookup<'_> {
         has_files: bool,
         rows: &mut BTreeMap<i64, (EntryRow, WarningConcern)>,
     ) -> Result<(), StoreError> {
-        for number in self.index.taught_of_tool(&Lossless::from(self.root), class)? {
+        for number in self.index.shared_lessons_of_tool(&Lossless::from(self.root), class)? {
             if let Some((_, concern)) = rows.get_mut(&number) {
                 concern.command = Some(class.to_owned());
                 continue;
@@ -101,7 +101,7 @@ impl EntryLookup<'_> {
     /// Whether an entry is told of unasked: one of this store, or of a lesson that is shared in this work tree and about
     /// nothing that nobody wants to hear of.
     fn is_shown_unasked(&self, row: &EntryRow) -> Result<bool, StoreError> {
-        Ok(!row.imported || self.index.taught_by(&Lossless::from(self.root), &row.id)?.is_some())
+        Ok(!row.imported || self.index.shared_lesson_of_entry(&Lossless::from(self.root), &row.id)?.is_some())
     }
 
     /// An entry with its figures; `None` where it is read all the time, or nobody wants to hear of what it is about.
@@ -113,7 +113,7 @@ impl EntryLookup<'_> {
         let exposures = index.entry_exposures(&row.id)?;
         let history = history::history_with_exposures(index, &row, exposures)?;
         let believed = ledger::entry_confidence(&row, &history, settings, now);
-        let helped = history.uses.iter().filter(|used| used.helped()).map(|used| used.at);
+        let helped = history.uses.iter().filter(|used| used.has_helped()).map(|used| used.at);
         // What a team keeps in its tree is as true today.
         let written = if row.taught { now } else { row.at };
         let moments = [written].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
@@ -136,7 +136,7 @@ impl EntryLookup<'_> {
 
     /// Whether one of the patterns that a lesson is about is muted, deprecated or promoted here.
     fn is_silenced(&self, row: &EntryRow) -> Result<bool, StoreError> {
-        for pattern in self.index.about_entry(&row.id)?.patterns {
+        for pattern in self.index.patterns_of_entry(&row.id)?.patterns {
             if self.index.advice_row(pattern)?.silenced {
                 return Ok(true);
             }
@@ -159,8 +159,8 @@ fn glob_reach(glob: &str) -> FileReach {
 /// # Errors
 /// When it is gone, or the store can't be read.
 pub(super) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
-    let row = index.entry(id)?;
-    let lesson = if row.taught { index.taught_by(&Lossless::from(root), id)? } else { None };
+    let row = index.find_entry(id)?;
+    let lesson = if row.taught { index.shared_lesson_of_entry(&Lossless::from(root), id)? } else { None };
     let text = |name: &str| taught::entry_text(&row, name);
     Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),

@@ -51,7 +51,7 @@ pub(super) fn remove_harmful(
     let silence = settings.fix.silence();
     let mut harmful = HashSet::new();
     for family in index.families_that_recurred(families, RECURRENCES_MIN)? {
-        let rows = index.deliveries_of(&family)?;
+        let rows = index.deliveries_of_family(&family)?;
         let told: Vec<ObservedDelivery> = rows.iter().map(|row| observed_delivery(row, now, silence)).collect();
         if holdout_trial(&told).verdict() == TrialVerdict::Harms {
             harmful.insert(family);

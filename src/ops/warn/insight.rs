@@ -6,7 +6,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::ops::definitions;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::{self, TaskHistory};
-use crate::store::{BriefRow, Index, StoreError};
+use crate::store::{PatternBriefRow, Index, StoreError};
 
 /// Findings about files that are looked at.
 const FINDINGS_MAX: usize = 20;
@@ -52,7 +52,7 @@ impl DetectorInsight {
     }
 
     /// Adds what detectors know of a pattern to what people said, which comes first.
-    pub(super) fn complete_facts(&self, known: &mut WarningFacts, row: &BriefRow, settings: &Settings) {
+    pub(super) fn complete_facts(&self, known: &mut WarningFacts, row: &PatternBriefRow, settings: &Settings) {
         let Some(registry) = &self.registry else { return };
         let (title, rule) = detector_advice(registry, &self.history, row, settings);
         known.cause = known.cause.take().or(title);
@@ -93,7 +93,7 @@ impl DetectorInsight {
 pub(in crate::ops) fn detector_advice(
     registry: &DetectorRegistry,
     history: &TaskHistory,
-    row: &BriefRow,
+    row: &PatternBriefRow,
     settings: &Settings,
 ) -> (Option<String>, Option<String>) {
     let patterns = [row.number];
@@ -105,7 +105,7 @@ pub(in crate::ops) fn detector_advice(
 }
 
 /// What the detectors that go by the message alone say to do about a pattern.
-pub(in crate::ops) fn detector_rule(registry: &DetectorRegistry, row: &BriefRow) -> Option<String> {
+pub(in crate::ops) fn detector_rule(registry: &DetectorRegistry, row: &PatternBriefRow) -> Option<String> {
     let known = history::HistoryPattern {
         id: row.id.clone(),
         tool: row.tool.clone(),

@@ -27,7 +27,7 @@ use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose_output};
 use crate::run::Ended;
 use crate::store::sample::{failed_run, folder, passed_run, recorded};
-use crate::store::{DiagnosticRecord, Event, EventBody, Index, Scope, Store, lock};
+use crate::store::{DiagnosticRecord, Event, EventBody, Index, Scope, Store, lock_store};
 
 /// Larger outputs are the hostile ones.
 const OUTPUT_BYTES_MAX: u64 = 200_000;
@@ -194,7 +194,7 @@ struct Counted {
 
 fn replay(tasks: &[Task]) -> Counted {
     let dir = folder();
-    let mut store = Store::open(dir.path(), lock(dir.path(), Duration::ZERO).expect("nobody else")).expect("opens");
+    let mut store = Store::open(dir.path(), lock_store(dir.path(), Duration::ZERO).expect("nobody else")).expect("opens");
     let (settings, mut counted) = (Settings::default(), Counted::default());
     let mut frequency: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut places: BTreeSet<(String, Option<String>)> = BTreeSet::new();

@@ -27,7 +27,7 @@ pub(super) fn patterns_in_similar_tasks(
     let mut counted: BTreeMap<i64, u64> = BTreeMap::new();
     let mut of = 0;
     for other in found.into_iter().filter(|other| other.runs > 0).take(TASKS_MAX) {
-        let Some(task) = index.task(&other.name)? else { continue };
+        let Some(task) = index.find_task(&other.name)? else { continue };
         of += 1;
         index.patterns_of_task(task.number)?.into_iter().for_each(|pattern| *counted.entry(pattern).or_default() += 1);
     }

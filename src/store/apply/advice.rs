@@ -4,8 +4,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{fix, outcome};
 
-use crate::store::event::{Ack, Delivery, TaskNote, TaskStep};
-use crate::store::json;
+use crate::store::event::{Acknowledgement, Delivery, TaskNote, TaskStep};
+use crate::store::to_json;
 
 pub(super) fn insert_task_note(
     transaction: &Transaction<'_>,
@@ -13,13 +13,13 @@ pub(super) fn insert_task_note(
     at: &str,
     note: &TaskNote,
 ) -> rusqlite::Result<()> {
-    let task = touch_task(transaction, &note.name, at)?;
+    let task = upsert_task(transaction, &note.name, at)?;
     let mut insert =
         transaction.prepare_cached("INSERT INTO task_changes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
     let (name, by) = (&note.name, &note.by);
     match &note.step {
         TaskStep::Started { title, category, files, depends_on } => {
-            let after = json(depends_on);
+            let after = to_json(depends_on);
             insert.execute(params![
                 event_id,
                 name,
@@ -38,7 +38,7 @@ pub(super) fn insert_task_note(
             for path in files {
                 file.execute([event_id, path])?;
             }
-            index_words(transaction, task)
+            index_task_words(transaction, task)
         }
         TaskStep::Done { outcome, why } => {
             let outcome = outcome.map(|outcome| outcome.as_str());
@@ -61,7 +61,7 @@ pub(super) fn insert_task_note(
 }
 
 /// The row of the task, made if need be, with `at` between its first and last moment.
-pub(super) fn touch_task(transaction: &Transaction<'_>, name: &str, at: &str) -> rusqlite::Result<i64> {
+pub(super) fn upsert_task(transaction: &Transaction<'_>, name: &str, at: &str) -> rusqlite::Result<i64> {
     let task = transaction
         .prepare_cached(
             "INSERT INTO tasks (name, first_at, last_at) VALUES (?1, ?2, ?2)
@@ -70,14 +70,14 @@ pub(super) fn touch_task(transaction: &Transaction<'_>, name: &str, at: &str) ->
         )?
         .query_row([name, at], |row| row.get(0))?;
     if !transaction.prepare_cached("SELECT 1 FROM task_words WHERE rowid = ?1")?.exists([task])? {
-        index_words(transaction, task)?;
+        index_task_words(transaction, task)?;
     }
     Ok(task)
 }
 
 /// The words of a task's name and of its latest title, and what it was announced with as a hash: the same for two tasks
 /// of one title, category and files.
-fn index_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Result<()> {
+fn index_task_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Result<()> {
     let name: String =
         transaction.prepare_cached("SELECT name FROM tasks WHERE task_no = ?1")?.query_row([task], |row| row.get(0))?;
     let title: Option<String> = transaction
@@ -89,10 +89,10 @@ fn index_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Result<()>
     transaction
         .prepare_cached("INSERT OR REPLACE INTO task_words (rowid, name, title) VALUES (?1, ?2, ?3)")?
         .execute(params![task, name, title.as_deref().unwrap_or_default()])?;
-    sign(transaction, task, &name, title.as_deref())
+    write_task_signature(transaction, task, &name, title.as_deref())
 }
 
-fn sign(transaction: &Transaction<'_>, task: i64, name: &str, title: Option<&str>) -> rusqlite::Result<()> {
+fn write_task_signature(transaction: &Transaction<'_>, task: i64, name: &str, title: Option<&str>) -> rusqlite::Result<()> {
     let category: Option<String> = transaction
         .prepare_cached(
             "SELECT category FROM task_changes WHERE name = ?1 AND category IS NOT NULL
@@ -127,10 +127,10 @@ pub(super) fn insert_delivery(
     if delivery.pattern.is_some() == delivery.entry.is_some() {
         return Ok(());
     }
-    if !fix::may_quote(transaction, event_id, &delivery.runs)? {
+    if !fix::insert_quoted_runs(transaction, event_id, &delivery.runs)? {
         return Ok(());
     }
-    let task = touch_task(transaction, &delivery.task, at)?;
+    let task = upsert_task(transaction, &delivery.task, at)?;
     let share = |permille: u16| f64::from(permille.min(1_000)) / 1_000.0;
     transaction
         .prepare_cached(
@@ -154,14 +154,14 @@ pub(super) fn insert_delivery(
             share(delivery.holdout_permille),
             delivery.surface,
             delivery.command,
-            json(&delivery.files),
+            to_json(&delivery.files),
             at,
             delivery.text
         ])?;
-    outcome::touch_delivery(transaction, event_id)
+    outcome::judge_delivery(transaction, event_id)
 }
 
-pub(super) fn insert_ack(transaction: &Transaction<'_>, event_id: &str, at: &str, ack: &Ack) -> rusqlite::Result<()> {
+pub(super) fn insert_ack(transaction: &Transaction<'_>, event_id: &str, at: &str, ack: &Acknowledgement) -> rusqlite::Result<()> {
     transaction.prepare_cached("INSERT INTO warning_acks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
         event_id,
         ack.warning,
@@ -174,7 +174,7 @@ pub(super) fn insert_ack(transaction: &Transaction<'_>, event_id: &str, at: &str
 }
 
 /// Counts a failure for the places of a pattern in it.
-pub(super) fn count_places(
+pub(super) fn count_pattern_places(
     transaction: &Transaction<'_>,
     pattern: i64,
     file: Option<&str>,

@@ -8,13 +8,13 @@ use super::{outcome, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
 use crate::store::event::{AtomList, Attempt, FixNote, Flake};
-use crate::store::json;
+use crate::store::to_json;
 
 /// A recipe's label, bytes.
 const LABEL_BYTES_MAX: usize = 200;
 
 /// Remembers which runs an event quotes. `false`: one of them was purged, and the event with it.
-pub(super) fn may_quote(transaction: &Transaction<'_>, id: &str, runs: &[RunId]) -> rusqlite::Result<bool> {
+pub(super) fn insert_quoted_runs(transaction: &Transaction<'_>, id: &str, runs: &[RunId]) -> rusqlite::Result<bool> {
     let runs: BTreeSet<String> = runs.iter().map(ToString::to_string).collect();
     let mut purged = transaction.prepare_cached("SELECT 1 FROM purged_runs WHERE run_id = ?1")?;
     for run in &runs {
@@ -35,7 +35,7 @@ pub(super) fn insert_attempt(
     attempt: &Attempt,
     quoted: &[RunId],
 ) -> rusqlite::Result<()> {
-    if !may_quote(transaction, id, quoted)? {
+    if !insert_quoted_runs(transaction, id, quoted)? {
         return Ok(());
     }
     let (added, removed) =
@@ -49,7 +49,7 @@ pub(super) fn insert_attempt(
             id,
             ids::fix(&attempt.key, attempt.opened_by),
             attempt.key,
-            json(&attempt.root),
+            to_json(&attempt.root),
             attempt.run.to_string(),
             attempt.opened_by.to_string(),
             attempt.before.to_string(),
@@ -78,7 +78,7 @@ pub(super) fn insert_attempt(
     let mut insert =
         transaction.prepare_cached("INSERT INTO attempt_patterns VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     for (role, atoms) in roles {
-        for pattern in patterns(atoms) {
+        for pattern in pattern_keys(atoms) {
             insert.execute([id, role, pattern])?;
         }
     }
@@ -96,7 +96,7 @@ pub(super) fn insert_attempt(
 }
 
 /// Pattern keys, each once.
-fn patterns(atoms: &AtomList) -> BTreeSet<&str> {
+fn pattern_keys(atoms: &AtomList) -> BTreeSet<&str> {
     atoms.first.iter().map(|atom| atom.pattern.as_str()).collect()
 }
 
@@ -106,7 +106,7 @@ pub(super) fn insert_flake(
     flake: &Flake,
     quoted: &[RunId],
 ) -> rusqlite::Result<()> {
-    if !may_quote(transaction, id, quoted)? {
+    if !insert_quoted_runs(transaction, id, quoted)? {
         return Ok(());
     }
     let [without, with] = flake.runs;
@@ -114,7 +114,7 @@ pub(super) fn insert_flake(
         params![
             id,
             flake.key,
-            json(&flake.root),
+            to_json(&flake.root),
             flake.task,
             flake.ended_at.rfc3339(),
             without.to_string(),
@@ -128,11 +128,11 @@ pub(super) fn insert_flake(
     for pattern in &flake.patterns {
         insert.execute([id, pattern])?;
     }
-    strategy::touch_flake(transaction, &with.to_string())?;
-    outcome::touch_run_again(transaction, &with.to_string())
+    strategy::update_discounts_of_flake(transaction, &with.to_string())?;
+    outcome::judge_deliveries_of_run(transaction, &with.to_string())
 }
 
-pub(super) fn insert_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {
+pub(super) fn insert_fix_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {
     transaction.prepare_cached("INSERT INTO fix_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(params![
         id,
         note.fix,

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::outcome;
 use crate::base::words::normalised;
-use crate::store::event::{By, EntryChange, EntryNote, KnowledgeEntry};
-use crate::store::json;
+use crate::store::event::{EventAuthor, EntryChange, EntryNote, KnowledgeEntry};
+use crate::store::to_json;
 
 /// Folders above a file whose globs are looked for.
 const FOLDERS_MAX: usize = 16;
@@ -28,8 +28,8 @@ pub(super) fn insert_entry_note(
     match &note.change {
         EntryChange::Created(created) => {
             if insert_entry(transaction, id, at, entry, created, by)? {
-                lead(transaction, entry)?;
-                outcome::touch_entry(transaction, entry)?;
+                update_leader(transaction, entry)?;
+                outcome::judge_deliveries_of_entry(transaction, entry)?;
             }
         }
         EntryChange::Superseded { with } => drop(change("superseded", None, Some(with), None)?),
@@ -40,8 +40,8 @@ pub(super) fn insert_entry_note(
         EntryChange::Pinned { on } => drop(change(if *on { "pinned" } else { "unpinned" }, None, None, None)?),
         EntryChange::Merged { into } => {
             change("merged", None, Some(into), None)?;
-            lead(transaction, entry)?;
-            outcome::touch_entry(transaction, entry)?;
+            update_leader(transaction, entry)?;
+            outcome::judge_deliveries_of_entry(transaction, entry)?;
         }
         EntryChange::Used { how, with } => {
             let mut insert = transaction.prepare_cached(
@@ -62,11 +62,11 @@ pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str)
         .query_row([entry], |row| row.get(0))
         .optional()?;
     let Some(number) = number else { return Ok(()) };
-    remove_row(transaction, number)?;
-    lead(transaction, entry)
+    remove_entry_row(transaction, number)?;
+    update_leader(transaction, entry)
 }
 
-fn remove_row(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
+fn remove_entry_row(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM knowledge_words WHERE rowid = ?1")?.execute([number])?;
     transaction.prepare_cached("DELETE FROM entries WHERE entry_no = ?1")?.execute([number]).map(drop)
 }
@@ -78,7 +78,7 @@ pub(in crate::store) fn insert_entry(
     at: &str,
     entry_id: &str,
     entry: &KnowledgeEntry,
-    by: &By,
+    by: &EventAuthor,
 ) -> rusqlite::Result<bool> {
     transaction
         .prepare_cached("INSERT INTO knowledge_types VALUES (?1, '') ON CONFLICT DO NOTHING")?
@@ -91,9 +91,9 @@ pub(in crate::store) fn insert_entry(
         if event.as_str() <= id {
             return Ok(false);
         }
-        remove_row(transaction, number)?;
+        remove_entry_row(transaction, number)?;
     }
-    let body = texts(&entry.properties).join("\n");
+    let body = collect_texts(&entry.properties).join("\n");
     let forms = normalised(&format!("{}\n{body}", entry.title)).join(" ");
     let number: i64 = transaction
         .prepare_cached(
@@ -108,11 +108,11 @@ pub(in crate::store) fn insert_entry(
                 entry.sort,
                 id,
                 entry.title,
-                json(&entry.properties),
-                json(&entry.globs),
-                json(&entry.actions),
-                json(&entry.tags),
-                json(&entry.sources),
+                to_json(&entry.properties),
+                to_json(&entry.globs),
+                to_json(&entry.actions),
+                to_json(&entry.tags),
+                to_json(&entry.sources),
                 entry.origin.source.as_str(),
                 entry.origin.prevented,
                 entry.origin.fix_applied,
@@ -146,17 +146,17 @@ fn insert_labels(transaction: &Transaction<'_>, number: i64, entry: &KnowledgeEn
 }
 
 /// The text of properties.
-fn texts(value: &Value) -> Vec<&str> {
+fn collect_texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Array(items) => items.iter().flat_map(collect_texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(collect_texts).collect(),
         _ => Vec::new(),
     }
 }
 
 /// Lets the oldest of those that were merged with an entry stand for them: a function of what is in the index.
-fn lead(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+fn update_leader(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "WITH RECURSIVE members (id) AS (

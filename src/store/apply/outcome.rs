@@ -18,28 +18,28 @@ const MEMBERS: &str = "
     JOIN pattern_groups other ON other.leader_no = own.leader_no WHERE k.recorded_key = d.pattern_key";
 
 /// Judges deliveries of a task that began before `at`: a run of it is known now.
-pub(super) fn touch_run(transaction: &Transaction<'_>, task: i64, at: &str) -> rusqlite::Result<()> {
+pub(super) fn judge_deliveries_of_task(transaction: &Transaction<'_>, task: i64, at: &str) -> rusqlite::Result<()> {
     // Most tasks got no advice: that is one look-up.
     let advised = "SELECT 1 FROM deliveries WHERE task_no = ?1 LIMIT 1";
     if !transaction.prepare_cached(advised)?.exists([task])? {
         return Ok(());
     }
-    settle(transaction, "d.task_no = ?1 AND d.delivered_at < ?2", rusqlite::params![task, at])
+    judge_deliveries_where(transaction, "d.task_no = ?1 AND d.delivered_at < ?2", rusqlite::params![task, at])
 }
 
 /// Judges deliveries of the task of a run of which more is known now.
-pub(super) fn touch_run_again(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
-    settle(transaction, "d.task_no = (SELECT task_no FROM runs WHERE run_id = ?1)", [run])
+pub(super) fn judge_deliveries_of_run(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    judge_deliveries_where(transaction, "d.task_no = (SELECT task_no FROM runs WHERE run_id = ?1)", [run])
 }
 
 /// Judges one delivery.
-pub(super) fn touch_delivery(transaction: &Transaction<'_>, event: &str) -> rusqlite::Result<()> {
-    settle(transaction, "d.event_id = ?1", [event])
+pub(super) fn judge_delivery(transaction: &Transaction<'_>, event: &str) -> rusqlite::Result<()> {
+    judge_deliveries_where(transaction, "d.event_id = ?1", [event])
 }
 
 /// Judges all deliveries about an entry or one that is one with it: it was written, or merged.
-pub(super) fn touch_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
-    settle(
+pub(super) fn judge_deliveries_of_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+    judge_deliveries_where(
         transaction,
         "d.entry_id IN (
             SELECT m.entry_id FROM entries own
@@ -51,10 +51,10 @@ pub(super) fn touch_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlit
 
 /// Judges all deliveries about a pattern or one that is counted with it: another check shows it, another key is its own,
 /// its message reads otherwise, or it was merged or split.
-pub(super) fn touch_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<i64>) -> rusqlite::Result<()> {
+pub(super) fn judge_deliveries_of_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<i64>) -> rusqlite::Result<()> {
     let mut entries = BTreeSet::new();
     for pattern in patterns {
-        settle(
+        judge_deliveries_where(
             transaction,
             "d.pattern_key IN (
                 SELECT recorded_key FROM known_patterns WHERE pattern_no = ?1
@@ -62,21 +62,21 @@ pub(super) fn touch_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<
                 JOIN known_patterns k ON k.pattern_no = other.pattern_no WHERE own.pattern_no = ?1)",
             [pattern],
         )?;
-        entries.extend(about::entries_of(transaction, *pattern)?);
+        entries.extend(about::entries_about_pattern(transaction, *pattern)?);
     }
     for entry in entries {
-        settle(transaction, "d.entry_id = ?1", [entry])?;
+        judge_deliveries_where(transaction, "d.entry_id = ?1", [entry])?;
     }
     Ok(())
 }
 
-fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + Clone) -> rusqlite::Result<()> {
-    entry::settle(transaction, which, parameters.clone())?;
+fn judge_deliveries_where(transaction: &Transaction<'_>, which: &str, parameters: impl Params + Clone) -> rusqlite::Result<()> {
+    entry::judge_entry_deliveries(transaction, which, parameters.clone())?;
     // What was asked about files or a command had its opportunity with them; otherwise a file of the pattern has to have
     // been changed.
     let sql = format!(
         "UPDATE deliveries AS d SET {} WHERE d.pattern_key IS NOT NULL AND {which}",
-        judged(MEMBERS, &asked_or_changed(MEMBERS))
+        judged_columns(MEMBERS, &opportunity_condition(MEMBERS))
     );
     if transaction.prepare_cached(&sql)?.execute(parameters.clone())? == 0 {
         return Ok(());
@@ -85,12 +85,12 @@ fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params + 
         "pattern_no IN (SELECT pattern_no FROM deliveries d
                         JOIN known_patterns ON recorded_key = d.pattern_key WHERE {which})"
     );
-    count(transaction, &concerned, parameters)
+    count_outcomes(transaction, &concerned, parameters)
 }
 
 /// What the runs after a delivery `d` say, when it is about the patterns `members` and had its `opportunity` in a run `r`
 /// that passed.
-fn judged(members: &str, opportunity: &str) -> String {
+fn judged_columns(members: &str, opportunity: &str) -> String {
     format!(
         "failed_in = (
             SELECT f.run_id FROM occurrences o JOIN failures f USING (failure_no)
@@ -112,7 +112,7 @@ fn judged(members: &str, opportunity: &str) -> String {
 }
 
 /// It was asked about, or a file of it was changed.
-fn asked_or_changed(members: &str) -> String {
+fn opportunity_condition(members: &str) -> String {
     format!(
         "d.files <> '[]' OR d.command IS NOT NULL OR EXISTS (
             SELECT 1 FROM runs t JOIN snapshot_files s USING (run_id)
@@ -122,7 +122,7 @@ fn asked_or_changed(members: &str) -> String {
 }
 
 /// Counts each task once: if the mistake was made in any of its sessions, it was made.
-fn count(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+fn count_outcomes(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
     const TASKS: &str = "
         SELECT task_no, max(d.outcome = 'failed_anyway') AS failed FROM known_patterns k
         JOIN deliveries d ON d.pattern_key = k.recorded_key

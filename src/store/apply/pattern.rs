@@ -10,31 +10,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::outcome;
-use crate::store::event::{Merge, Review, Split};
+use crate::store::event::{PatternMerge, Review, PatternSplit};
 
 /// When something was said, and its event: what is later wins.
-type Moment = (String, String);
+type EventMoment = (String, String);
 
 pub(super) fn insert_merge(
     transaction: &Transaction<'_>,
     event_id: &str,
     at: &str,
-    merge: &Merge,
+    merge: &PatternMerge,
 ) -> rusqlite::Result<()> {
     let similarity = merge.similarity_permille.map(|similarity| similarity.min(1_000));
     transaction.prepare_cached("INSERT INTO pattern_merges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(
         params![event_id, at, merge.from, merge.into, merge.by, similarity, merge.why, merge.is_automatic()],
     )?;
-    let mut around = patterns_of(transaction, &merge.from)?;
-    around.extend(patterns_of(transaction, &merge.into)?);
-    regroup(transaction, around)
+    let mut around = patterns_with_key(transaction, &merge.from)?;
+    around.extend(patterns_with_key(transaction, &merge.into)?);
+    recompute_groups(transaction, around)
 }
 
 pub(super) fn insert_split(
     transaction: &Transaction<'_>,
     event_id: &str,
     at: &str,
-    split: &Split,
+    split: &PatternSplit,
 ) -> rusqlite::Result<()> {
     transaction.prepare_cached("INSERT INTO pattern_splits VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
         event_id,
@@ -43,7 +43,7 @@ pub(super) fn insert_split(
         split.by,
         split.why
     ])?;
-    regroup(transaction, patterns_of(transaction, &split.pattern)?)
+    recompute_groups(transaction, patterns_with_key(transaction, &split.pattern)?)
 }
 
 pub(super) fn insert_review(
@@ -64,15 +64,15 @@ pub(super) fn insert_review(
 }
 
 /// Takes a pattern that got a new failure, or (with `is_new`) a new key, into account.
-pub(super) fn touch(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -> rusqlite::Result<()> {
+pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -> rusqlite::Result<()> {
     if is_new {
         let mut merged = transaction.prepare_cached(
             "SELECT 1 FROM pattern_merges WHERE from_key = ?1 UNION SELECT 1 FROM pattern_merges WHERE into_key = ?1",
         )?;
         let is_merged =
-            keys_of(transaction, pattern)?.iter().map(|key| merged.exists([key])).collect::<Result<Vec<_>, _>>()?;
+            keys_of_pattern(transaction, pattern)?.iter().map(|key| merged.exists([key])).collect::<Result<Vec<_>, _>>()?;
         if is_merged.contains(&true) {
-            return regroup(transaction, BTreeSet::from([pattern]));
+            return recompute_groups(transaction, BTreeSet::from([pattern]));
         }
     }
     let leader: Option<i64> = transaction
@@ -81,7 +81,7 @@ pub(super) fn touch(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -
         .optional()?;
     match leader {
         Some(leader) => {
-            let members = members_of(transaction, leader)?;
+            let members = members_of_group(transaction, leader)?;
             write_group(transaction, &members)
         }
         None => Ok(()),
@@ -89,7 +89,7 @@ pub(super) fn touch(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -
 }
 
 /// Computes the groups of these patterns anew, and of those they were or are grouped with.
-fn regroup(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
+fn recompute_groups(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
     let mut open = around;
     for pattern in open.clone() {
         let leader: Option<i64> = transaction
@@ -97,17 +97,17 @@ fn regroup(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Re
             .query_row([pattern], |row| row.get(0))
             .optional()?;
         if let Some(leader) = leader {
-            open.extend(members_of(transaction, leader)?);
+            open.extend(members_of_group(transaction, leader)?);
         }
     }
     let mut concerned = open.clone();
     while let Some(pattern) = open.pop_first() {
-        let group = component(transaction, pattern)?;
+        let group = connected_patterns(transaction, pattern)?;
         open.retain(|other| !group.contains(other));
         write_group(transaction, &group)?;
         concerned.extend(group);
     }
-    outcome::touch_patterns(transaction, &concerned)
+    outcome::judge_deliveries_of_patterns(transaction, &concerned)
 }
 
 fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite::Result<()> {
@@ -135,7 +135,7 @@ fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite
     Ok(())
 }
 
-fn members_of(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<BTreeSet<i64>> {
+fn members_of_group(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<BTreeSet<i64>> {
     transaction
         .prepare_cached("SELECT pattern_no FROM pattern_groups WHERE leader_no = ?1")?
         .query_map([leader], |row| row.get(0))?
@@ -143,19 +143,19 @@ fn members_of(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<BT
 }
 
 /// All patterns that merges connect with this one.
-fn component(transaction: &Transaction<'_>, start: i64) -> rusqlite::Result<BTreeSet<i64>> {
-    let mut splits: BTreeMap<i64, Option<Moment>> = BTreeMap::new();
+fn connected_patterns(transaction: &Transaction<'_>, start: i64) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut splits: BTreeMap<i64, Option<EventMoment>> = BTreeMap::new();
     let mut found = BTreeSet::from([start]);
     let mut open = vec![start];
     while let Some(pattern) = open.pop() {
-        for merge in merges_of(transaction, pattern)? {
-            if !holds(transaction, &mut splits, &merge, pattern)? {
+        for merge in merges_of_pattern(transaction, pattern)? {
+            if !is_merge_in_force(transaction, &mut splits, &merge, pattern)? {
                 continue;
             }
-            let mut others = patterns_of(transaction, &merge.from)?;
-            others.extend(patterns_of(transaction, &merge.into)?);
+            let mut others = patterns_with_key(transaction, &merge.from)?;
+            others.extend(patterns_with_key(transaction, &merge.into)?);
             for other in others {
-                if !found.contains(&other) && holds(transaction, &mut splits, &merge, other)? {
+                if !found.contains(&other) && is_merge_in_force(transaction, &mut splits, &merge, other)? {
                     found.insert(other);
                     open.push(other);
                 }
@@ -166,16 +166,16 @@ fn component(transaction: &Transaction<'_>, start: i64) -> rusqlite::Result<BTre
 }
 
 struct AppliedMerge {
-    moment: Moment,
+    moment: EventMoment,
     from: String,
     into: String,
     automatic: bool,
 }
 
 /// Whether `pattern` still has part in `merge`.
-fn holds(
+fn is_merge_in_force(
     transaction: &Transaction<'_>,
-    splits: &mut BTreeMap<i64, Option<Moment>>,
+    splits: &mut BTreeMap<i64, Option<EventMoment>>,
     merge: &AppliedMerge,
     pattern: i64,
 ) -> rusqlite::Result<bool> {
@@ -190,10 +190,10 @@ fn holds(
     Ok(split.is_none_or(|split| !merge.automatic && merge.moment > split))
 }
 
-fn last_split(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Option<Moment>> {
+fn last_split(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Option<EventMoment>> {
     let mut find = transaction.prepare_cached("SELECT at, event_id FROM pattern_splits WHERE pattern_key = ?1")?;
     let mut last = None;
-    for key in keys_of(transaction, pattern)? {
+    for key in keys_of_pattern(transaction, pattern)? {
         for moment in find.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))? {
             last = last.max(Some(moment?));
         }
@@ -201,13 +201,13 @@ fn last_split(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<O
     Ok(last)
 }
 
-fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<AppliedMerge>> {
+fn merges_of_pattern(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<AppliedMerge>> {
     let mut find = transaction.prepare_cached(
         "SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE from_key = ?1
          UNION SELECT at, event_id, from_key, into_key, automatic FROM pattern_merges WHERE into_key = ?1",
     )?;
     let mut merges = Vec::new();
-    for key in keys_of(transaction, pattern)? {
+    for key in keys_of_pattern(transaction, pattern)? {
         let rows = find.query_map([key], |row| {
             let moment = (row.get(0)?, row.get(1)?);
             Ok(AppliedMerge { moment, from: row.get(2)?, into: row.get(3)?, automatic: row.get(4)? })
@@ -220,7 +220,7 @@ fn merges_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Ve
 }
 
 /// The key of a pattern and those that its failures were recorded with by other versions.
-fn keys_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<String>> {
+fn keys_of_pattern(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<String>> {
     transaction
         .prepare_cached(
             "SELECT pattern_key FROM patterns WHERE pattern_no = ?1
@@ -231,7 +231,7 @@ fn keys_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<Vec<
 }
 
 /// The patterns that have a key now.
-fn patterns_of(transaction: &Transaction<'_>, key: &str) -> rusqlite::Result<BTreeSet<i64>> {
+fn patterns_with_key(transaction: &Transaction<'_>, key: &str) -> rusqlite::Result<BTreeSet<i64>> {
     transaction
         .prepare_cached(
             "SELECT pattern_no FROM patterns WHERE pattern_key = ?1

@@ -10,8 +10,8 @@ use crate::base::text;
 use crate::config::Category;
 use crate::fingerprint::{self, Fingerprint};
 use crate::run::Ended;
-use crate::store::event::{DiagnosticRecord, Failure, LessonDecision, NoLesson, Run};
-use crate::store::json;
+use crate::store::event::{DiagnosticRecord, Failure, LessonDecision, NoLessonReason, Run};
+use crate::store::to_json;
 use crate::whitelist::CheckKind;
 
 /// A failure's summary and an occurrence's message, bytes.
@@ -22,7 +22,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
         return Ok(());
     }
     let started = run.started_at.rfc3339();
-    let task = advice::touch_task(transaction, &run.task, &started)?;
+    let task = advice::upsert_task(transaction, &run.task, &started)?;
     let (exit_code, signal) = match run.ended {
         Ended::Exit(code) => (Some(code), None),
         Ended::Signal(signal) => (None, Some(signal)),
@@ -41,9 +41,9 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.agent,
             run.tool,
             run.check.map(CheckKind::as_str),
-            json(&run.argv),
-            json(&run.root),
-            json(&run.dir),
+            to_json(&run.argv),
+            to_json(&run.root),
+            to_json(&run.dir),
             run.key,
             started,
             run.ended_at.rfc3339(),
@@ -54,26 +54,26 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.commit,
             run.scope.as_ref().map(|scope| &scope.class),
             !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
-            run.scope.as_ref().map(|scope| json(&scope.selectors)),
+            run.scope.as_ref().map(|scope| to_json(&scope.selectors)),
         ])?;
     if let Some(failure) = &run.failure {
-        let context = ApplyContext { task, run, at: &started };
+        let context = FailureContext { task, run, at: &started };
         insert_failure(transaction, id, &context, failure)?;
     }
-    outcome::touch_run(transaction, task, &started)
+    outcome::judge_deliveries_of_task(transaction, task, &started)
 }
 
 /// Where a failure belongs.
-struct ApplyContext<'a> {
+struct FailureContext<'a> {
     task: i64,
     run: &'a Run,
     /// When it was started.
     at: &'a str,
 }
 
-impl ApplyContext<'_> {
+impl FailureContext<'_> {
     /// The tool class.
-    fn class(&self) -> Option<&str> {
+    fn tool_class(&self) -> Option<&str> {
         self.run.scope.as_ref().map(|scope| &scope.subject).or(self.run.tool.as_ref()).map(String::as_str)
     }
 }
@@ -81,7 +81,7 @@ impl ApplyContext<'_> {
 fn insert_failure(
     transaction: &Transaction<'_>,
     run_id: &str,
-    context: &ApplyContext<'_>,
+    context: &FailureContext<'_>,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
     // Somebody's own category comes with the event: which ones are declared here makes no difference.
@@ -98,13 +98,13 @@ fn insert_failure(
         LessonDecision::Forgotten => (None, None, Some("forgotten")),
         LessonDecision::Cancelled => (None, None, Some("cancelled")),
         // The first three say nothing about the code, like cancelled ones.
-        LessonDecision::Unwanted { why: NoLesson::UsageError | NoLesson::Interrupted | NoLesson::Watch } => {
+        LessonDecision::Unwanted { why: NoLessonReason::UsageError | NoLessonReason::Interrupted | NoLessonReason::Watch } => {
             (None, None, Some("cancelled"))
         }
-        LessonDecision::Unwanted { why: NoLesson::Unseen | NoLesson::Formatter } => (None, None, Some("known")),
+        LessonDecision::Unwanted { why: NoLessonReason::Unseen | NoLessonReason::Formatter } => (None, None, Some("known")),
     };
     let items: usize = failure.items.iter().map(|item| item.count as usize).sum::<usize>() + failure.items_cut;
-    let summary = failure.items.first().map_or("", said);
+    let summary = failure.items.first().map_or("", diagnostic_text);
     let failure_no: i64 = transaction
         .prepare_cached(
             "INSERT INTO failures (failure_id, run_id, category, summary, item_count, redactions, lesson_id,
@@ -116,7 +116,7 @@ fn insert_failure(
                 failure.id,
                 run_id,
                 category.as_str(),
-                bounded(summary),
+                bound_text(summary),
                 to_sql(items as u64),
                 to_sql(failure.redactions as u64),
                 lesson,
@@ -131,19 +131,19 @@ fn insert_failure(
         insert_file.execute(params![failure_no, file])?;
     }
     let (mut has_older_keys, mut shown_anew) = (false, BTreeSet::new());
-    for seen in sightings(failure) {
+    for seen in pattern_occurrences(failure) {
         has_older_keys |= !seen.recorded.is_empty();
         let (pattern, reads_anew) = insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
-        if insert_check(transaction, pattern, context.run)? || reads_anew {
+        if insert_pattern_check(transaction, pattern, context.run)? || reads_anew {
             shown_anew.insert(pattern);
         }
     }
-    outcome::touch_patterns(transaction, &shown_anew)?;
-    strategy::touch_failure(transaction, failure_no, &context.run.task, context.at, has_older_keys)
+    outcome::judge_deliveries_of_patterns(transaction, &shown_anew)?;
+    strategy::update_discounts_of_failure(transaction, failure_no, &context.run.task, context.at, has_older_keys)
 }
 
 /// A pattern in one failure.
-struct Sighting<'a> {
+struct RecordedOccurrence<'a> {
     /// Its first item.
     item: &'a DiagnosticRecord,
     /// The item's keys and texts, where the event has those of another version.
@@ -154,9 +154,9 @@ struct Sighting<'a> {
     count: u64,
 }
 
-impl Sighting<'_> {
+impl RecordedOccurrence<'_> {
     /// Pattern key, family key, masked, masked family.
-    fn texts(&self) -> [&str; 4] {
+    fn keys_and_texts(&self) -> [&str; 4] {
         match &self.rekeyed {
             Some(keys) => [&keys.pattern, &keys.family, &keys.masked, &keys.masked_family],
             None => [&self.item.pattern, &self.item.family, &self.item.masked, &self.item.masked_family],
@@ -166,19 +166,19 @@ impl Sighting<'_> {
 
 /// The failure's patterns in the order of their first items. What names no problem is none, and what a tool says when a
 /// user interrupts it is none either.
-fn sightings(failure: &Failure) -> Vec<Sighting<'_>> {
-    let mut found: Vec<Sighting<'_>> = Vec::new();
+fn pattern_occurrences(failure: &Failure) -> Vec<RecordedOccurrence<'_>> {
+    let mut found: Vec<RecordedOccurrence<'_>> = Vec::new();
     if failure.lesson.is_interrupted() {
         return found;
     }
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for item in failure.items.iter().filter(|item| !item.says_nothing()) {
-        let rekeyed = item.rekeyed();
+    for item in failure.items.iter().filter(|item| !item.is_uninformative()) {
+        let rekeyed = item.recomputed_fingerprint();
         let recorded = rekeyed.is_some().then_some(item.pattern.as_str());
         let key = rekeyed.as_ref().map_or(&item.pattern, |keys| &keys.pattern).clone();
         let index = *by_key.entry(key).or_insert(found.len());
         if index == found.len() {
-            found.push(Sighting { item, rekeyed, recorded: BTreeSet::new(), count: 0 });
+            found.push(RecordedOccurrence { item, rekeyed, recorded: BTreeSet::new(), count: 0 });
         }
         found[index].count += u64::from(item.count);
         found[index].recorded.extend(recorded);
@@ -191,8 +191,8 @@ fn insert_occurrence(
     transaction: &Transaction<'_>,
     run_id: &str,
     failure_no: i64,
-    context: &ApplyContext<'_>,
-    seen: &Sighting<'_>,
+    context: &FailureContext<'_>,
+    seen: &RecordedOccurrence<'_>,
 ) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
     let (number, is_new, is_described) = upsert_pattern(transaction, run_id, at, seen)?;
@@ -206,10 +206,10 @@ fn insert_occurrence(
             item.file,
             item.line.filter(|&line| line > 0),
             item.test,
-            bounded(said(item))
+            bound_text(diagnostic_text(item))
         ],
     )?;
-    advice::count_places(transaction, number, item.file.as_deref(), context.class())?;
+    advice::count_pattern_places(transaction, number, item.file.as_deref(), context.tool_class())?;
     let mut is_new_key = is_new;
     for key in &seen.recorded {
         let new = transaction
@@ -217,16 +217,16 @@ fn insert_occurrence(
             .execute(params![key, number, ids::short(IdKind::Pattern, key.as_bytes())])?;
         is_new_key |= new > 0;
     }
-    pattern::touch(transaction, number, is_new_key)?;
+    pattern::update_pattern_group(transaction, number, is_new_key)?;
     Ok((number, is_new_key || is_described))
 }
 
 /// Remembers where a pattern was seen; whether that is new.
-fn insert_check(transaction: &Transaction<'_>, pattern: i64, run: &Run) -> rusqlite::Result<bool> {
+fn insert_pattern_check(transaction: &Transaction<'_>, pattern: i64, run: &Run) -> rusqlite::Result<bool> {
     let Some(scope) = &run.scope else { return Ok(false) };
     let new = transaction
         .prepare_cached("INSERT INTO pattern_checks VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?
-        .execute(params![pattern, scope.class, json(&run.dir), json(&scope.selectors)])?;
+        .execute(params![pattern, scope.class, to_json(&run.dir), to_json(&scope.selectors)])?;
     Ok(new > 0)
 }
 
@@ -235,9 +235,9 @@ fn upsert_pattern(
     transaction: &Transaction<'_>,
     run_id: &str,
     at: &str,
-    seen: &Sighting<'_>,
+    seen: &RecordedOccurrence<'_>,
 ) -> rusqlite::Result<(i64, bool, bool)> {
-    let [key, family, masked, masked_family] = seen.texts();
+    let [key, family, masked, masked_family] = seen.keys_and_texts();
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
     let (pattern, is_new, is_described): (i64, bool, bool) = transaction
         .prepare_cached(
@@ -263,8 +263,8 @@ fn upsert_pattern(
                 family,
                 seen.item.tool,
                 seen.item.code,
-                bounded(masked),
-                bounded(masked_family),
+                bound_text(masked),
+                bound_text(masked_family),
                 run_id,
                 at
             ],
@@ -275,10 +275,10 @@ fn upsert_pattern(
             .prepare_cached(
                 "INSERT OR REPLACE INTO pattern_words (rowid, masked, family, code) VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![pattern, bounded(masked), bounded(masked_family), seen.item.code])?;
+            .execute(params![pattern, bound_text(masked), bound_text(masked_family), seen.item.code])?;
     }
     // The same for every item with this key: scope and sketch are made of what the key is made of.
-    if is_new && let Some(near) = fingerprint::sketch_message(&seen.item.found()) {
+    if is_new && let Some(near) = fingerprint::sketch_message(&seen.item.to_diagnostic()) {
         transaction
             .prepare_cached("UPDATE patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
             .execute(params![pattern, near.scope])?;
@@ -291,11 +291,11 @@ fn upsert_pattern(
 }
 
 /// What an item says: its message, else the test's name, else the code.
-fn said(item: &DiagnosticRecord) -> &str {
+fn diagnostic_text(item: &DiagnosticRecord) -> &str {
     let texts = [Some(item.message.as_str()), item.test.as_deref(), item.code.as_deref()];
     texts.into_iter().flatten().find(|text| !text.trim().is_empty()).unwrap_or("a failure without a message")
 }
 
-fn bounded(message: &str) -> String {
+fn bound_text(message: &str) -> String {
     text::ellipsis(&text::one_line(message), SUMMARY_BYTES_MAX)
 }

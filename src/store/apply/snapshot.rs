@@ -2,10 +2,10 @@
 
 use rusqlite::{Transaction, params};
 
-use super::fix::may_quote;
+use super::fix::insert_quoted_runs;
 use super::{outcome, to_sql};
 use crate::base::ids::RunId;
-use crate::store::event::{Base, Snapshot};
+use crate::store::event::{SnapshotBase, Snapshot};
 
 pub(super) fn insert_snapshot(
     transaction: &Transaction<'_>,
@@ -15,12 +15,12 @@ pub(super) fn insert_snapshot(
     quoted: &[RunId],
 ) -> rusqlite::Result<()> {
     let run = snapshot.run.to_string();
-    if !may_quote(transaction, event_id, quoted)? {
+    if !insert_quoted_runs(transaction, event_id, quoted)? {
         return Ok(());
     }
     let (base, base_run) = match &snapshot.base {
-        Some(Base::Pass { run, .. }) => (Some("pass"), Some(run.to_string())),
-        Some(Base::Head { .. }) => (Some("head"), None),
+        Some(SnapshotBase::Pass { run, .. }) => (Some("pass"), Some(run.to_string())),
+        Some(SnapshotBase::Head { .. }) => (Some("head"), None),
         None => (None, None),
     };
     let skipped = snapshot.tree.is_none().then(|| snapshot.skipped.as_deref().unwrap_or("no reason is known"));
@@ -39,7 +39,7 @@ pub(super) fn insert_snapshot(
             skipped,
             to_sql(snapshot.left_out),
             base,
-            snapshot.base.as_ref().map(Base::tree),
+            snapshot.base.as_ref().map(SnapshotBase::tree_id),
             base_run,
             to_sql(snapshot.files.len() as u64 + snapshot.files_cut),
             snapshot.unavailable,
@@ -50,5 +50,5 @@ pub(super) fn insert_snapshot(
         let (added, removed) = (to_sql(file.added), to_sql(file.removed));
         insert.execute(params![run, file.path.display(), file.kind.as_str(), added, removed])?;
     }
-    outcome::touch_run_again(transaction, &run)
+    outcome::judge_deliveries_of_run(transaction, &run)
 }

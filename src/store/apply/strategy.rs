@@ -4,8 +4,8 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, AttemptOutcome, Means, Recipe, RecipeKind, StrategyChange, StrategyNote};
-use crate::store::{DECLARED, json};
+use crate::store::event::{Attempt, AttemptOutcome, AttemptMeans, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::{DECLARED, to_json};
 
 /// A strategy's label, bytes.
 const LABEL_BYTES_MAX: usize = 200;
@@ -35,8 +35,8 @@ const DISCOUNTED: &str = "CASE
 /// Counts an attempt for what was tried in it. One in which nothing was changed, or that passed because the check was
 /// made weaker, tried nothing.
 pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &Attempt) -> rusqlite::Result<()> {
-    let tried = tried(attempt);
-    if attempt.means == Means::None || attempt.is_weakened() || tried.is_empty() {
+    let tried = tried_recipes(attempt);
+    if attempt.means == AttemptMeans::None || attempt.is_weakened() || tried.is_empty() {
         return Ok(());
     }
     let mut strategy = transaction.prepare_cached(
@@ -53,7 +53,7 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
         "INSERT INTO entries (entry_id, type, pattern_key) VALUES (?1, 'gotcha', ?2) ON CONFLICT DO NOTHING",
     )?;
     let (run, at) = (attempt.run.to_string(), attempt.ended_at.rfc3339());
-    for (pattern, outcome) in outcomes(attempt) {
+    for (pattern, outcome) in pattern_outcomes(attempt) {
         if outcome == AttemptOutcome::Success {
             entry.execute([ids::gotcha(pattern).as_str(), pattern])?;
         }
@@ -67,7 +67,7 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
             count_reports(transaction, number, &strategy_id)?;
         }
     }
-    settle(transaction, "s.run_id = ?1", [&run])
+    update_discounts_where(transaction, "s.run_id = ?1", [&run])
 }
 
 /// Takes what somebody proposes, or what they say came of a strategy, whoever found that.
@@ -83,7 +83,7 @@ pub(super) fn insert_strategy_note(
                 // Written by hand: it is against nothing.
                 return Ok(());
             }
-            let error = matches.normal(text);
+            let error = matches.normalize_text(text);
             let (strategy, kind, key) = match declared {
                 true => (note.strategy.clone(), DECLARED, &note.strategy),
                 false => (ids::said_strategy(matches.as_str(), &error, technique), "said", technique),
@@ -100,7 +100,7 @@ pub(super) fn insert_strategy_note(
                          described_by = min(described_by, ?7)
                      RETURNING strategy_no",
                 )?
-                .query_row(params![strategy, matches.as_str(), error, kind, key, label, id, json(steps)], |row| {
+                .query_row(params![strategy, matches.as_str(), error, kind, key, label, id, to_json(steps)], |row| {
                     row.get(0)
                 })?;
             count_reports(transaction, number, &strategy)
@@ -144,11 +144,11 @@ fn count_reports(transaction: &Transaction<'_>, number: i64, strategy: &str) -> 
     if new == 0 {
         return Ok(());
     }
-    settle(transaction, "s.strategy_no = ?1 AND s.run_id IS NULL", [number])
+    update_discounts_where(transaction, "s.strategy_no = ?1 AND s.run_id IS NULL", [number])
 }
 
 /// What became of each pattern: gone, still there, or the one here and the other there.
-fn outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
+fn pattern_outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
     let mut found: Vec<(&str, AttemptOutcome)> = Vec::new();
     for (atoms, outcome) in [(&attempt.fixed, AttemptOutcome::Success), (&attempt.persisted, AttemptOutcome::Failure)] {
         for atom in &atoms.first {
@@ -164,9 +164,9 @@ fn outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
 }
 
 /// The recipes that an attempt tried. Where a command did it, what it wrote into lock files is no technique.
-fn tried(attempt: &Attempt) -> Vec<&Recipe> {
+fn tried_recipes(attempt: &Attempt) -> Vec<&Recipe> {
     let is_command = |recipe: &&Recipe| recipe.kind == RecipeKind::Command;
-    let only_commands = attempt.means == Means::Command && attempt.recipes.iter().any(|recipe| is_command(&recipe));
+    let only_commands = attempt.means == AttemptMeans::Command && attempt.recipes.iter().any(|recipe| is_command(&recipe));
     let recipes = attempt.recipes.iter().filter(|recipe| !only_commands || is_command(recipe));
     let mut shapes = 0;
     recipes
@@ -178,8 +178,8 @@ fn tried(attempt: &Attempt) -> Vec<&Recipe> {
 }
 
 /// Judges the attempts at what is a flake now.
-pub(super) fn touch_flake(transaction: &Transaction<'_>, fail_run: &str) -> rusqlite::Result<()> {
-    settle(
+pub(super) fn update_discounts_of_flake(transaction: &Transaction<'_>, fail_run: &str) -> rusqlite::Result<()> {
+    update_discounts_where(
         transaction,
         "s.event_id IN (SELECT event_id FROM fix_attempts WHERE before_run = ?1
                         UNION SELECT event_id FROM fix_attempts WHERE opened_by = ?1)",
@@ -189,7 +189,7 @@ pub(super) fn touch_flake(transaction: &Transaction<'_>, fail_run: &str) -> rusq
 
 /// Judges the attempts that a new failure may take back: earlier ones of its task at what is in it. With `any_task` all
 /// attempts at that: an older key is known for a pattern's from now on.
-pub(super) fn touch_failure(
+pub(super) fn update_discounts_of_failure(
     transaction: &Transaction<'_>,
     failure_no: i64,
     task: &str,
@@ -202,17 +202,17 @@ pub(super) fn touch_failure(
         UNION SELECT strategy_no FROM occurrences JOIN recorded_keys USING (pattern_no)
         JOIN strategies ON error_pattern = recorded_key WHERE failure_no = ?1)";
     if any_task {
-        return settle(transaction, patterns, [failure_no]);
+        return update_discounts_where(transaction, patterns, [failure_no]);
     }
     // Most failures come where nothing was tried before: that is one look-up.
     let earlier = "SELECT 1 FROM strategy_tries WHERE task = ?1 AND at < ?2 LIMIT 1";
     if !transaction.prepare_cached(earlier)?.exists([task, at])? {
         return Ok(());
     }
-    settle(transaction, &format!("s.task = ?2 AND s.at < ?3 AND {patterns}"), params![failure_no, task, at])
+    update_discounts_where(transaction, &format!("s.task = ?2 AND s.at < ?3 AND {patterns}"), params![failure_no, task, at])
 }
 
-fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+fn update_discounts_where(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
     let sql = format!("UPDATE strategy_tries AS s SET discounted = {DISCOUNTED} WHERE {which}");
     transaction.prepare_cached(&sql)?.execute(parameters)?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::by::By;
+use super::by::EventAuthor;
 use crate::base::ids::RunId;
 
 /// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
@@ -48,7 +48,7 @@ pub(crate) struct Delivery {
     pub runs: Vec<RunId>,
     /// Who it was for.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What became of advice that was due.
@@ -73,7 +73,7 @@ impl DeliveryArm {
 
 /// Somebody says that they have seen a warning, and what they think of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ack {
+pub(crate) struct Acknowledgement {
     /// `w-…`
     pub warning: String,
     /// Whether it was of use, if they say.
@@ -81,5 +81,5 @@ pub(crate) struct Ack {
     pub useful: Option<bool>,
     /// Who.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who says something, and for what. Everything that is unknown is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct By {
+pub(crate) struct EventAuthor {
     /// Which kind of worker (`claude-code`, `ci`, `human`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

@@ -33,7 +33,7 @@ pub(crate) struct Attempt {
     /// What became of the failure.
     pub outcome: AttemptOutcome,
     /// What was done in between, as far as it is known.
-    pub means: Means,
+    pub means: AttemptMeans,
     /// Atoms of the failure that are gone.
     #[serde(default, skip_serializing_if = "AtomList::is_empty")]
     pub fixed: AtomList,
@@ -52,7 +52,7 @@ pub(crate) struct Attempt {
     pub remaining: Option<Vec<String>>,
     /// What earlier failing runs showed and none has looked at since, this one included; the oldest run first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unseen: Vec<Unseen>,
+    pub unseen: Vec<UnseenAtoms>,
     /// The work tree at `before` and at the run, as far as both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<AttemptTrees>,
@@ -92,12 +92,12 @@ pub(crate) struct Attempt {
     pub undo: bool,
     /// Where the check was made weaker in between. With a certain mark it is no fix, whatever the outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub weakened: Vec<WeakenedMark>,
+    pub weakened: Vec<WeakenedCheckRecord>,
 }
 
 /// Atoms that only an earlier failing run showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Unseen {
+pub(crate) struct UnseenAtoms {
     /// The last run that showed them.
     pub run: RunId,
     /// Their hashes.
@@ -119,7 +119,7 @@ pub(crate) enum AttemptOutcome {
 /// What was done between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Means {
+pub(crate) enum AttemptMeans {
     /// Files were changed.
     Edit,
     /// A command was run (`npm install`) that changed what the check stands on; files at most in manifests and locks.
@@ -234,21 +234,21 @@ impl AttemptOutcome {
     }
 }
 
-impl Means {
+impl AttemptMeans {
     /// The word in events, tables and JSON.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Means::Edit => "edit",
-            Means::Command => "command",
-            Means::None => "none",
-            Means::Unknown => "unknown",
+            AttemptMeans::Edit => "edit",
+            AttemptMeans::Command => "command",
+            AttemptMeans::None => "none",
+            AttemptMeans::Unknown => "unknown",
         }
     }
 }
 
 /// A place in a diff where a check was made weaker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WeakenedMark {
+pub(crate) struct WeakenedCheckRecord {
     /// The rule that found it.
     pub rule: String,
     /// The file, relative to the root.
@@ -278,7 +278,7 @@ impl Attempt {
     pub(crate) fn has_unknown_cause(&self) -> bool {
         let has_command =
             !self.surroundings.is_empty() || self.commands.iter().any(|command| command.passed && !command.check);
-        self.means == Means::Edit && !self.undo && !has_command && self.related_files().next().is_none()
+        self.means == AttemptMeans::Edit && !self.undo && !has_command && self.related_files().next().is_none()
     }
 
     /// Whether the check was made weaker in between, for certain.
@@ -305,7 +305,7 @@ pub(crate) struct Flake {
     /// When the later of the runs ended.
     pub ended_at: Timestamp,
     /// How sure it is.
-    pub proof: Proof,
+    pub proof: FlakeProof,
     /// What is known and what isn't, for people.
     pub why: String,
 }
@@ -313,7 +313,7 @@ pub(crate) struct Flake {
 /// How sure a flake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Proof {
+pub(crate) enum FlakeProof {
     /// Both trees are exact and the same, so are command line, programs and variables, and nothing else that is recorded
     /// changed.
     Proven,
@@ -321,12 +321,12 @@ pub(crate) enum Proof {
     Suspected,
 }
 
-impl Proof {
+impl FlakeProof {
     /// The word in events, tables and JSON.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Proof::Proven => "proven",
-            Proof::Suspected => "suspected",
+            FlakeProof::Proven => "proven",
+            FlakeProof::Suspected => "suspected",
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::by::By;
+use super::by::EventAuthor;
 
 /// Something said of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub(crate) struct EntryNote {
     pub change: EntryChange,
     /// Who says so.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What is said of an entry. What was written once is never changed: a better one supersedes it.

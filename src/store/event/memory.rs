@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::by::By;
+use super::by::EventAuthor;
 use crate::base::clock::Timestamp;
 
 /// Something said of a memory.
@@ -15,7 +15,7 @@ pub(crate) struct MemoryNote {
     pub change: MemoryChange,
     /// Who says so; of `remembered` whose it is.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What is said of a memory.
@@ -26,7 +26,7 @@ pub(crate) enum MemoryChange {
     Remembered {
         /// What it is.
         #[serde(rename = "type")]
-        sort: MemorySort,
+        sort: MemoryType,
         /// What is remembered.
         text: String,
         /// How important it is, from 0 to 1,000.
@@ -53,7 +53,7 @@ pub(crate) enum MemoryChange {
 /// What a memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum MemorySort {
+pub(crate) enum MemoryType {
     /// Where a task stands.
     Context,
     /// Something that was learnt.
@@ -66,21 +66,21 @@ pub(crate) enum MemorySort {
     SuccessPattern,
 }
 
-impl MemorySort {
+impl MemoryType {
     /// The word in events and tables.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            MemorySort::Context => "context",
-            MemorySort::Learning => "learning",
-            MemorySort::Preference => "preference",
-            MemorySort::ErrorPattern => "error_pattern",
-            MemorySort::SuccessPattern => "success_pattern",
+            MemoryType::Context => "context",
+            MemoryType::Learning => "learning",
+            MemoryType::Preference => "preference",
+            MemoryType::ErrorPattern => "error_pattern",
+            MemoryType::SuccessPattern => "success_pattern",
         }
     }
 
     /// From that word.
     pub(crate) fn parse(word: &str) -> Option<Self> {
-        use MemorySort::{Context, ErrorPattern, Learning, Preference, SuccessPattern};
+        use MemoryType::{Context, ErrorPattern, Learning, Preference, SuccessPattern};
         [Context, Learning, Preference, ErrorPattern, SuccessPattern].into_iter().find(|sort| sort.as_str() == word)
     }
 }

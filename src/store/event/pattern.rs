@@ -9,7 +9,7 @@ pub(crate) const NEAR_DUPLICATE: &str = "near-duplicate";
 
 /// Two patterns are one from now on. Nothing is rewritten: both keys stay, and the figures are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Merge {
+pub(crate) struct PatternMerge {
     /// Key of the one.
     pub from: String,
     /// Key of the other. Which of the two names the group is decided by their failures.
@@ -26,7 +26,7 @@ pub(crate) struct Merge {
     pub why: Option<String>,
 }
 
-impl Merge {
+impl PatternMerge {
     /// Found by the recorder: it yields to every split, whichever came first.
     pub(crate) fn is_automatic(&self) -> bool {
         self.by.as_deref() == Some(NEAR_DUPLICATE)
@@ -35,7 +35,7 @@ impl Merge {
 
 /// A pattern stands by itself again: takes back every earlier merge that it has part in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Split {
+pub(crate) struct PatternSplit {
     /// Its key.
     pub pattern: String,
     /// Who.

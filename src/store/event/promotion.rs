@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::by::By;
+use super::by::EventAuthor;
 
 /// Something said of a promotion. Its id is made of what it is about, so that it is one on every machine. It quotes no
 /// run: the line itself is in the file, and what is purged takes no decision with it.
@@ -21,7 +21,7 @@ pub(crate) struct Promotion {
     pub step: PromotionStep,
     /// Who says so; `person` is the reviewer.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What is said of a promotion.

@@ -157,27 +157,27 @@ pub(crate) enum LessonDecision {
     /// Nobody would read one.
     Unwanted {
         /// Why.
-        why: NoLesson,
+        why: NoLessonReason,
     },
 }
 
 impl LessonDecision {
     /// Whether the run says nothing about the code: it was called wrongly or ended by a user.
-    pub(crate) fn says_nothing(&self) -> bool {
-        let unwanted = [NoLesson::UsageError, NoLesson::Interrupted, NoLesson::Watch];
+    pub(crate) fn is_uninformative(&self) -> bool {
+        let unwanted = [NoLessonReason::UsageError, NoLessonReason::Interrupted, NoLessonReason::Watch];
         matches!(self, LessonDecision::Unwanted { why } if unwanted.contains(why))
     }
 
     /// Whether a user interrupted the run.
     pub(crate) fn is_interrupted(&self) -> bool {
-        matches!(self, LessonDecision::Unwanted { why: NoLesson::Interrupted })
+        matches!(self, LessonDecision::Unwanted { why: NoLessonReason::Interrupted })
     }
 }
 
 /// Why nobody would read a lesson about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum NoLesson {
+pub(crate) enum NoLessonReason {
     /// The tool was called in a way that it does not know: a mistyped option or file.
     UsageError,
     /// A user interrupted the run, whatever exit code the tool gave.
@@ -215,7 +215,7 @@ pub(crate) struct DiagnosticRecord {
     /// The message, up to a limit.
     pub message: String,
     /// How many items this one stands for, at least 1.
-    #[serde(default = "one")]
+    #[serde(default = "default_count")]
     pub count: u32,
     /// Key that tells equal items of one run.
     pub exact: String,
@@ -237,7 +237,7 @@ pub(crate) const ENDED_BY_SIGNAL: &str = "was ended by signal";
 impl DiagnosticRecord {
     /// Whether the item only says that something failed. Runs that do are recorded, but what they have in common isn't a
     /// cause: it is no pattern.
-    pub(crate) fn says_nothing(&self) -> bool {
+    pub(crate) fn is_uninformative(&self) -> bool {
         let message = self.message.trim();
         let by_signal =
             || message.rsplit_once(ENDED_BY_SIGNAL).is_some_and(|(_, signal)| signal.trim().parse::<u32>().is_ok());
@@ -246,9 +246,9 @@ impl DiagnosticRecord {
     }
 
     /// The keys as this version computes them, where the event has another version's.
-    pub(crate) fn rekeyed(&self) -> Option<Fingerprint> {
+    pub(crate) fn recomputed_fingerprint(&self) -> Option<Fingerprint> {
         (fingerprint::key_version(&self.pattern) != Some(FINGERPRINT_VERSION))
-            .then(|| fingerprint::compute_fingerprint(&self.found()))
+            .then(|| fingerprint::compute_fingerprint(&self.to_diagnostic()))
     }
 
     /// What was found, with its keys.
@@ -272,7 +272,7 @@ impl DiagnosticRecord {
     }
 
     /// The item as it was found, without its place in the output.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn to_diagnostic(&self) -> Found {
         Found {
             tool: self.tool.clone(),
             code: self.code.clone(),
@@ -287,6 +287,6 @@ impl DiagnosticRecord {
     }
 }
 
-fn one() -> u32 {
+fn default_count() -> u32 {
     1
 }

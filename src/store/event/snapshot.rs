@@ -26,7 +26,7 @@ pub(crate) struct Snapshot {
     pub left_out: u64,
     /// What `files` and `diff` compare the tree with; absent when there was nothing to compare it with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Base>,
+    pub base: Option<SnapshotBase>,
     /// The files that differ from the base, sorted by path, up to a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
 /// What a tree was compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub(crate) enum Base {
+pub(crate) enum SnapshotBase {
     /// The tree of the last passing run of the same command key.
     Pass {
         /// That run.
@@ -62,11 +62,11 @@ pub(crate) enum Base {
     },
 }
 
-impl Base {
+impl SnapshotBase {
     /// The tree.
-    pub(crate) fn tree(&self) -> &str {
+    pub(crate) fn tree_id(&self) -> &str {
         match self {
-            Base::Pass { tree, .. } | Base::Head { tree } => tree,
+            SnapshotBase::Pass { tree, .. } | SnapshotBase::Head { tree } => tree,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::by::By;
+use super::by::EventAuthor;
 use super::fix::AttemptOutcome;
 
 /// Something said of a strategy.
@@ -15,7 +15,7 @@ pub(crate) struct StrategyNote {
     pub change: StrategyChange,
     /// Who says so.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What is said of a strategy.
@@ -25,7 +25,7 @@ pub(crate) enum StrategyChange {
     /// It is proposed.
     Created {
         /// What `text` is.
-        matches: Matches,
+        matches: StrategyMatchKind,
         /// The error.
         text: String,
         /// What to do, in a few words.
@@ -59,7 +59,7 @@ pub(crate) const DECLARED: &str = "declared";
 /// How a strategy knows its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Matches {
+pub(crate) enum StrategyMatchKind {
     /// The error has this text, in upper or lower case.
     Substring,
     /// The error has a match.
@@ -68,18 +68,18 @@ pub(crate) enum Matches {
     Pattern,
 }
 
-impl Matches {
+impl StrategyMatchKind {
     /// The error as it is compared.
-    pub(crate) fn normal(self, text: &str) -> String {
-        if self == Matches::Substring { text.to_lowercase() } else { text.to_owned() }
+    pub(crate) fn normalize_text(self, text: &str) -> String {
+        if self == StrategyMatchKind::Substring { text.to_lowercase() } else { text.to_owned() }
     }
 
     /// The word in events and tables.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Matches::Substring => "substring",
-            Matches::Regex => "regex",
-            Matches::Pattern => "pattern",
+            StrategyMatchKind::Substring => "substring",
+            StrategyMatchKind::Regex => "regex",
+            StrategyMatchKind::Pattern => "pattern",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::by::By;
+use super::by::EventAuthor;
 
 /// Something said of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub(crate) struct TaskNote {
     pub step: TaskStep,
     /// Who says so. Runs of the same session belong to a task that began, until it is over.
     #[serde(default)]
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What is said of a task.

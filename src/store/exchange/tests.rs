@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::store::event::Purge;
-use crate::store::masked;
+use crate::store::mask_event;
 use crate::store::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
 use crate::store::tests::{dump, open, world};
 
@@ -38,11 +38,11 @@ fn everything(state: &Path) -> String {
 #[test]
 fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
     let dir = folder();
-    let (one, two) = (failed_run(1, "t", &["a"]).line(), passed_run(2, "t").line());
+    let (one, two) = (failed_run(1, "t", &["a"]).to_line(), passed_run(2, "t").to_line());
     let parts: &[&[u8]] = &[&one, b"not an event\n\n", b"{\"v\":99,\"kind\":\"dream\"}\n", &two, &one[..40]];
     let path = file(dir.path(), "ci.jsonl", parts);
     let mut store = open(&dir.path().join("state"));
-    let done = store.import(std::slice::from_ref(&path), ImportTrust::Used).expect("imports");
+    let done = store.import_segments(std::slice::from_ref(&path), ImportTrust::Used).expect("imports");
     assert_eq!((done.events, done.known, done.newer, done.bad), (2, 0, 1, 2));
     let faults: Vec<_> = done.faults.iter().map(|fault| (fault.line, fault.reason.as_str())).collect();
     let newer = "of a newer verify-run (version 99, kind \"dream\")";
@@ -50,30 +50,30 @@ fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
     // Nothing of it makes this store unreadable.
     drop(store);
     let mut store = open(&dir.path().join("state"));
-    assert_eq!(store.index().counts().expect("counts").runs, 2);
-    let again = store.import(&[path], ImportTrust::Used).expect("imports");
+    assert_eq!(store.index().count_rows().expect("counts").runs, 2);
+    let again = store.import_segments(&[path], ImportTrust::Used).expect("imports");
     assert_eq!((again.events, again.known), (0, 2));
 }
 
 #[test]
 fn a_last_line_without_its_newline_is_an_event_all_the_same() {
     let dir = folder();
-    let line = passed_run(2, "t").line();
+    let line = passed_run(2, "t").to_line();
     let path = file(dir.path(), "a.jsonl", &[line.strip_suffix(b"\n").expect("a newline")]);
     let mut store = open(&dir.path().join("state"));
-    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, 1);
+    assert_eq!(store.import_segments(&[path], ImportTrust::Used).expect("imports").events, 1);
     assert!(store.index().has_event(run_id(2)).expect("reads"));
 }
 
 #[test]
 fn compressed_segments_are_read_as_they_are() {
     let dir = folder();
-    let packed = zstd::encode_all(passed_run(2, "t").line().as_slice(), 3).expect("packs");
+    let packed = zstd::encode_all(passed_run(2, "t").to_line().as_slice(), 3).expect("packs");
     let path = file(dir.path(), "a.jsonl.zst", &[&packed]);
     let cut = file(dir.path(), "b.jsonl.zst", &[&packed[..packed.len() / 2]]);
     let mut store = open(&dir.path().join("state"));
-    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, 1);
-    assert!(matches!(store.import(&[cut], ImportTrust::Used), Err(StoreError::Io { .. })));
+    assert_eq!(store.import_segments(&[path], ImportTrust::Used).expect("imports").events, 1);
+    assert!(matches!(store.import_segments(&[cut], ImportTrust::Used), Err(StoreError::Io { .. })));
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn a_writer_s_name_is_no_path() {
     let mut store = open(&state);
     let names = ["../../evil", "/etc/cron", "", "a/b", "a\0b", &"x".repeat(300), "w.jsonl", "wabc"];
     let hostile = |n: u64, name: &str| Event { writer: name.to_owned(), ..passed_run(n, "../../../t") };
-    let lines: Vec<Vec<u8>> = names.iter().zip(1..).map(|(name, n)| hostile(n, name).line()).collect();
+    let lines: Vec<Vec<u8>> = names.iter().zip(1..).map(|(name, n)| hostile(n, name).to_line()).collect();
     let path = file(dir.path(), "x.jsonl", &[&lines.concat()]);
-    assert_eq!(store.import(&[path], ImportTrust::Used).expect("imports").events, names.len());
+    assert_eq!(store.import_segments(&[path], ImportTrust::Used).expect("imports").events, names.len());
     let mut found: Vec<String> =
-        store.segments().list().expect("lists").into_iter().map(|segment| segment.name).collect();
+        store.segments().list_segments().expect("lists").into_iter().map(|segment| segment.name).collect();
     found.sort();
     assert_eq!(found, ["imported-1970-01.jsonl", "wabc-1970-01.jsonl"]);
     let beside: Vec<_> = fs::read_dir(dir.path()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
@@ -98,8 +98,8 @@ fn a_writer_s_name_is_no_path() {
 fn what_was_purged_here_or_there_is_nowhere_afterwards() {
     let dir = folder();
     let (secret, other) = (failed_run(1, "t", &["hunter2secret"]), failed_run(2, "t", &["fine"]));
-    let with = file(dir.path(), "with.jsonl", &[&secret.line(), &other.line(), &snapshot(1, None).line()]);
-    let order = file(dir.path(), "order.jsonl", &[&purge(1).line()]);
+    let with = file(dir.path(), "with.jsonl", &[&secret.to_line(), &other.to_line(), &snapshot(1, None).to_line()]);
+    let order = file(dir.path(), "order.jsonl", &[&purge(1).to_line()]);
     // Purged there: before it comes here, with it, and after.
     for order in [[&order, &with], [&with, &order]] {
         for at_once in [true, false] {
@@ -107,19 +107,19 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             let mut store = open(state.path());
             let files: Vec<PathBuf> = order.into_iter().cloned().collect();
             if at_once {
-                store.import(&files, ImportTrust::Used).expect("imports");
+                store.import_segments(&files, ImportTrust::Used).expect("imports");
             } else {
                 files.iter().for_each(|file| {
-                    drop(store.import(std::slice::from_ref(file), ImportTrust::Used).expect("imports"))
+                    drop(store.import_segments(std::slice::from_ref(file), ImportTrust::Used).expect("imports"))
                 });
             }
-            assert_eq!(store.index().counts().expect("counts").runs, 1);
+            assert_eq!(store.index().count_rows().expect("counts").runs, 1);
             drop(store);
             let text = everything(state.path());
             assert!(!text.contains("hunter2") && text.contains("fine failed"), "at once: {at_once}");
             // Coming by once more changes nothing.
             let mut store = open(state.path());
-            assert_eq!(store.import(std::slice::from_ref(&with), ImportTrust::Used).expect("imports").purged, 2);
+            assert_eq!(store.import_segments(std::slice::from_ref(&with), ImportTrust::Used).expect("imports").purged, 2);
             assert!(!everything(state.path()).contains("hunter2"));
         }
     }
@@ -138,14 +138,14 @@ fn masked_events_are_recognised_and_say_nothing() {
         (run.branch, run.task) = (Some("fix/hunter2".into()), "fix/hunter2".into());
         failure.files.push("/home/hunter2/x".into());
     }
-    let line = masked(event).line();
+    let line = mask_event(event).to_line();
     assert!(
         !String::from_utf8_lossy(&line).replace(&key("hunter2"), "").replace("exact-hunter2", "").contains("hunter2")
     );
     let path = file(dir.path(), "x.jsonl", &[&line]);
     let mut store = open(&dir.path().join("state"));
-    store.import(&[path], ImportTrust::Used).expect("imports");
-    let patterns = store.index().patterns(0, 9, None).expect("reads");
+    store.import_segments(&[path], ImportTrust::Used).expect("imports");
+    let patterns = store.index().list_patterns(0, 9, None).expect("reads");
     assert_eq!(patterns[0].key, key("hunter2"));
     assert_eq!((patterns[0].failures, patterns[0].masked.as_str()), (1, "<*> failed"));
 }
@@ -160,9 +160,9 @@ fn a_line_without_end_is_no_event() {
     reader.read_to_end(&mut rest).expect("reads");
     assert!(rest.is_empty());
     let mut file = tempfile::NamedTempFile::new().expect("a file");
-    file.write_all(&passed_run(1, "t").line()).expect("writes");
+    file.write_all(&passed_run(1, "t").to_line()).expect("writes");
     let mut lines = 0;
-    each_line(file.path(), |_, _, whole| {
+    for_each_line(file.path(), |_, _, whole| {
         lines += usize::from(whole);
         Ok(())
     })
@@ -204,12 +204,12 @@ proptest! {
             let dir = folder();
             let cut = next(shuffled.len());
             let (a, b) = shuffled.split_at(cut);
-            let lines = |events: &[Event]| events.iter().flat_map(Event::line).collect::<Vec<u8>>();
+            let lines = |events: &[Event]| events.iter().flat_map(Event::to_line).collect::<Vec<u8>>();
             let files = [("a", lines(a)), ("b", lines(b)), ("c", lines(&shuffled[..cut / 2]))];
             let mut store = open(&dir.path().join("state"));
             for (name, bytes) in files {
                 let path = file(dir.path(), &format!("{name}.jsonl"), &[&bytes]);
-                store.import(&[path], ImportTrust::Used).expect("imports");
+                store.import_segments(&[path], ImportTrust::Used).expect("imports");
             }
             let rows = dump(store.index());
             for (name, one) in [("here", tables(&rows)), ("first", rows.clone())] {
@@ -234,16 +234,16 @@ fn what_unpacks_without_end_waits_for_ever_or_is_of_the_future_ends_with_an_erro
     (0..64).for_each(|_| encoder.write_all(&lines).expect("packs"));
     encoder.finish().expect("packs");
     assert!(fs::metadata(&bomb).expect("is there").len() < 1 << 20);
-    let error = store.import(&[bomb], ImportTrust::Shown).expect_err("refused").to_string();
+    let error = store.import_segments(&[bomb], ImportTrust::Shown).expect_err("refused").to_string();
     assert!(error.contains("packed too well"), "{error}");
     let fifo = dir.path().join("fifo.jsonl");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
-    let error = store.import(&[fifo], ImportTrust::Shown).expect_err("refused").to_string();
+    let error = store.import_segments(&[fifo], ImportTrust::Shown).expect_err("refused").to_string();
     assert!(error.contains("not a regular file"), "{error}");
     let mut late = failed_run(1, "t", &["a"]);
     late.at = Timestamp(253_370_764_800_000_000);
-    let path = file(dir.path(), "late.jsonl", &[&late.line(), &passed_run(2, "t").line()]);
-    let done = store.import(&[path], ImportTrust::Shown).expect("imports");
+    let path = file(dir.path(), "late.jsonl", &[&late.to_line(), &passed_run(2, "t").to_line()]);
+    let done = store.import_segments(&[path], ImportTrust::Shown).expect("imports");
     assert_eq!((done.events, done.bad, done.faults[0].reason.as_str()), (1, 1, "dated in the future"));
 }
 
@@ -254,7 +254,7 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
     let path = file(
         dir.path(),
         "ci.jsonl",
-        &events.iter().map(Event::line).collect::<Vec<_>>().iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        &events.iter().map(Event::to_line).collect::<Vec<_>>().iter().map(Vec::as_slice).collect::<Vec<_>>(),
     );
     for orders in [
         &[ImportTrust::Shown, ImportTrust::Used][..],
@@ -264,18 +264,18 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
         let mut store = open(&tempfile::tempdir_in(dir.path()).expect("a folder").keep());
         let new: Vec<usize> = orders
             .iter()
-            .map(|trust| store.import(std::slice::from_ref(&path), *trust).expect("imports").events)
+            .map(|trust| store.import_segments(std::slice::from_ref(&path), *trust).expect("imports").events)
             .collect();
         assert_eq!(new, if orders[0] == ImportTrust::Shown { [2, 2] } else { [2, 0] });
         for rebuilt in [false, true] {
             if rebuilt {
-                store.rebuild("was asked for").expect("rebuilds");
+                store.rebuild_index("was asked for").expect("rebuilds");
             }
             assert!(!store.index().is_imported(run_id(1)).expect("asks"), "{orders:?}");
-            assert_eq!(store.index().counts().expect("counts").runs, 2);
+            assert_eq!(store.index().count_rows().expect("counts").runs, 2);
         }
     }
     let mut store = open(&dir.path().join("shown"));
-    store.import(&[path], ImportTrust::Shown).expect("imports");
+    store.import_segments(&[path], ImportTrust::Shown).expect("imports");
     assert!(store.index().is_imported(run_id(1)).expect("asks"));
 }

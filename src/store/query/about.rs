@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::unsigned;
+use super::row_unsigned;
 use crate::store::about;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -14,7 +14,7 @@ const SOURCE_PATTERNS_MAX: i64 = 20;
 
 /// The recorded patterns that an entry is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AboutRow {
+pub(crate) struct EntryPatternsRow {
     /// Row numbers of the patterns that stand for them.
     pub patterns: Vec<i64>,
     /// It names them as its source; else their messages say what its pitfall says.
@@ -23,7 +23,7 @@ pub(crate) struct AboutRow {
 
 /// What an id that is named as a source stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SourceRow {
+pub(crate) struct EntrySourceRow {
     /// The whole id.
     pub id: String,
     /// `p-…` of the patterns.
@@ -36,14 +36,14 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub(crate) fn about_entry(&self, id: &str) -> Result<AboutRow, StoreError> {
+    pub(crate) fn patterns_of_entry(&self, id: &str) -> Result<EntryPatternsRow, StoreError> {
         let read = || {
-            let about = about::of_entry(&self.connection, id)?;
+            let about = about::subject_of_entry(&self.connection, id)?;
             let leaders: BTreeSet<i64> =
                 about.patterns.iter().map(|pattern| self.leader_of(*pattern)).collect::<rusqlite::Result<_>>()?;
-            Ok(AboutRow { patterns: leaders.into_iter().collect(), named: about.named })
+            Ok(EntryPatternsRow { patterns: leaders.into_iter().collect(), named: about.named })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The family of what an entry names as its source; `None` when it names nothing that is recorded, or several.
@@ -51,7 +51,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn entry_family(&self, id: &str) -> Result<Option<String>, StoreError> {
-        self.sql("read", about::family(&self.connection, id))
+        self.sql_result("read", about::family_of_entry(&self.connection, id))
     }
 
     /// Warnings about an entry and those that were merged with it that were due before, shown or held out.
@@ -61,8 +61,8 @@ impl Index {
     pub(crate) fn entry_exposures(&self, leader: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM entries e CROSS JOIN deliveries d USING (entry_id)
                    WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL";
-        let read = || self.connection.prepare_cached(sql)?.query_row([leader], |row| unsigned(row, 0));
-        self.sql("read", read())
+        let read = || self.connection.prepare_cached(sql)?.query_row([leader], |row| row_unsigned(row, 0));
+        self.sql_result("read", read())
     }
 
     /// What the start of an id stands for that somebody names as a source: a pattern, or what patterns were seen in: a
@@ -70,7 +70,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn source(&self, id: &str) -> Result<Option<SourceRow>, StoreError> {
+    pub(crate) fn find_source(&self, id: &str) -> Result<Option<EntrySourceRow>, StoreError> {
         let from = match id.get(..2).filter(|start| id.len() > start.len()) {
             Some("p-") => {
                 "SELECT pattern_id AS id, pattern_no FROM patterns
@@ -101,11 +101,11 @@ impl Index {
             let rows = statement.query_map(params![id, SOURCE_PATTERNS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        let found = self.sql("read", read())?;
+        let found = self.sql_result("read", read())?;
         let ids: BTreeSet<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
         let Some(id) = ids.first().filter(|_| ids.len() == 1).map(|&id| id.to_owned()) else {
             return Ok(None);
         };
-        Ok(Some(SourceRow { id, patterns: found.into_iter().map(|(_, pattern)| pattern).collect() }))
+        Ok(Some(EntrySourceRow { id, patterns: found.into_iter().map(|(_, pattern)| pattern).collect() }))
     }
 }

@@ -2,16 +2,16 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::group::GroupRow;
+use super::group::PatternGroupRow;
 use super::pattern::GROUP;
-use super::sightings::Sightings;
-use super::words::telling;
-use super::{ambiguous, time, unsigned};
+use super::sightings::GroupOccurrences;
+use super::words::rarest_words_query;
+use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_file;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::to_json;
 
 /// Failures of one file that are looked at, the newest.
 const FAILURES_MAX: i64 = 60;
@@ -68,7 +68,7 @@ pub(crate) struct AdviceRow {
 
 /// Something that made a pattern go away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WorkedRow {
+pub(crate) struct ProvenRemedyRow {
     /// `shape`, `files` or `command`.
     pub technique: String,
     /// What a person recognises it by.
@@ -144,7 +144,7 @@ impl Index {
             let parameters = params![path, FAILURES_MAX, TELLING_ITEMS_MAX, TELLING_FILES_MAX];
             statement.query_map(parameters, |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// In how many failures the pattern with this key, or one of its group, was seen in a session and in others; only
@@ -172,10 +172,10 @@ impl Index {
             let before = before.map(Timestamp::rfc3339);
             let parameters = params![pattern, session, before, SESSION_FAILURES_MAX, file];
             self.connection.prepare_cached(&sql)?.query_row(parameters, |row| {
-                Ok(SessionFailures { here: unsigned(row, 0)?, elsewhere: unsigned(row, 1)? })
+                Ok(SessionFailures { here: row_unsigned(row, 0)?, elsewhere: row_unsigned(row, 1)? })
             })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The patterns that failed most often in the folder of a file and in its kind of files, at least `failures_min`
@@ -186,7 +186,7 @@ impl Index {
     pub(crate) fn patterns_near_file(&self, path: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
         let mut found = Vec::new();
         for place in places_of_file(path) {
-            found.extend(self.patterns_at(&place, failures_min)?);
+            found.extend(self.patterns_at_place(&place, failures_min)?);
         }
         Ok(found)
     }
@@ -196,10 +196,10 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn patterns_of_tool(&self, class: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
-        self.patterns_at(&format!("t:{class}"), failures_min)
+        self.patterns_at_place(&format!("t:{class}"), failures_min)
     }
 
-    fn patterns_at(&self, place: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
+    fn patterns_at_place(&self, place: &str, failures_min: u64) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no FROM (SELECT pattern_no FROM pattern_places WHERE place = ?1 AND failures >= ?2
@@ -209,7 +209,7 @@ impl Index {
             let least = i64::try_from(failures_min).unwrap_or(i64::MAX);
             statement.query_map(params![place, least, PLACE_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The patterns with one of these words in their message, the likeliest first, each with its BM25 score (higher is
@@ -222,7 +222,7 @@ impl Index {
             return Ok(Vec::new());
         }
         let read = || {
-            let question = telling(&self.connection, "pattern_words", words)?;
+            let question = rarest_words_query(&self.connection, "pattern_words", words)?;
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader_no, score FROM (
                      SELECT * FROM (SELECT rowid AS pattern_no, -bm25(pattern_words, 3.0, 2.0, 1.0) AS score
@@ -234,14 +234,14 @@ impl Index {
             let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Whether a tool class reported a pattern.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn is_of_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
+    pub(crate) fn is_reported_by_tool(&self, pattern: i64, class: &str) -> Result<bool, StoreError> {
         let read = || {
             let sql = "SELECT 1 FROM pattern_places WHERE place = 't:' || ?1 AND pattern_no = ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -252,7 +252,7 @@ impl Index {
             }
             Ok(false)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The tests that patterns failed in, the newest failures first: pattern by its row number, test.
@@ -268,23 +268,23 @@ impl Index {
             )?;
             statement.query_map([TESTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Of these patterns those with the most failures, the last seen first among equals.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn most_frequent(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn most_frequent_patterns(&self, patterns: &[i64], limit: usize) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT pattern_no FROM json_each(?1) wanted CROSS JOIN patterns ON pattern_no = wanted.value
                  ORDER BY failure_count DESC, last_seen DESC, pattern_key LIMIT ?2",
             )?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            statement.query_map(params![json(&patterns.to_vec()), limit], |row| row.get(0))?.collect()
+            statement.query_map(params![to_json(&patterns.to_vec()), limit], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What ranking needs to know of a pattern that stands for its group.
@@ -302,7 +302,7 @@ impl Index {
                     key: row.get(0)?,
                     family: row.get(1)?,
                     masked: row.get(2)?,
-                    failures: unsigned(row, 3)?,
+                    failures: row_unsigned(row, 3)?,
                     silenced: false,
                     exposures: 0,
                     files: Vec::new(),
@@ -310,29 +310,29 @@ impl Index {
                 })
             })?;
             for other in group.members.iter().filter(|&&member| member != pattern) {
-                row.failures += statement.query_row([other], |row| unsigned(row, 3))?;
+                row.failures += statement.query_row([other], |row| row_unsigned(row, 3))?;
             }
             row.silenced = self.is_silenced(&group)?;
             let sql = "SELECT count(*) FROM deliveries WHERE pattern_key = ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
-            for key in group.names() {
-                row.exposures += statement.query_row([key], |row| unsigned(row, 0))?;
+            for key in group.distinct_keys() {
+                row.exposures += statement.query_row([key], |row| row_unsigned(row, 0))?;
             }
-            let sightings = Sightings::of(self, &group)?;
-            Ok(AdviceRow { files: sightings.files(FILES_MAX), seen: sightings.first_of_tasks(), ..row })
+            let sightings = GroupOccurrences::from_group(self, &group)?;
+            Ok(AdviceRow { files: sightings.most_frequent_files(FILES_MAX), seen: sightings.first_times_of_tasks(), ..row })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Whether nobody wants advice about a group, it is no mistake, or was promoted.
-    fn is_silenced(&self, group: &GroupRow) -> rusqlite::Result<bool> {
+    fn is_silenced(&self, group: &PatternGroupRow) -> rusqlite::Result<bool> {
         let sql = "SELECT state, at, event_id FROM pattern_reviews WHERE pattern_key = ?1";
         let mut reviews = self.connection.prepare_cached(sql)?;
         let sql = "SELECT 1 FROM promotion_states WHERE pattern_key = ?1 AND state = 'approved'";
         let mut promotions = self.connection.prepare_cached(sql)?;
         // The last word on each of the two questions.
         let (mut muted, mut deprecated) = (None, None);
-        for key in group.names() {
+        for key in group.distinct_keys() {
             if promotions.exists([key])? {
                 return Ok(true);
             }
@@ -352,7 +352,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn what_worked(&self, pattern: i64) -> Result<Vec<WorkedRow>, StoreError> {
+    pub(crate) fn proven_remedies(&self, pattern: i64) -> Result<Vec<ProvenRemedyRow>, StoreError> {
         let read = || {
             let sql = format!(
                 "{GROUP} SELECT min(strategy_no), technique, label, sum(successes), sum(successes + failures + partials)
@@ -364,41 +364,41 @@ impl Index {
             );
             let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params![pattern, WORKED_MAX], |row| {
-                Ok(WorkedRow {
+                Ok(ProvenRemedyRow {
                     strategy: row.get(0)?,
                     technique: row.get(1)?,
                     label: row.get(2)?,
-                    successes: unsigned(row, 3)?,
-                    tries: unsigned(row, 4)?,
+                    successes: row_unsigned(row, 3)?,
+                    tries: row_unsigned(row, 4)?,
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// `x-…` of the fix that a strategy last worked in.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn last_worked_in(&self, strategy: i64) -> Result<Option<String>, StoreError> {
+    pub(crate) fn last_successful_fix(&self, strategy: i64) -> Result<Option<String>, StoreError> {
         let sql = "SELECT fix_id FROM strategy_tries s JOIN fix_attempts USING (event_id)
             WHERE strategy_no = ?1 AND counts_as = 'success' ORDER BY s.at DESC, event_id DESC LIMIT 1";
         let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0)).optional();
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The warning whose id starts with `id` (`w-` may be left out).
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub(crate) fn delivery(&self, id: &str) -> Result<DeliveryRow, StoreError> {
+    pub(crate) fn find_delivery(&self, id: &str) -> Result<DeliveryRow, StoreError> {
         let full = if id.starts_with("w-") { id.to_owned() } else { format!("w-{id}") };
         let mut found = self.deliveries_where("warning_id BETWEEN ?1 AND ?1 || '~'", &full, 20)?;
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.warning.as_str()))),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.warning.as_str()))),
         }
     }
 
@@ -409,7 +409,7 @@ impl Index {
     pub(crate) fn files_of_delivery(&self, event: &str) -> Result<Option<Vec<String>>, StoreError> {
         let sql = "SELECT files FROM deliveries WHERE event_id = ?1";
         let read = || self.connection.prepare_cached(sql)?.query_row([event], |row| row.get(0)).optional();
-        let files: Option<String> = self.sql("read", read())?;
+        let files: Option<String> = self.sql_result("read", read())?;
         Ok(files.map(|files| serde_json::from_str(&files).unwrap_or_default()))
     }
 
@@ -432,9 +432,9 @@ impl Index {
                     warning: row.get(0)?,
                     task: row.get(1)?,
                     session: row.get(2)?,
-                    at: time(row, 3)?,
+                    at: row_time(row, 3)?,
                     arm: row.get(4)?,
-                    rank: unsigned(row, 5)?,
+                    rank: row_unsigned(row, 5)?,
                     score: row.get(6)?,
                     pattern: row.get(7)?,
                     entry: row.get(8)?,
@@ -444,14 +444,14 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How often a pattern of this key was seen before `before`: failures of its group, distinct tasks, and the row number of the pattern that stands for it. `None` when it never was.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn seen_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
+    pub(crate) fn count_occurrences_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
         let read = || {
             let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
                 WHERE recorded_key = ?1 LIMIT 1";
@@ -465,9 +465,9 @@ impl Index {
             let (failures, tasks) = self
                 .connection
                 .prepare_cached(&sql)?
-                .query_row(params![leader, before.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+                .query_row(params![leader, before.rfc3339()], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))?;
             Ok((failures > 0).then_some((failures, tasks, leader)))
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::params;
 use serde::Serialize;
 
-use super::unsigned;
+use super::row_unsigned;
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -62,7 +62,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn span(&self) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+    pub(crate) fn recorded_period(&self) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
         let read = || {
             self.connection.query_row("SELECT min(started_at), max(started_at) FROM runs", [], |row| {
                 let at = |column| -> rusqlite::Result<Option<Timestamp>> {
@@ -71,41 +71,41 @@ impl Index {
                 Ok(at(0)?.zip(at(1)?))
             })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What happened from `since` on and before `until`.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn period(&self, since: Timestamp, until: Timestamp) -> Result<PeriodRow, StoreError> {
+    pub(crate) fn figures_of_period(&self, since: Timestamp, until: Timestamp) -> Result<PeriodRow, StoreError> {
         let read = || {
             let between = params![since.rfc3339(), until.rfc3339()];
             let runs = "SELECT count(*), count(*) FILTER (WHERE NOT passed) FROM runs
                         WHERE check_kind IS NOT NULL AND started_at >= ?1 AND started_at < ?2";
             let (runs, failed) =
-                self.connection.query_row(runs, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+                self.connection.query_row(runs, between, |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))?;
             // The earliest run of each check in each task: SQLite takes the bare column from the row of the minimum.
             let first = "SELECT count(*), count(*) FILTER (WHERE passed) FROM (
                             SELECT passed, min(started_at) AS at FROM runs WHERE check_kind IS NOT NULL
                             GROUP BY task_no, command_key)
                          WHERE at >= ?1 AND at < ?2";
             let (first_runs, first_passed) =
-                self.connection.query_row(first, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+                self.connection.query_row(first, between, |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))?;
             let fixes = "SELECT count(*), coalesce(sum(attempts), 0) FROM fix_states
                          WHERE state = 'success' AND resolved_at >= ?1 AND resolved_at < ?2";
             let (fixes, attempts) =
-                self.connection.query_row(fixes, between, |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+                self.connection.query_row(fixes, between, |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))?;
             Ok(PeriodRow { runs, failed, first_runs, first_passed, fixes, attempts })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Shares of all that was recorded.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn totals(&self) -> Result<TotalsRow, StoreError> {
+    pub(crate) fn total_figures(&self) -> Result<TotalsRow, StoreError> {
         let read = || {
             let sql = format!(
                 "SELECT (SELECT count(*) FROM failures),
@@ -135,17 +135,17 @@ impl Index {
             );
             self.connection.query_row(&sql, [], |row| {
                 Ok(TotalsRow {
-                    failures: unsigned(row, 0)?,
-                    categorised: unsigned(row, 1)?,
-                    tries: unsigned(row, 2)?,
-                    helped: unsigned(row, 3)?,
-                    missed: unsigned(row, 4)?,
-                    entries: unsigned(row, 5)?,
-                    reused: unsigned(row, 6)?,
-                    uses: unsigned(row, 7)?,
+                    failures: row_unsigned(row, 0)?,
+                    categorised: row_unsigned(row, 1)?,
+                    tries: row_unsigned(row, 2)?,
+                    helped: row_unsigned(row, 3)?,
+                    missed: row_unsigned(row, 4)?,
+                    entries: row_unsigned(row, 5)?,
+                    reused: row_unsigned(row, 6)?,
+                    uses: row_unsigned(row, 7)?,
                 })
             })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

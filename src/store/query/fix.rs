@@ -3,13 +3,13 @@
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::{ambiguous, time, unsigned};
+use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
-use crate::store::event::{Attempt, Proof, RecipeKind};
+use crate::store::event::{Attempt, FlakeProof, RecipeKind};
 use crate::store::index::Index;
-use crate::store::segment::Segments;
+use crate::store::segment::SegmentFolder;
 
 /// Which fixes to list. Empty fields don't filter.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +76,7 @@ pub(crate) struct FixRow {
 
 /// What tells soonest whether a fix held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SolvedRow {
+pub(crate) struct SolvedFixRow {
     /// When the failure was gone.
     pub resolved_at: Option<Timestamp>,
     /// When a run of its task was last started.
@@ -110,7 +110,7 @@ pub(crate) struct RecipeRow {
 
 /// How often failures of a category get fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct RateRow {
+pub(crate) struct FixRateRow {
     /// The category.
     pub category: String,
     /// Workflows, flaky and undone ones not counted.
@@ -142,7 +142,7 @@ pub(crate) struct FlakeRow {
     /// Its masked text.
     pub title: Option<String>,
     /// The strongest proof.
-    pub proof: Proof,
+    pub proof: FlakeProof,
     /// Pairs of runs that show it.
     pub pairs: u64,
     /// Distinct failing runs among them.
@@ -161,7 +161,7 @@ pub(crate) struct FlakeRow {
 
 /// What somebody said about a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct SaidRow {
+pub(crate) struct FixNoteRow {
     /// When.
     pub at: Timestamp,
     /// Why it failed.
@@ -178,7 +178,7 @@ pub(crate) struct SaidRow {
 
 /// A failure's own lesson that a fix belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Closing {
+pub(crate) struct FixLessonRow {
     /// `l-…`
     pub lesson: String,
     /// The run whose lesson it is.
@@ -190,11 +190,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
+    pub(crate) fn list_fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
         let read = || {
             // As a range the id is looked up; anything else has to look at all.
             let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
-            let mut statement = self.connection.prepare_cached(&told(FIXES).replace("{by_id}", by_id))?;
+            let mut statement = self.connection.prepare_cached(&expand_conditions(FIXES).replace("{by_id}", by_id))?;
             let rows = statement.query_map(
                 params![
                     filter.id,
@@ -209,39 +209,39 @@ impl Index {
             )?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What tells soonest whether a fix, by its whole id, held. `None` of one that solved nothing.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn solved(&self, fix: &str) -> Result<Option<SolvedRow>, StoreError> {
+    pub(crate) fn solved_fix(&self, fix: &str) -> Result<Option<SolvedFixRow>, StoreError> {
         let read = || {
             let row = |row: &Row<'_>| {
-                Ok(SolvedRow {
+                Ok(SolvedFixRow {
                     resolved_at: optional_time(row, 0)?,
                     task_last_at: optional_time(row, 1)?.unwrap_or(Timestamp(0)),
                     recurred: row.get(2)?,
                     suspect: row.get(3)?,
                 })
             };
-            self.connection.prepare_cached(&told(SOLVED))?.query_row([fix], row).optional()
+            self.connection.prepare_cached(&expand_conditions(SOLVED))?.query_row([fix], row).optional()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The fix whose id starts with `id` (`x-` may be left out).
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub(crate) fn fix(&self, id: &str) -> Result<FixRow, StoreError> {
+    pub(crate) fn find_fix(&self, id: &str) -> Result<FixRow, StoreError> {
         let full = if id.starts_with("x-") { id.to_owned() } else { format!("x-{id}") };
-        let mut found = self.fixes(&FixFilter { id: Some(full.clone()), limit: 20, ..FixFilter::default() })?;
+        let mut found = self.list_fixes(&FixFilter { id: Some(full.clone()), limit: 20, ..FixFilter::default() })?;
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.id.as_str()))),
         }
     }
 
@@ -249,7 +249,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub(crate) fn attempts(&self, segments: &Segments, fix: &str) -> Result<Vec<Attempt>, StoreError> {
+    pub(crate) fn read_attempts(&self, segments: &SegmentFolder, fix: &str) -> Result<Vec<Attempt>, StoreError> {
         let read = || {
             let mut statement = self
                 .connection
@@ -257,8 +257,8 @@ impl Index {
             let ids = statement.query_map([fix], |row| row.get::<_, String>(0))?;
             ids.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let ids = self.sql("read", read())?;
-        let attempts = ids.iter().map(|id| self.attempt(segments, id));
+        let ids = self.sql_result("read", read())?;
+        let attempts = ids.iter().map(|id| self.read_attempt(segments, id));
         attempts.filter_map(Result::transpose).collect()
     }
 
@@ -266,7 +266,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
+    pub(crate) fn list_recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(RECIPES)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -281,47 +281,47 @@ impl Index {
                     label: row.get(2)?,
                     against: row.get(3)?,
                     family: row.get(4)?,
-                    tasks: unsigned(row, 5)?,
-                    attempts: unsigned(row, 6)?,
-                    successes: unsigned(row, 7)?,
+                    tasks: row_unsigned(row, 5)?,
+                    attempts: row_unsigned(row, 6)?,
+                    successes: row_unsigned(row, 7)?,
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How often failures get fixed, by category; `quickly` is a number of attempts.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn fix_rates(&self, quickly: u64) -> Result<Vec<RateRow>, StoreError> {
+    pub(crate) fn fix_rates(&self, quickly: u64) -> Result<Vec<FixRateRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(&told(
+            let mut statement = self.connection.prepare_cached(&expand_conditions(
                 "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
                         sum(attempts)
                  FROM fix_states w WHERE category IS NOT NULL AND state NOT IN ('flaky', 'undone') AND NOT {suspect}
                  GROUP BY category ORDER BY count(*) DESC, category",
             ))?;
             let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
-                Ok(RateRow {
+                Ok(FixRateRow {
                     category: row.get(0)?,
-                    workflows: unsigned(row, 1)?,
-                    fixed: unsigned(row, 2)?,
-                    quickly: unsigned(row, 3)?,
-                    attempts: unsigned(row, 4)?,
+                    workflows: row_unsigned(row, 1)?,
+                    fixed: row_unsigned(row, 2)?,
+                    quickly: row_unsigned(row, 3)?,
+                    attempts: row_unsigned(row, 4)?,
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Patterns that come and go over the same tree.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn flakes(&self, filter: &FlakeFilter) -> Result<Vec<FlakeRow>, StoreError> {
+    pub(crate) fn list_flakes(&self, filter: &FlakeFilter) -> Result<Vec<FlakeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(FLAKES)?;
             let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
@@ -330,33 +330,33 @@ impl Index {
                     pattern: row.get(0)?,
                     pattern_id: row.get(1)?,
                     title: row.get(2)?,
-                    proof: if row.get::<_, String>(3)? == "proven" { Proof::Proven } else { Proof::Suspected },
-                    pairs: unsigned(row, 4)?,
-                    failures: unsigned(row, 5)?,
-                    runs: unsigned(row, 6)?,
-                    first_at: time(row, 7)?,
-                    last_at: time(row, 8)?,
+                    proof: if row.get::<_, String>(3)? == "proven" { FlakeProof::Proven } else { FlakeProof::Suspected },
+                    pairs: row_unsigned(row, 4)?,
+                    failures: row_unsigned(row, 5)?,
+                    runs: row_unsigned(row, 6)?,
+                    first_at: row_time(row, 7)?,
+                    last_at: row_time(row, 8)?,
                     why: row.get(9)?,
                     last_runs: [row.get(10)?, row.get(11)?],
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What was said about a fix, the newest last.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn fix_notes(&self, fix: &str) -> Result<Vec<SaidRow>, StoreError> {
+    pub(crate) fn fix_notes(&self, fix: &str) -> Result<Vec<FixNoteRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
             )?;
             let rows = statement.query_map([fix], |row| {
-                Ok(SaidRow {
-                    at: time(row, 0)?,
+                Ok(FixNoteRow {
+                    at: row_time(row, 0)?,
                     cause: row.get(1)?,
                     approach: row.get(2)?,
                     rule: row.get(3)?,
@@ -366,14 +366,14 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The lessons of these pattern keys, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<Closing>, StoreError> {
+    pub(crate) fn lessons_of_patterns(&self, keys: &[&str], limit: usize) -> Result<Vec<FixLessonRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT lesson_id, run_id FROM known_patterns
@@ -381,11 +381,11 @@ impl Index {
                  WHERE recorded_key = ?1 AND lesson_id IS NOT NULL
                    AND run_id NOT IN (SELECT run_id FROM withdrawn_lessons) ORDER BY run_id DESC LIMIT ?2",
             )?;
-            let mut found: Vec<Closing> = Vec::new();
+            let mut found: Vec<FixLessonRow> = Vec::new();
             for key in keys {
                 let most = i64::try_from(limit).unwrap_or(i64::MAX);
                 let rows = statement
-                    .query_map(params![key, most], |row| Ok(Closing { lesson: row.get(0)?, run: row.get(1)? }))?;
+                    .query_map(params![key, most], |row| Ok(FixLessonRow { lesson: row.get(0)?, run: row.get(1)? }))?;
                 for row in rows {
                     let row = row?;
                     if found.len() < limit && !found.contains(&row) {
@@ -395,7 +395,7 @@ impl Index {
             }
             Ok(found)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
@@ -418,7 +418,7 @@ const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.f
                    JOIN attempt_patterns g ON g.event_id = a.event_id AND g.pattern_key = h.pattern_key
                    WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND g.role = 'fixed' AND k.proof = 'proven')";
 
-fn told(sql: &str) -> String {
+fn expand_conditions(sql: &str) -> String {
     sql.replace("{recurred}", RECURRED).replace("{suspect}", SUSPECT)
 }
 
@@ -511,10 +511,10 @@ fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
         key: row.get(1)?,
         root: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
         state: row.get(3)?,
-        attempts: unsigned(row, 4)?,
-        reruns: unsigned(row, 5)?,
-        first_at: time(row, 6)?,
-        last_at: time(row, 7)?,
+        attempts: row_unsigned(row, 4)?,
+        reruns: row_unsigned(row, 5)?,
+        first_at: row_time(row, 6)?,
+        last_at: row_time(row, 7)?,
         resolved_at: optional_time(row, 8)?,
         failure: row.get(9)?,
         category: row.get(10)?,
@@ -523,9 +523,9 @@ fn fix_row(row: &Row<'_>) -> rusqlite::Result<FixRow> {
         task: row.get(13)?,
         task_last_at: optional_time(row, 14)?.unwrap_or(Timestamp(0)),
         recurred: row.get(15)?,
-        twins: unsigned(row, 16)?,
+        twins: row_unsigned(row, 16)?,
         suspect: row.get(17)?,
-        steps: unsigned(row, 18)?,
+        steps: row_unsigned(row, 18)?,
         unknown_cause: row.get(19)?,
     })
 }

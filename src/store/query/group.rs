@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 use crate::store::index::Index;
 
 /// A pattern and those that are counted with it.
-pub(super) struct GroupRow {
+pub(super) struct PatternGroupRow {
     /// Their row numbers, at least one.
     pub members: Vec<i64>,
     /// Every key that events have for them, and whose it is.
     pub keys: Vec<(String, i64)>,
 }
 
-impl GroupRow {
+impl PatternGroupRow {
     /// The keys, each once.
-    pub(super) fn names(&self) -> BTreeSet<&str> {
+    pub(super) fn distinct_keys(&self) -> BTreeSet<&str> {
         self.keys.iter().map(|(key, _)| key.as_str()).collect()
     }
 }
 
 impl Index {
     /// The group of a pattern.
-    pub(super) fn group_of(&self, pattern: i64) -> rusqlite::Result<GroupRow> {
+    pub(super) fn group_of(&self, pattern: i64) -> rusqlite::Result<PatternGroupRow> {
         let mut others = self.connection.prepare_cached(
             "SELECT other.pattern_no FROM pattern_groups own JOIN pattern_groups other USING (leader_no)
              WHERE own.pattern_no = ?1",
@@ -41,6 +41,6 @@ impl Index {
                 keys.push((key?, member));
             }
         }
-        Ok(GroupRow { members, keys })
+        Ok(PatternGroupRow { members, keys })
     }
 }

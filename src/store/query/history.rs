@@ -3,12 +3,12 @@
 use rusqlite::{Row, params};
 
 use super::pattern::GROUP;
-use super::{time, unsigned};
+use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::to_json;
 
 /// Tasks of a window.
 const TASKS_MAX: i64 = 500;
@@ -111,7 +111,7 @@ pub(crate) struct NamedPatternRow {
 
 /// The first time that a pattern was seen in a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SightingRow {
+pub(crate) struct FirstOccurrenceRow {
     /// The run.
     pub run: String,
     /// When it was started.
@@ -147,8 +147,8 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn history(&self) -> Result<HistoryRows, StoreError> {
-        self.history_of((TASKS_MAX, FAILURES_MAX))
+    pub(crate) fn recent_history(&self) -> Result<HistoryRows, StoreError> {
+        self.read_history((TASKS_MAX, FAILURES_MAX))
     }
 
     /// The same of fewer tasks, for those who can't wait.
@@ -156,16 +156,16 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn brief_history(&self) -> Result<HistoryRows, StoreError> {
-        self.history_of((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
+        self.read_history((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
     }
 
-    fn history_of(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
-        let (older_tasks, categories) = self.sql(
+    fn read_history(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
+        let (older_tasks, categories) = self.sql_result(
             "read",
             self.connection.query_row(
                 "SELECT max(0, (SELECT count(*) FROM tasks) - ?1), (SELECT count(*) FROM failure_categories)",
                 [window.0],
-                |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)),
+                |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)),
             ),
         )?;
         let tasks = format!(
@@ -187,17 +187,17 @@ impl Index {
               LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
         );
         Ok(HistoryRows {
-            tasks: self.window(window, &tasks, |row| {
-                Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: unsigned(row, 2)? })
+            tasks: self.query_window(window, &tasks, |row| {
+                Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: row_unsigned(row, 2)? })
             })?,
-            failures: self.window(window, &failures, |row| {
+            failures: self.query_window(window, &failures, |row| {
                 let (number, task, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(TaskFailureRow { number, task, run, at: time(row, 3)?, category: row.get(4)? })
+                Ok(TaskFailureRow { number, task, run, at: row_time(row, 3)?, category: row.get(4)? })
             })?,
-            items: self.window(window, &items, |row| {
+            items: self.query_window(window, &items, |row| {
                 Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
             })?,
-            changes: self.window(
+            changes: self.query_window(
                 window,
                 &format!(
                     "{WINDOW} SELECT task_no, path, max(moved) FROM (
@@ -208,7 +208,7 @@ impl Index {
                 ),
                 |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),
             )?,
-            patterns: self.window(window, &patterns, |row| {
+            patterns: self.query_window(window, &patterns, |row| {
                 let (number, id, tool) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(NamedPatternRow { number, id, tool, code: row.get(3)?, masked: row.get(4)? })
             })?,
@@ -217,21 +217,21 @@ impl Index {
         })
     }
 
-    fn window<T>(
+    fn query_window<T>(
         &self,
         (tasks, failures): (i64, i64),
         sql: &str,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let read = || self.connection.prepare_cached(sql)?.query_map(params![tasks, failures], row)?.collect();
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The first sighting of a pattern or one of its group in each task, flakes left out, the oldest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn sightings(&self, pattern: i64) -> Result<Vec<SightingRow>, StoreError> {
+    pub(crate) fn first_occurrences(&self, pattern: i64) -> Result<Vec<FirstOccurrenceRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
@@ -243,32 +243,32 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
-                Ok(SightingRow { run: row.get(0)?, at: time(row, 1)?, task: row.get(2)? })
+                Ok(FirstOccurrenceRow { run: row.get(0)?, at: row_time(row, 1)?, task: row.get(2)? })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The row numbers of a family's patterns; of a group that of the one that stands for it.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
+    pub(crate) fn patterns_of_family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM patterns
                 LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 ORDER BY leader LIMIT ?2";
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params![family_key, ROWS_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How many patterns a family has, and how many of them were seen in one task only.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn family_shape(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn count_family_patterns(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
         let read = || {
             let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
                 SELECT count(DISTINCT task_no) AS tasks FROM (
@@ -277,9 +277,9 @@ impl Index {
                 JOIN occurrences USING (pattern_no) GROUP BY leader)";
             self.connection
                 .prepare_cached(sql)?
-                .query_row(params![family_key, FAMILY_MAX], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+                .query_row(params![family_key, FAMILY_MAX], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The events that say something of the lessons of a pattern, the newest first: of a lesson that lists several
@@ -287,7 +287,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn annotations(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn annotations_of_pattern(&self, pattern: i64) -> Result<Vec<String>, StoreError> {
         let read = || {
             // People write fewer of them than there are failures of one pattern.
             let mut statement = self.connection.prepare_cached(
@@ -302,34 +302,34 @@ impl Index {
             )?;
             let group = self.group_of(pattern)?;
             let lessons = group.keys.iter().map(|(key, _)| ids::short(IdKind::Lesson, key.as_bytes()));
-            let lessons = json(&lessons.collect::<Vec<_>>());
-            statement.query_map(params![json(&group.members), lessons, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
+            let lessons = to_json(&lessons.collect::<Vec<_>>());
+            statement.query_map(params![to_json(&group.members), lessons, ANNOTATIONS_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How often a pattern was seen since `since`: failures, distinct tasks.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn seen_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn count_occurrences_since(&self, pattern: i64, since: Timestamp) -> Result<(u64, u64), StoreError> {
         let read = || {
             self.connection
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
                      FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at >= ?2"
                 ))?
-                .query_row(params![pattern, since.rfc3339()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+                .query_row(params![pattern, since.rfc3339()], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The newest notes on fixes of a pattern: cause, approach, rule.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn pattern_note(&self, pattern: i64) -> Result<NoteRow, StoreError> {
-        let read = || -> rusqlite::Result<NoteRow> {
+    pub(crate) fn pattern_note(&self, pattern: i64) -> Result<PatternNoteRow, StoreError> {
+        let read = || -> rusqlite::Result<PatternNoteRow> {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT cause, approach, rule FROM fix_notes WHERE event_id IN
                  (SELECT event_id FROM keys CROSS JOIN note_patterns USING (pattern_key))
@@ -337,7 +337,7 @@ impl Index {
                  ORDER BY at DESC, event_id DESC"
             ))?;
             let mut rows = statement.query([pattern])?;
-            let mut note = NoteRow::default();
+            let mut note = PatternNoteRow::default();
             // Text by text: a later note replaces only what it says itself.
             while (note.cause.is_none() || note.approach.is_none() || note.rule.is_none())
                 && let Some(row) = rows.next()?
@@ -348,13 +348,13 @@ impl Index {
             }
             Ok(note)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
 /// What was said of a pattern's fixes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct NoteRow {
+pub(crate) struct PatternNoteRow {
     /// Why it failed.
     pub cause: Option<String>,
     /// What was done about it.

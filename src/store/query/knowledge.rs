@@ -6,14 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use super::words::{all_of, any_of, telling};
-use super::{ambiguous, time, unsigned};
+use super::words::{all_words_query, any_word_query, rarest_words_query};
+use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::apply::places_of_path;
 use crate::store::error::StoreError;
-use crate::store::event::By;
+use crate::store::event::EventAuthor;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::to_json;
 
 /// Entries found by words.
 const FOUND_MAX: i64 = 400;
@@ -69,7 +69,7 @@ pub(crate) struct EntryRow {
     /// When it was written.
     pub at: Timestamp,
     /// By whom.
-    pub by: By,
+    pub by: EventAuthor,
     /// The entry that stands for it and those that were merged with it.
     pub leader: String,
     /// The entry that is better.
@@ -102,7 +102,7 @@ pub(crate) struct EntryChangeRow {
     /// Why.
     pub reason: Option<String>,
     /// Who.
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What was done with an entry.
@@ -117,7 +117,7 @@ pub(crate) struct EntryUseRow {
     /// `queried`, `retrieved`, `applied`, `validated`, `prevented`, `did_not_help`.
     pub how: String,
     /// Who.
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 /// What a use that helped is called.
@@ -125,12 +125,12 @@ pub(crate) const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
 
 impl EntryUseRow {
     /// Whether it helped.
-    pub(crate) fn helped(&self) -> bool {
+    pub(crate) fn has_helped(&self) -> bool {
         HELPED.contains(&self.how.as_str())
     }
 
     /// Its session, else its task: what counts once.
-    pub(crate) fn sitting(&self) -> String {
+    pub(crate) fn session_or_task(&self) -> String {
         self.by.session.clone().unwrap_or_else(|| format!("task {}", self.by.task.as_deref().unwrap_or("")))
     }
 }
@@ -152,7 +152,7 @@ pub(crate) struct EntryFilter {
 
 /// A write to what is known, as it is logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LoggedRow {
+pub(crate) struct KnowledgeLogRow {
     /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
     pub name: String,
     /// `k-…`
@@ -174,7 +174,7 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
-    pub(crate) fn entry(&self, id: &str) -> Result<EntryRow, StoreError> {
+    pub(crate) fn find_entry(&self, id: &str) -> Result<EntryRow, StoreError> {
         let full = if id.starts_with("k-") { id.to_owned() } else { format!("k-{id}") };
         if full == "k-" {
             return Err(StoreError::NoSuchId { id: id.to_owned() });
@@ -183,7 +183,7 @@ impl Index {
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.id.as_str()))),
         }
     }
 
@@ -196,7 +196,7 @@ impl Index {
             let sql = format!("SELECT {COLUMNS} FROM entries e WHERE event_id IS NOT NULL AND entry_no = ?1");
             self.connection.prepare_cached(&sql)?.query_row([number], entry_row)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     fn entries_where(&self, condition: &str, parameter: &str) -> Result<Vec<EntryRow>, StoreError> {
@@ -204,7 +204,7 @@ impl Index {
             let sql = format!("SELECT {COLUMNS} FROM entries e WHERE event_id IS NOT NULL AND {condition}");
             self.connection.prepare_cached(&sql)?.query_map([parameter], entry_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The entries that were merged into the one with this id, the oldest first.
@@ -233,7 +233,7 @@ impl Index {
         }
         let read = || {
             let question = |words: &[String]| {
-                if all { Ok(all_of(words)) } else { telling(&self.connection, "knowledge_words", words) }
+                if all { Ok(all_words_query(words)) } else { rarest_words_query(&self.connection, "knowledge_words", words) }
             };
             let mut asked = format!("{{title tags body}} : ({})", question(words)?);
             if !forms.is_empty() {
@@ -250,7 +250,7 @@ impl Index {
             let rows = statement.query_map(params![asked, FOUND_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of entries with a glob that may match this file, relative to the root, the last `limit` of them, but
@@ -271,9 +271,9 @@ impl Index {
                  ORDER BY l.at DESC, l.entry_id",
             )?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            statement.query_map(params![json(&places), limit], |row| row.get(0))?.collect()
+            statement.query_map(params![to_json(&places), limit], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of entries that were written in a task or of use there, the last `limit` of them; those that stand for
@@ -295,7 +295,7 @@ impl Index {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             statement.query_map(params![task, limit], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of entries that stand for others, the newest first, `limit` of them from `skip` on.
@@ -330,7 +330,7 @@ impl Index {
                 })?
                 .collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Entries of a type that may have `shared` of these normal forms, each with its own: all that do are among them, but
@@ -338,7 +338,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn entries_alike(
+    pub(crate) fn similar_entries(
         &self,
         kind: &str,
         forms: &[String],
@@ -364,7 +364,7 @@ impl Index {
             let mut having =
                 self.connection.prepare_cached("SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1")?;
             for (_, form) in rare.into_iter().take(needles) {
-                let mut rows = having.query([format!("forms : {}", any_of(std::slice::from_ref(form)))])?;
+                let mut rows = having.query([format!("forms : {}", any_word_query(std::slice::from_ref(form)))])?;
                 while let Some(row) = rows.next()? {
                     *found.entry(row.get(0)?).or_default() += 1;
                 }
@@ -388,7 +388,7 @@ impl Index {
             }
             Ok(alike)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What was said of an entry and of those that were merged with it, the oldest first.
@@ -407,17 +407,17 @@ impl Index {
                 Ok(EntryChangeRow {
                     event: row.get(0)?,
                     entry: row.get(1)?,
-                    at: time(row, 2)?,
+                    at: row_time(row, 2)?,
                     change: row.get(3)?,
                     value: row.get(4)?,
                     other: row.get(5)?,
                     reason: row.get(6)?,
-                    by: by(row, 7)?,
+                    by: author_from_row(row, 7)?,
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What was done with an entry and with those that were merged with it, the oldest first.
@@ -434,11 +434,11 @@ impl Index {
             )?;
             let rows = statement.query_map(params![leader, CHANGES_MAX], |row| {
                 let (event, entry, how) = (row.get(0)?, row.get(1)?, row.get(3)?);
-                Ok(EntryUseRow { event, entry, at: time(row, 2)?, how, by: by(row, 4)? })
+                Ok(EntryUseRow { event, entry, at: row_time(row, 2)?, how, by: author_from_row(row, 4)? })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The row number of the pattern that a learnt gotcha is about, by its whole id; of a group that which stands for it.
@@ -455,7 +455,7 @@ impl Index {
                 .query_row([id], |row| row.get(0))
                 .optional()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of the patterns about which a gotcha was learnt, the last that a fix helped against first.
@@ -473,7 +473,7 @@ impl Index {
             )?;
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The whole id of the learnt gotcha whose id starts with `id` (`k-` may be left out); `None` when there is none, or
@@ -488,14 +488,14 @@ impl Index {
                  AND entry_id BETWEEN ?1 AND ?1 || '~' HAVING count(DISTINCT entry_id) = 1";
             self.connection.prepare_cached(sql)?.query_row([start.as_str()], |row| row.get(0)).optional()
         };
-        if start == "k-" { Ok(None) } else { Ok(self.sql("read", read())?.flatten()) }
+        if start == "k-" { Ok(None) } else { Ok(self.sql_result("read", read())?.flatten()) }
     }
 
     /// The last writes to what is known, and uses of it that count, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn knowledge_log(&self, limit: usize) -> Result<Vec<LoggedRow>, StoreError> {
+    pub(crate) fn knowledge_log(&self, limit: usize) -> Result<Vec<KnowledgeLogRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT 'knowledge:created' AS name, entry_id, event_id, at, agent, session, task FROM entries
@@ -510,11 +510,11 @@ impl Index {
                  ORDER BY at DESC, event_id DESC, entry_id LIMIT ?1",
             )?;
             let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-                Ok(LoggedRow {
+                Ok(KnowledgeLogRow {
                     name: row.get(0)?,
                     entry: row.get(1)?,
                     event: row.get(2)?,
-                    at: time(row, 3)?,
+                    at: row_time(row, 3)?,
                     agent: row.get(4)?,
                     session: row.get(5)?,
                     task: row.get(6)?,
@@ -522,7 +522,7 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
@@ -544,20 +544,20 @@ fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         source: row.get(10)?,
         prevented: row.get(11)?,
         fix_applied: row.get(12)?,
-        at: time(row, 13)?,
-        by: by(row, 14)?,
+        at: row_time(row, 13)?,
+        by: author_from_row(row, 14)?,
         leader: row.get(18)?,
         superseded_by: row.get(19)?,
         pinned: row.get(20)?,
-        occurrences: unsigned(row, 21)?,
+        occurrences: row_unsigned(row, 21)?,
         imported: row.get(22)?,
         taught: row.get(23)?,
     })
 }
 
 /// Who said it, from four columns.
-pub(super) fn by(row: &Row<'_>, first: usize) -> rusqlite::Result<By> {
-    Ok(By {
+pub(super) fn author_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<EventAuthor> {
+    Ok(EventAuthor {
         agent: row.get(first)?,
         session: row.get(first + 1)?,
         task: row.get(first + 2)?,

@@ -2,11 +2,11 @@
 
 use rusqlite::params;
 
-use super::knowledge::by;
-use super::{ambiguous, time, unsigned};
+use super::knowledge::author_from_row;
+use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
-use crate::store::event::By;
+use crate::store::event::EventAuthor;
 use crate::store::index::Index;
 
 /// Memories that are looked at, the newest.
@@ -34,7 +34,7 @@ pub(crate) struct MemoryRow {
     /// Until when.
     pub expires_at: Option<Timestamp>,
     /// Whose it is.
-    pub by: By,
+    pub by: EventAuthor,
     /// How often it was looked up.
     pub accesses: u64,
     /// It has turned out to be true.
@@ -50,7 +50,7 @@ impl Index {
     /// SQLite's, as for all methods here.
     pub(crate) fn memories_of_agent(&self, agent: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
         let condition = "agent IS ?1 AND (expires_at IS NULL OR expires_at > ?2)";
-        self.memories(condition, agent, now)
+        self.memories_where(condition, agent, now)
     }
 
     /// What was learnt in a task, has turned out to be true and is nobody's knowledge yet.
@@ -59,7 +59,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn memories_to_promote(&self, task: &str, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
         let condition = format!("task = ?1 AND (expires_at IS NULL OR expires_at > ?2) AND {TO_PROMOTE}");
-        self.memories(&condition, Some(task), now)
+        self.memories_where(&condition, Some(task), now)
     }
 
     /// The tasks in which something was learnt that has turned out to be true and is not everybody's yet, each with when
@@ -74,37 +74,37 @@ impl Index {
                  AND (expires_at IS NULL OR expires_at > ?1) GROUP BY task ORDER BY 2 LIMIT ?2"
             ))?;
             let rows =
-                statement.query_map(params![now.rfc3339(), TASKS_MAX], |row| Ok((row.get(0)?, time(row, 1)?)))?;
+                statement.query_map(params![now.rfc3339(), TASKS_MAX], |row| Ok((row.get(0)?, row_time(row, 1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Whether something was remembered in a task.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn remembers(&self, task: &str) -> Result<bool, StoreError> {
+    pub(crate) fn has_memories(&self, task: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM agent_memory WHERE task = ?1 LIMIT 1";
-        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([task])))
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([task])))
     }
 
     /// The memory whose id starts with `id` (`m-` may be left out).
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub(crate) fn memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
+    pub(crate) fn find_memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
         let full = if id.starts_with("m-") { id.to_owned() } else { format!("m-{id}") };
         let condition = "memory_id BETWEEN ?1 AND ?1 || '~' AND ?2 <> ''";
-        let mut found = if full == "m-" { Vec::new() } else { self.memories(condition, Some(&full), Timestamp(0))? };
+        let mut found = if full == "m-" { Vec::new() } else { self.memories_where(condition, Some(&full), Timestamp(0))? };
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.id.as_str()))),
         }
     }
 
-    fn memories(&self, condition: &str, parameter: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+    fn memories_where(&self, condition: &str, parameter: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT memory_id, sort, text, importance, at, expires_at, agent, session, task, person,
@@ -121,16 +121,16 @@ impl Index {
                     sort: row.get(1)?,
                     text: row.get(2)?,
                     importance: row.get(3)?,
-                    at: time(row, 4)?,
+                    at: row_time(row, 4)?,
                     expires_at: expires.and_then(|at| Timestamp::parse(&at)),
-                    by: by(row, 6)?,
-                    accesses: unsigned(row, 10)?,
+                    by: author_from_row(row, 6)?,
+                    accesses: row_unsigned(row, 10)?,
                     validated: row.get(11)?,
                     entry: row.get(12)?,
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

@@ -11,7 +11,7 @@ use crate::store::index::Index;
 
 /// A pattern that may be a near-duplicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NearRow {
+pub(crate) struct NearPatternRow {
     /// `p-…`.
     pub id: String,
     /// The pattern key.
@@ -48,7 +48,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn near_patterns(&self, near: &NearDuplicateSketch) -> Result<Vec<NearRow>, StoreError> {
+    pub(crate) fn near_patterns(&self, near: &NearDuplicateSketch) -> Result<Vec<NearPatternRow>, StoreError> {
         let read = || {
             let mut candidate = self.connection.prepare_cached(
                 "SELECT pattern_id, pattern_key, masked_family FROM patterns p
@@ -56,19 +56,19 @@ impl Index {
                  WHERE p.pattern_no = ?1 AND near_scope = ?2 AND coalesce(g.leader_no, p.pattern_no) = p.pattern_no",
             )?;
             let mut found = Vec::new();
-            for (Reverse(bands), pattern) in self.by_shared_bands(near)?.into_iter().take(LOOKUPS_MAX) {
+            for (Reverse(bands), pattern) in self.patterns_by_shared_bands(near)?.into_iter().take(LOOKUPS_MAX) {
                 if found.len() == CANDIDATES_MAX {
                     break;
                 }
                 let row = candidate.query_row(params![pattern, near.scope], |row| {
                     let text = comparable_text(&row.get::<_, String>(2)?);
-                    Ok(NearRow { id: row.get(0)?, key: row.get(1)?, text, bands })
+                    Ok(NearPatternRow { id: row.get(0)?, key: row.get(1)?, text, bands })
                 });
                 found.extend(row.optional()?);
             }
             Ok(found)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How a test failed before, the newest first, at most 50.
@@ -89,12 +89,12 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Numbers of the patterns that share bands, those with most first. From the index of bands alone: the patterns
     /// themselves lie far apart.
-    fn by_shared_bands(&self, near: &NearDuplicateSketch) -> rusqlite::Result<Vec<(Reverse<u64>, i64)>> {
+    fn patterns_by_shared_bands(&self, near: &NearDuplicateSketch) -> rusqlite::Result<Vec<(Reverse<u64>, i64)>> {
         let limit = i64::try_from(BAND_PATTERNS_MAX).unwrap_or(i64::MAX);
         let mut band_patterns = self
             .connection

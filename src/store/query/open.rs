@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::time;
+use super::row_time;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
@@ -13,15 +13,15 @@ use crate::run::Ended;
 use crate::store::error::StoreError;
 use crate::store::event::{Attempt, EventBody, RecordedCommand};
 use crate::store::index::Index;
-use crate::store::json;
-use crate::store::segment::Segments;
+use crate::store::to_json;
+use crate::store::segment::SegmentFolder;
 
 /// Failing runs of one class that are looked at, the newest.
 const OPEN_RUNS_MAX: u32 = 500;
 
 /// A failing run that nothing closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OpenRun {
+pub(crate) struct OpenFailingRun {
     /// Its id.
     pub run: RunId,
     /// Its command key.
@@ -39,7 +39,7 @@ pub(crate) struct OpenRun {
 }
 
 /// A failing run, as far as an index has it.
-struct FailedRun {
+struct FailedRunRow {
     row: i64,
     key: String,
     branch: Option<String>,
@@ -47,20 +47,20 @@ struct FailedRun {
 }
 
 /// When a check was closed last: by its own pass on a branch, or by an attempt.
-struct Closed {
+struct ClosingTimes {
     passes: HashMap<Option<String>, Timestamp>,
     solved: Option<Timestamp>,
 }
 
-impl Closed {
-    fn of(&self, run: &FailedRun) -> Option<Timestamp> {
+impl ClosingTimes {
+    fn closing_time(&self, run: &FailedRunRow) -> Option<Timestamp> {
         self.passes.get(&run.branch).copied().max(self.solved)
     }
 }
 
 /// A stretch of time in one work tree.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Gap<'a> {
+pub(crate) struct WorkTreePeriod<'a> {
     /// The work tree.
     pub root: &'a Lossless,
     /// Its start, not in it.
@@ -82,29 +82,29 @@ impl Index {
         since: Timestamp,
         until: Timestamp,
         run: RunId,
-    ) -> Result<Vec<OpenRun>, StoreError> {
+    ) -> Result<Vec<OpenFailingRun>, StoreError> {
         let read = || {
             let since = since.rfc3339();
             let mut failed = self.failed_runs(class, (&since, until), run)?;
-            let mut closed: HashMap<String, Closed> = HashMap::new();
+            let mut closed: HashMap<String, ClosingTimes> = HashMap::new();
             for failed in failed.iter().rev() {
                 // The oldest of each comes first: its time bounds what has to be looked at.
                 if let Entry::Vacant(place) = closed.entry(failed.key.clone()) {
-                    place.insert(self.closed(failed, until, run)?);
+                    place.insert(self.closing_times(failed, until, run)?);
                 }
             }
-            failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.of(it)).is_none_or(|at| it.ended_at > at));
+            failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.closing_time(it)).is_none_or(|at| it.ended_at > at));
             let mut statement = self.connection.prepare_cached(
                 "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id,
                         EXISTS (SELECT 1 FROM failures f WHERE f.run_id = runs.run_id AND no_lesson = 'cancelled')
                  FROM runs WHERE rowid = ?1",
             )?;
-            let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run).transpose());
-            let mut open: Vec<OpenRun> = open.collect::<rusqlite::Result<_>>()?;
+            let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run_from_row).transpose());
+            let mut open: Vec<OpenFailingRun> = open.collect::<rusqlite::Result<_>>()?;
             open.sort_by_key(|open| (open.ended_at, open.run));
             Ok(open)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The failing runs of a class in a time, the newest [`OPEN_RUNS_MAX`], the newest first.
@@ -113,7 +113,7 @@ impl Index {
         class: &str,
         (since, until): (&str, Timestamp),
         run: RunId,
-    ) -> rusqlite::Result<Vec<FailedRun>> {
+    ) -> rusqlite::Result<Vec<FailedRunRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT rowid, command_key, branch, ended_at FROM runs INDEXED BY runs_by_class_and_time
              WHERE class_key = ?1 AND passed = 0 AND ended_at >= ?2 AND ended_at <= ?3
@@ -122,13 +122,13 @@ impl Index {
         )?;
         let parameters = params![class, since, until.rfc3339(), run.to_string(), OPEN_RUNS_MAX];
         let rows = statement.query_map(parameters, |row| {
-            Ok(FailedRun { row: row.get(0)?, key: row.get(1)?, branch: row.get(2)?, ended_at: time(row, 3)? })
+            Ok(FailedRunRow { row: row.get(0)?, key: row.get(1)?, branch: row.get(2)?, ended_at: row_time(row, 3)? })
         })?;
         rows.collect()
     }
 
     /// When a check was closed last, from `failed` on.
-    fn closed(&self, failed: &FailedRun, until: Timestamp, run: RunId) -> rusqlite::Result<Closed> {
+    fn closing_times(&self, failed: &FailedRunRow, until: Timestamp, run: RunId) -> rusqlite::Result<ClosingTimes> {
         let parameters = (&failed.key, failed.ended_at.rfc3339(), until.rfc3339(), run.to_string());
         let mut passes = self.connection.prepare_cached(
             "SELECT branch, max(ended_at) FROM runs INDEXED BY passes_by_key
@@ -136,14 +136,14 @@ impl Index {
                AND rowid IS NOT (SELECT rowid FROM runs WHERE run_id = ?4)
              GROUP BY branch",
         )?;
-        let rows = passes.query_map(parameters.clone(), |row| Ok((row.get(0)?, time(row, 1)?)))?;
+        let rows = passes.query_map(parameters.clone(), |row| Ok((row.get(0)?, row_time(row, 1)?)))?;
         let mut attempts = self.connection.prepare_cached(
             "SELECT at FROM fix_attempts
              WHERE command_key = ?1 AND at >= ?2 AND at <= ?3 AND run_id <> ?4 AND outcome = 'success'
              ORDER BY at DESC LIMIT 1",
         )?;
-        let solved = attempts.query_row(parameters, |row| time(row, 0)).optional()?;
-        Ok(Closed { passes: rows.collect::<rusqlite::Result<_>>()?, solved })
+        let solved = attempts.query_row(parameters, |row| row_time(row, 0)).optional()?;
+        Ok(ClosingTimes { passes: rows.collect::<rusqlite::Result<_>>()?, solved })
     }
 
     /// The newest attempt of a fix that ended from `since` to `until` and isn't `run`'s: what a later one goes on from.
@@ -152,7 +152,7 @@ impl Index {
     /// SQLite's and I/O.
     pub(crate) fn last_attempt(
         &self,
-        segments: &Segments,
+        segments: &SegmentFolder,
         fix: &str,
         (since, until): (Timestamp, Timestamp),
         run: RunId,
@@ -169,8 +169,8 @@ impl Index {
                 })
                 .optional()
         };
-        match self.sql("read", find())? {
-            Some(id) => self.attempt(segments, &id),
+        match self.sql_result("read", find())? {
+            Some(id) => self.read_attempt(segments, &id),
             None => Ok(None),
         }
     }
@@ -179,8 +179,8 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub(crate) fn attempt(&self, segments: &Segments, id: &str) -> Result<Option<Attempt>, StoreError> {
-        Ok(match self.event(segments, id)?.map(|event| event.body) {
+    pub(crate) fn read_attempt(&self, segments: &SegmentFolder, id: &str) -> Result<Option<Attempt>, StoreError> {
+        Ok(match self.read_event(segments, id)?.map(|event| event.body) {
             Some(EventBody::Attempt(attempt)) => Some(*attempt),
             _ => None,
         })
@@ -201,7 +201,7 @@ impl Index {
                 .query_row(params![key, run.to_string()], |row| row.get::<_, String>(0))
                 .optional()
         };
-        Ok(self.sql("read", find())?.is_some_and(|found| found == earlier.to_string()))
+        Ok(self.sql_result("read", find())?.is_some_and(|found| found == earlier.to_string()))
     }
 
     /// Whether the lesson of a run was withdrawn.
@@ -214,14 +214,14 @@ impl Index {
                 .prepare_cached("SELECT 1 FROM withdrawn_lessons WHERE run_id = ?1")?
                 .exists([run.to_string()])
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// The lesson that was written for a run: its id, and its file's name then.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn lesson_of(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
+    pub(crate) fn lesson_of_run(&self, run: RunId) -> Result<Option<(String, String)>, StoreError> {
         let find = || {
             let sql = "SELECT lesson_id, lesson_file FROM failures WHERE run_id = ?1 AND lesson_id IS NOT NULL";
             self.connection
@@ -229,14 +229,14 @@ impl Index {
                 .query_row([run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// Keys of the patterns of a run's failure.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn patterns_of(&self, run: RunId) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn patterns_of_run(&self, run: RunId) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT pattern_key FROM failures JOIN occurrences USING (failure_no)
@@ -245,7 +245,7 @@ impl Index {
             let rows = statement.query_map([run.to_string()], |row| row.get(0))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Runs of other keys than `key` that ended in a gap, the newest `limit` of them, the oldest first; and how many
@@ -253,14 +253,14 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn commands_in(
+    pub(crate) fn commands_in_period(
         &self,
-        gap: Gap<'_>,
+        gap: WorkTreePeriod<'_>,
         key: &str,
         limit: usize,
     ) -> Result<(Vec<RecordedCommand>, usize), StoreError> {
         let read = || {
-            let (root, from, to) = (json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
+            let (root, from, to) = (to_json(gap.root), gap.from.rfc3339(), gap.to.rfc3339());
             let mut statement = self.connection.prepare_cached(
                 "SELECT run_id, argv, passed, tool IS NOT NULL FROM runs
                  WHERE root = ?1 AND ended_at > ?2 AND ended_at <= ?3 AND command_key <> ?4
@@ -281,12 +281,12 @@ impl Index {
             commands.reverse();
             Ok((commands, cut))
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
 /// `None` of a run that says nothing about the code.
-fn open_run(row: &Row<'_>) -> rusqlite::Result<Option<OpenRun>> {
+fn open_run_from_row(row: &Row<'_>) -> rusqlite::Result<Option<OpenFailingRun>> {
     if row.get(8)? {
         return Ok(None);
     }
@@ -295,11 +295,11 @@ fn open_run(row: &Row<'_>) -> rusqlite::Result<Option<OpenRun>> {
         None => Ended::Signal(row.get(5)?),
     };
     let Ok(run) = uuid::Uuid::parse_str(&row.get::<_, String>(0)?) else { return Ok(None) };
-    Ok(Some(OpenRun {
+    Ok(Some(OpenFailingRun {
         run: RunId(run),
         key: row.get(1)?,
-        started_at: time(row, 2)?,
-        ended_at: time(row, 3)?,
+        started_at: row_time(row, 2)?,
+        ended_at: row_time(row, 3)?,
         ended,
         branch: row.get(6)?,
         commit: row.get(7)?,

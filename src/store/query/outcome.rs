@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::pattern::GROUP;
-use super::time;
+use super::row_time;
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::event::DeliveryArm;
@@ -14,7 +14,7 @@ const DELIVERIES_MAX: i64 = 200_000;
 
 /// Advice that was due, and what the runs after it say so far.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct OutcomeRow {
+pub(crate) struct DeliveryOutcomeRow {
     /// `w-…`
     pub warning: String,
     /// The event.
@@ -68,23 +68,23 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn deliveries_about(&self, pattern: i64) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_of_pattern(&self, pattern: i64) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN deliveries d USING (pattern_key)
              JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map(params![pattern, DELIVERIES_MAX], row)?.collect()
+            statement.query_map(params![pattern, DELIVERIES_MAX], outcome_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Advice from an entry and those that were merged with it, the oldest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_of_entry(&self, leader: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         self.deliveries_of_entry_where(leader, "TRUE")
     }
 
@@ -92,11 +92,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn judged_deliveries_of_entry(&self, leader: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn judged_deliveries_of_entry(&self, leader: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         self.deliveries_of_entry_where(leader, "(d.failed_in IS NOT NULL OR d.passed_in IS NOT NULL)")
     }
 
-    fn deliveries_of_entry_where(&self, leader: &str, condition: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    fn deliveries_of_entry_where(&self, leader: &str, condition: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM entries e CROSS JOIN deliveries d USING (entry_id)
              JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND {condition}
@@ -104,9 +104,9 @@ impl Index {
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map(params![leader, DELIVERIES_MAX], row)?.collect()
+            statement.query_map(params![leader, DELIVERIES_MAX], outcome_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Those of `families` whose mistakes were made at least `least` times after advice about them was due.
@@ -118,7 +118,7 @@ impl Index {
         families: impl IntoIterator<Item = &'a str>,
         least: u64,
     ) -> Result<Vec<String>, StoreError> {
-        self.that_recurred(
+        self.names_that_recurred(
             "SELECT f.value FROM json_each(?1) f CROSS JOIN deliveries d
                  ON d.family_key = f.value AND d.failed_in IS NOT NULL
              GROUP BY f.value HAVING count(*) >= ?2",
@@ -136,7 +136,7 @@ impl Index {
         leaders: impl IntoIterator<Item = &'a str>,
         least: u64,
     ) -> Result<Vec<String>, StoreError> {
-        self.that_recurred(
+        self.names_that_recurred(
             "SELECT e.leader_id FROM json_each(?1) f
              CROSS JOIN entries e ON e.leader_id = f.value AND e.event_id IS NOT NULL
              CROSS JOIN deliveries d ON d.entry_id = e.entry_id
@@ -147,60 +147,60 @@ impl Index {
         )
     }
 
-    fn that_recurred(&self, sql: &str, names: Vec<&str>, least: u64) -> Result<Vec<String>, StoreError> {
+    fn names_that_recurred(&self, sql: &str, names: Vec<&str>, least: u64) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(sql)?;
             let least = i64::try_from(least).unwrap_or(i64::MAX);
             statement.query_map(params![serde_json::json!(names).to_string(), least], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// All advice about a family, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn deliveries_of(&self, family: &str) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn deliveries_of_family(&self, family: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?2"
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map(params![family, DELIVERIES_MAX], row)?.collect()
+            statement.query_map(params![family, DELIVERIES_MAX], outcome_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// All advice, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn deliveries(&self) -> Result<Vec<OutcomeRow>, StoreError> {
+    pub(crate) fn list_deliveries(&self) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no)
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?1"
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map([DELIVERIES_MAX], row)?.collect()
+            statement.query_map([DELIVERIES_MAX], outcome_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<OutcomeRow> {
+fn outcome_from_row(row: &Row<'_>) -> rusqlite::Result<DeliveryOutcomeRow> {
     let moment = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
-        row.get::<_, Option<String>>(column)?.map(|_| time(row, column)).transpose()
+        row.get::<_, Option<String>>(column)?.map(|_| row_time(row, column)).transpose()
     };
     let done: Option<String> = row.get(5)?;
     let done = done.and_then(|json| serde_json::from_str::<[Option<String>; 1]>(&json).ok()).map(|[outcome]| outcome);
-    Ok(OutcomeRow {
+    Ok(DeliveryOutcomeRow {
         warning: row.get(0)?,
         event: row.get(1)?,
-        at: time(row, 2)?,
+        at: row_time(row, 2)?,
         task: row.get(3)?,
-        task_last_at: time(row, 4)?,
+        task_last_at: row_time(row, 4)?,
         task_done: done,
         session: row.get(6)?,
         agent: row.get(7)?,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{LessonRow, ambiguous, time, unsigned};
+use super::{LessonRow, ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
 use crate::store::error::StoreError;
@@ -79,7 +79,7 @@ pub(crate) struct OccurrenceRow {
 
 /// One of the patterns of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MemberRow {
+pub(crate) struct GroupMemberRow {
     /// Row number.
     pub number: i64,
     /// `p-…`.
@@ -96,7 +96,7 @@ pub(crate) struct MemberRow {
 
 /// A merge of two patterns of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MergeRow {
+pub(crate) struct PatternMergeRow {
     /// When.
     pub at: Timestamp,
     /// Id of the one, as it was then.
@@ -113,7 +113,7 @@ pub(crate) struct MergeRow {
 
 /// What somebody said about a pattern of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReviewRow {
+pub(crate) struct PatternReviewRow {
     /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
@@ -155,7 +155,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn seen_in_other_tasks(&self, keys: &[&str]) -> Result<bool, StoreError> {
+    pub(crate) fn is_seen_in_several_tasks(&self, keys: &[&str]) -> Result<bool, StoreError> {
         let seen = self.filter_keys(
             keys,
             "SELECT 1 FROM (SELECT count(DISTINCT task_no) AS tasks
@@ -190,7 +190,7 @@ impl Index {
             }
             Ok(forgotten)
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     fn filter_keys(&self, keys: &[&str], sql: &str) -> Result<HashSet<String>, StoreError> {
@@ -206,7 +206,7 @@ impl Index {
             }
             Ok(found)
         };
-        self.sql("read", filter())
+        self.sql_result("read", filter())
     }
 
     pub(super) fn number_of_key(&self, key: &str) -> rusqlite::Result<Option<i64>> {
@@ -228,7 +228,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn patterns(
+    pub(crate) fn list_patterns(
         &self,
         offset: usize,
         limit: usize,
@@ -254,7 +254,7 @@ impl Index {
             }
             Ok(found)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The pattern whose id, or the id that it had with another version of the fingerprint, starts with `id` (`p-` may
@@ -262,15 +262,15 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
-    pub(crate) fn pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
-        let named = self.named(id)?;
+    pub(crate) fn find_pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
+        let named = self.members_named(id)?;
         let leaders =
             || named.iter().map(|member| self.leader_of(member.number)).collect::<rusqlite::Result<BTreeSet<_>>>();
-        let leaders = self.sql("read", leaders())?;
+        let leaders = self.sql_result("read", leaders())?;
         match (leaders.first(), leaders.len()) {
-            (Some(&leader), 1) => self.sql("read", self.pattern_row(leader)),
+            (Some(&leader), 1) => self.sql_result("read", self.pattern_row(leader)),
             (_, 0) => Err(StoreError::NoSuchId { id: id.to_owned() }),
-            (_, count) => Err(ambiguous(id, count, named.iter().map(|member| member.id.as_str()))),
+            (_, count) => Err(ambiguous_id(id, count, named.iter().map(|member| member.id.as_str()))),
         }
     }
 
@@ -278,16 +278,16 @@ impl Index {
     ///
     /// # Errors
     /// As [`Index::pattern`].
-    pub(crate) fn member(&self, id: &str) -> Result<MemberRow, StoreError> {
-        let mut named = self.named(id)?;
+    pub(crate) fn find_member(&self, id: &str) -> Result<GroupMemberRow, StoreError> {
+        let mut named = self.members_named(id)?;
         match named.len() {
             0 => Err(StoreError::NoSuchId { id: id.to_owned() }),
             1 => Ok(named.remove(0)),
-            count => Err(ambiguous(id, count, named.iter().map(|member| member.id.as_str()))),
+            count => Err(ambiguous_id(id, count, named.iter().map(|member| member.id.as_str()))),
         }
     }
 
-    fn named(&self, id: &str) -> Result<Vec<MemberRow>, StoreError> {
+    fn members_named(&self, id: &str) -> Result<Vec<GroupMemberRow>, StoreError> {
         let full = if id.starts_with("p-") { id.to_owned() } else { format!("p-{id}") };
         let read = || {
             // A range, so that the index is used; `~` comes after every letter of an id.
@@ -298,17 +298,17 @@ impl Index {
             let numbers = statement.query_map(params![full, NAMED_MAX], |row| row.get(0))?;
             numbers.map(|number| self.member_row(number?)).collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The run whose item gave a pattern its texts.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn described_by(&self, number: i64) -> Result<String, StoreError> {
+    pub(crate) fn describing_run(&self, number: i64) -> Result<String, StoreError> {
         let sql = "SELECT described_by FROM patterns WHERE pattern_no = ?1";
         let find = || self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0));
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// The pattern with this key, or that stands for it.
@@ -320,7 +320,7 @@ impl Index {
             Some(number) => Ok(Some(self.pattern_row(self.leader_of(number)?)?)),
             None => Ok(None),
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// Those of `keys` that are patterns' keys in this store.
@@ -337,7 +337,7 @@ impl Index {
             }
             Ok(known)
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     pub(super) fn leader_of(&self, number: i64) -> rusqlite::Result<i64> {
@@ -351,10 +351,10 @@ impl Index {
 
     pub(super) fn pattern_row(&self, leader: i64) -> rusqlite::Result<PatternRow> {
         let sql = format!("{GROUP} {PATTERN_COLUMNS}");
-        self.connection.prepare_cached(&sql)?.query_row([leader], pattern_row)
+        self.connection.prepare_cached(&sql)?.query_row([leader], pattern_from_row)
     }
 
-    fn member_row(&self, number: i64) -> rusqlite::Result<MemberRow> {
+    fn member_row(&self, number: i64) -> rusqlite::Result<GroupMemberRow> {
         let earlier_ids = self
             .connection
             .prepare_cached("SELECT recorded_id FROM recorded_keys WHERE pattern_no = ?1 ORDER BY recorded_id")?
@@ -365,12 +365,12 @@ impl Index {
                 "SELECT pattern_id, pattern_key, masked, failure_count FROM patterns WHERE pattern_no = ?1",
             )?
             .query_row([number], |row| {
-                Ok(MemberRow {
+                Ok(GroupMemberRow {
                     number,
                     id: row.get(0)?,
                     key: row.get(1)?,
                     masked: row.get(2)?,
-                    failures: unsigned(row, 3)?,
+                    failures: row_unsigned(row, 3)?,
                     earlier_ids,
                 })
             })
@@ -380,7 +380,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn group(&self, pattern: i64) -> Result<Vec<MemberRow>, StoreError> {
+    pub(crate) fn members_of_group(&self, pattern: i64) -> Result<Vec<GroupMemberRow>, StoreError> {
         let read = || {
             let leader = self.leader_of(pattern)?;
             let mut statement = self.connection.prepare_cached(&format!(
@@ -390,14 +390,14 @@ impl Index {
             let numbers = statement.query_map([pattern, leader], |row| row.get(0))?;
             numbers.map(|number| self.member_row(number?)).collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The merges between patterns of a pattern's group, oldest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn merges(&self, pattern: i64) -> Result<Vec<MergeRow>, StoreError> {
+    pub(crate) fn merges_of_group(&self, pattern: i64) -> Result<Vec<PatternMergeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT at, from_key, into_key, by, similarity_permille, why FROM pattern_merges
@@ -408,8 +408,8 @@ impl Index {
                 let id = |column| {
                     Ok::<_, rusqlite::Error>(ids::short(IdKind::Pattern, row.get::<_, String>(column)?.as_bytes()))
                 };
-                Ok(MergeRow {
-                    at: time(row, 0)?,
+                Ok(PatternMergeRow {
+                    at: row_time(row, 0)?,
                     from: id(1)?,
                     into: id(2)?,
                     by: row.get(3)?,
@@ -419,32 +419,32 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What people said about the patterns of a pattern's group, oldest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn reviews(&self, pattern: i64) -> Result<Vec<ReviewRow>, StoreError> {
+    pub(crate) fn reviews_of_group(&self, pattern: i64) -> Result<Vec<PatternReviewRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT at, state, by, why FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                  ORDER BY at, event_id"
             ))?;
             let rows = statement.query_map([pattern], |row| {
-                Ok(ReviewRow { at: time(row, 0)?, state: row.get(1)?, by: row.get(2)?, why: row.get(3)? })
+                Ok(PatternReviewRow { at: row_time(row, 0)?, state: row.get(1)?, by: row.get(2)?, why: row.get(3)? })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// A pattern's failures, the newest first; with those of its group.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn occurrences(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
+    pub(crate) fn occurrences_of_pattern(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
         let read = || {
             // Of a failure with two patterns of the group the first one's place and message: `min` picks the row.
             let mut statement = self.connection.prepare_cached(&format!(
@@ -458,9 +458,9 @@ impl Index {
                 Ok(OccurrenceRow {
                     failure: row.get(0)?,
                     run: row.get(1)?,
-                    at: time(row, 2)?,
+                    at: row_time(row, 2)?,
                     task: row.get(3)?,
-                    items: unsigned(row, 4)?,
+                    items: row_unsigned(row, 4)?,
                     file: row.get(5)?,
                     line: row.get(6)?,
                     test: row.get(7)?,
@@ -470,7 +470,7 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Files in which the items of a pattern's group were, with the number of failures; the most frequent first.
@@ -485,11 +485,11 @@ impl Index {
                  GROUP BY file ORDER BY failures DESC, file LIMIT ?2"
             ))?;
             let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-                Ok((row.get(0)?, unsigned(row, 1)?))
+                Ok((row.get(0)?, row_unsigned(row, 1)?))
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Lessons that were decided on for failures with a pattern of this one's group.
@@ -511,7 +511,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn runs_quoted_of(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) fn quoted_runs_of_pattern(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT described_by AS run_id FROM key_patterns JOIN patterns USING (pattern_no) WHERE recorded_key = ?1
@@ -526,13 +526,13 @@ impl Index {
             let rows = statement.query_map([key], |row| row.get::<_, String>(0))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let runs = self.sql("read", read())?;
+        let runs = self.sql_result("read", read())?;
         Ok(runs.iter().filter_map(|run| uuid::Uuid::parse_str(run).ok()).map(RunId).collect())
     }
 
     /// The runs of the failures with a pattern of the group that `id` names.
     pub(super) fn runs_of_pattern(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
-        let pattern = self.pattern(id)?.number;
+        let pattern = self.find_pattern(id)?.number;
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN occurrences USING (pattern_no)
@@ -541,7 +541,7 @@ impl Index {
             let rows = statement.query_map([pattern], |row| row.get::<_, String>(0))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
-        let runs = self.sql("read", read())?;
+        let runs = self.sql_result("read", read())?;
         Ok(runs.iter().filter_map(|run| uuid::Uuid::parse_str(run).ok()).map(RunId).collect())
     }
 }
@@ -564,7 +564,7 @@ const PATTERN_COLUMNS: &str = "
                      WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
     FROM patterns WHERE pattern_no = ?1";
 
-fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
+fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
     Ok(PatternRow {
         number: row.get(0)?,
         id: row.get(1)?,
@@ -574,13 +574,13 @@ fn pattern_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
         code: row.get(5)?,
         masked: row.get(6)?,
         masked_family: row.get(7)?,
-        first_seen: time(row, 8)?,
-        last_seen: time(row, 9)?,
-        failures: unsigned(row, 10)?,
-        tasks: unsigned(row, 11)?,
+        first_seen: row_time(row, 8)?,
+        last_seen: row_time(row, 9)?,
+        failures: row_unsigned(row, 10)?,
+        tasks: row_unsigned(row, 11)?,
         category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
-        family_tasks: unsigned(row, 13)?,
-        members: unsigned(row, 14)?,
+        family_tasks: row_unsigned(row, 13)?,
+        members: row_unsigned(row, 14)?,
         muted: row.get(15)?,
         deprecated: row.get(16)?,
     })

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row};
 use serde::Serialize;
 
 use super::knowledge::EntryRow;
-use super::{time, unsigned};
+use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -69,16 +69,16 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub(crate) fn promotions(&self) -> Result<Vec<PromotionRow>, StoreError> {
+    pub(crate) fn list_promotions(&self) -> Result<Vec<PromotionRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT promotion_id, pattern_key, entry_id, state, proposed_at, decided_at, person, reason, target, before,
                         after, retirement_proposed
                  FROM promotion_states ORDER BY coalesce(decided_at, proposed_at) DESC, promotion_id LIMIT ?1",
             )?;
-            statement.query_map([PROMOTIONS_MAX], row)?.collect()
+            statement.query_map([PROMOTIONS_MAX], promotion_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// How many promotions there are in each state (`pending`, `approved`, `rejected`, `rolled_back`).
@@ -89,9 +89,9 @@ impl Index {
         let read = || {
             let sql = "SELECT state, count(*) FROM promotion_states GROUP BY state";
             let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map([], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?.collect()
+            statement.query_map([], |row| Ok((row.get(0)?, row_unsigned(row, 1)?)))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What was said of a promotion, the first first.
@@ -106,7 +106,7 @@ impl Index {
             )?;
             let rows = statement.query_map(rusqlite::params![id, CHANGES_MAX], |row| {
                 Ok(PromotionChangeRow {
-                    at: time(row, 0)?,
+                    at: row_time(row, 0)?,
                     change: row.get(1)?,
                     strong: row.get(2)?,
                     reason: row.get(3)?,
@@ -117,7 +117,7 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Keys of the patterns that may have earned a promotion, those of the most failures: a warning about them prevented
@@ -125,7 +125,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn promotable(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn promotable_patterns(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.pattern_key FROM (
@@ -137,7 +137,7 @@ impl Index {
             )?;
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
@@ -164,7 +164,7 @@ impl Index {
             )?;
             statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Whether an entry, or one that was merged into it, stands in a CLAUDE.md or AGENTS.md.
@@ -174,7 +174,7 @@ impl Index {
     pub(crate) fn is_promoted_entry(&self, leader: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM entries e CROSS JOIN promotion_states p USING (entry_id)
              WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND p.state = 'approved'";
-        self.sql("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([leader])))
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([leader])))
     }
 
     /// The entry with this whole id, or the one that it was merged into; `None` when there is none.
@@ -188,19 +188,19 @@ impl Index {
                  WHERE e.entry_id = ?1 AND e.event_id IS NOT NULL";
             self.connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()
         };
-        let number: Option<i64> = self.sql("read", read())?;
+        let number: Option<i64> = self.sql_result("read", read())?;
         number.map(|number| self.entry_at(number)).transpose()
     }
 }
 
-fn row(row: &Row<'_>) -> rusqlite::Result<PromotionRow> {
+fn promotion_from_row(row: &Row<'_>) -> rusqlite::Result<PromotionRow> {
     Ok(PromotionRow {
         id: row.get(0)?,
         pattern: row.get(1)?,
         entry: row.get(2)?,
         state: row.get(3)?,
-        proposed_at: time(row, 4)?,
-        decided_at: row.get::<_, Option<String>>(5)?.map(|_| time(row, 5)).transpose()?,
+        proposed_at: row_time(row, 4)?,
+        decided_at: row.get::<_, Option<String>>(5)?.map(|_| row_time(row, 5)).transpose()?,
         person: row.get(6)?,
         reason: row.get(7)?,
         target: row.get(8)?,

@@ -2,13 +2,13 @@
 
 use rusqlite::{Row, params};
 
-use super::{time, time_of, unsigned};
+use super::{row_time, parse_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::to_json;
 
 /// Failures that are looked at for those that are still open, the newest.
 const LOOKED_AT_MAX: i64 = 500;
@@ -83,7 +83,7 @@ impl Index {
                  WHERE root = ?1 AND passed = 0 AND ended_at <= ?2
                    AND NOT (?4 AND no_lesson IS 'cancelled') ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
             )?;
-            let mut rows = statement.query(params![json(root), now.rfc3339(), LOOKED_AT_MAX, open])?;
+            let mut rows = statement.query(params![to_json(root), now.rfc3339(), LOOKED_AT_MAX, open])?;
             let mut found = Vec::new();
             while found.len() < limit
                 && let Some(row) = rows.next()?
@@ -95,7 +95,7 @@ impl Index {
             }
             Ok(found)
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     fn failure_row(&self, row: &Row<'_>) -> rusqlite::Result<FailureRow> {
@@ -105,7 +105,7 @@ impl Index {
             None => Ended::Signal(row.get(11)?),
         };
         let [passed, gone] = [15, 16].map(|column| row.get::<_, Option<String>>(column));
-        let resolved = [passed?, gone?].into_iter().flatten().map(|at| time_of(&at)).min();
+        let resolved = [passed?, gone?].into_iter().flatten().map(|at| parse_time(&at)).min();
         let mut patterns = self.connection.prepare_cached(
             "SELECT pattern_id FROM occurrences JOIN patterns USING (pattern_no)
              WHERE failure_no = ?1 ORDER BY pattern_id LIMIT ?2",
@@ -119,12 +119,12 @@ impl Index {
             tool: row.get(5)?,
             category: row.get(6)?,
             summary: row.get(7)?,
-            items: unsigned(row, 8)?,
-            at: time(row, 9)?,
+            items: row_unsigned(row, 8)?,
+            at: row_time(row, 9)?,
             ended,
             task: row.get(12)?,
             agent: row.get(13)?,
-            files: self.files(number)?,
+            files: self.files_of_failure(number)?,
             patterns: patterns.collect::<rusqlite::Result<_>>()?,
             lesson: row.get(14)?,
             resolved_at: resolved,

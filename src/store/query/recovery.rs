@@ -2,11 +2,11 @@
 
 use rusqlite::{Row, params};
 
-use super::{ambiguous, time, unsigned};
+use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::{DECLARED, json};
+use crate::store::{DECLARED, to_json};
 
 /// Strategies that are looked at for one error, of each way of matching.
 const STRATEGIES_MAX: i64 = 500;
@@ -19,7 +19,7 @@ const COLUMNS: &str = "strategy_no, strategy_id, match, error_pattern, technique
 
 /// A strategy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct RecoveryRow {
+pub(crate) struct RemedyRow {
     /// Row number.
     pub number: i64,
     /// `s-…`
@@ -48,7 +48,7 @@ pub(crate) struct RecoveryRow {
 
 /// One time that a strategy was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReportRow {
+pub(crate) struct RemedyAttemptRow {
     /// The event.
     pub event: String,
     /// When.
@@ -72,15 +72,15 @@ impl Index {
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
-    pub(crate) fn recovery(&self, id: &str) -> Result<RecoveryRow, StoreError> {
+    pub(crate) fn find_remedy(&self, id: &str) -> Result<RemedyRow, StoreError> {
         let full = if id.starts_with("s-") { id.to_owned() } else { format!("s-{id}") };
         let condition = "strategy_id BETWEEN ?1 AND ?1 || '~' AND ?1 <> 's-'";
-        let mut found = self.recoveries_where(condition, &full)?;
+        let mut found = self.remedies_where(condition, &full)?;
         found.dedup_by(|a, b| a.id == b.id);
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
-            count => Err(ambiguous(id, count, found.iter().map(|row| row.id.as_str()))),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.id.as_str()))),
         }
     }
 
@@ -88,8 +88,8 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recoveries_in_text(&self, error: &str) -> Result<Vec<RecoveryRow>, StoreError> {
-        self.recoveries_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
+    pub(crate) fn remedies_in_text(&self, error: &str) -> Result<Vec<RemedyRow>, StoreError> {
+        self.remedies_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
     }
 
     /// The strategies that somebody proposed against a regex; without those of settings, which say themselves where
@@ -97,16 +97,16 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recoveries_by_regex(&self) -> Result<Vec<RecoveryRow>, StoreError> {
-        self.recoveries_where("match = 'regex' AND technique <> ?1", DECLARED)
+    pub(crate) fn remedies_by_regex(&self) -> Result<Vec<RemedyRow>, StoreError> {
+        self.remedies_where("match = 'regex' AND technique <> ?1", DECLARED)
     }
 
     /// What is recorded of a strategy of the settings; `None` when nobody told of trying it.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn declared_recovery(&self, id: &str) -> Result<Option<RecoveryRow>, StoreError> {
-        let found = self.recoveries_where("strategy_id = ?1", id)?;
+    pub(crate) fn declared_remedy(&self, id: &str) -> Result<Option<RemedyRow>, StoreError> {
+        let found = self.remedies_where("strategy_id = ?1", id)?;
         Ok(found.into_iter().find(|row| row.technique == DECLARED))
     }
 
@@ -114,7 +114,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recoveries_of_patterns(&self, keys: &[String]) -> Result<Vec<RecoveryRow>, StoreError> {
+    pub(crate) fn remedies_of_patterns(&self, keys: &[String]) -> Result<Vec<RemedyRow>, StoreError> {
         let condition = "match = 'pattern' AND error_pattern IN (
             SELECT value FROM json_each(?1)
             UNION SELECT other.recorded_key FROM json_each(?1) w JOIN known_patterns k ON k.recorded_key = w.value
@@ -123,35 +123,35 @@ impl Index {
             JOIN pattern_groups own ON own.pattern_no = k.pattern_no
             JOIN pattern_groups g ON g.leader_no = own.leader_no
             JOIN known_patterns other ON other.pattern_no = g.pattern_no)";
-        self.recoveries_where(condition, &json(&keys.to_vec()))
+        self.remedies_where(condition, &to_json(&keys.to_vec()))
     }
 
     /// All strategies, those that were tried most often first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recoveries(&self, limit: usize) -> Result<Vec<RecoveryRow>, StoreError> {
-        let mut found = self.recoveries_where("?1 = ''", "")?;
+    pub(crate) fn list_remedies(&self, limit: usize) -> Result<Vec<RemedyRow>, StoreError> {
+        let mut found = self.remedies_where("?1 = ''", "")?;
         found.truncate(limit);
         Ok(found)
     }
 
-    fn recoveries_where(&self, condition: &str, parameter: &str) -> Result<Vec<RecoveryRow>, StoreError> {
+    fn remedies_where(&self, condition: &str, parameter: &str) -> Result<Vec<RemedyRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM strategies s WHERE {condition}
                  ORDER BY successes + failures + partials DESC, strategy_id, error_pattern LIMIT ?2"
             ))?;
-            statement.query_map(params![parameter, STRATEGIES_MAX], recovery_row)?.collect()
+            statement.query_map(params![parameter, STRATEGIES_MAX], remedy_from_row)?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The times that a strategy was tried and that count, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn recovery_attempts(&self, strategy: i64) -> Result<Vec<ReportRow>, StoreError> {
+    pub(crate) fn attempts_of_remedy(&self, strategy: i64) -> Result<Vec<RemedyAttemptRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT a.event_id, a.at, a.task, counts_as, agent, category, file_type, note
@@ -159,9 +159,9 @@ impl Index {
                  WHERE strategy_no = ?1 AND counts_as IS NOT NULL ORDER BY a.at DESC, a.event_id DESC LIMIT ?2",
             )?;
             let rows = statement.query_map(params![strategy, REPORTS_MAX], |row| {
-                Ok(ReportRow {
+                Ok(RemedyAttemptRow {
                     event: row.get(0)?,
-                    at: time(row, 1)?,
+                    at: row_time(row, 1)?,
                     task: row.get(2)?,
                     outcome: row.get(3)?,
                     agent: row.get(4)?,
@@ -172,12 +172,12 @@ impl Index {
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }
 
-fn recovery_row(row: &Row<'_>) -> rusqlite::Result<RecoveryRow> {
-    Ok(RecoveryRow {
+fn remedy_from_row(row: &Row<'_>) -> rusqlite::Result<RemedyRow> {
+    Ok(RemedyRow {
         number: row.get(0)?,
         id: row.get(1)?,
         matches: row.get(2)?,
@@ -185,10 +185,10 @@ fn recovery_row(row: &Row<'_>) -> rusqlite::Result<RecoveryRow> {
         technique: row.get(4)?,
         label: row.get(5)?,
         steps: serde_json::from_str(&row.get::<_, Option<String>>(6)?.unwrap_or_default()).unwrap_or_default(),
-        successes: unsigned(row, 7)?,
-        failures: unsigned(row, 8)?,
-        partials: unsigned(row, 9)?,
-        agents: unsigned(row, 10)?,
+        successes: row_unsigned(row, 7)?,
+        failures: row_unsigned(row, 8)?,
+        partials: row_unsigned(row, 9)?,
+        agents: row_unsigned(row, 10)?,
         imported: row.get(11)?,
     })
 }

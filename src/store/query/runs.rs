@@ -2,13 +2,13 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{LastRun, RUN_COLUMNS};
+use super::{RunRow, RUN_COLUMNS};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::json;
+use crate::store::to_json;
 
 /// Which runs to list. An absent field matches every run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Index {
         root: &Lossless,
         filter: &RunFilter,
         limit: usize,
-    ) -> Result<Vec<LastRun>, StoreError> {
+    ) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
             "{RUN_COLUMNS} WHERE root = ?1 AND (?2 IS NULL OR tool = ?2 OR tool LIKE '%:' || ?2)
                AND (?3 IS NULL OR passed = ?3) AND (?4 IS NULL OR ended_at >= ?4)
@@ -41,21 +41,21 @@ impl Index {
         let since = filter.since.map(Timestamp::rfc3339);
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let parameters = params![json(root), filter.tool, filter.passed, since, limit];
+            let parameters = params![to_json(root), filter.tool, filter.passed, since, limit];
             statement.query_map(parameters, |row| self.run_row(row))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// A run by its whole id, wherever it ran.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn run_summary(&self, run: RunId) -> Result<Option<LastRun>, StoreError> {
+    pub(crate) fn run_summary(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!("{RUN_COLUMNS} WHERE run_id = ?1"))?;
             statement.query_row([run.to_string()], |row| self.run_row(row)).optional()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

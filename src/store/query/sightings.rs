@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use foldhash::{HashMap, HashSet};
 use rusqlite::params;
 
-use super::group::GroupRow;
-use super::{time, time_of};
+use super::group::PatternGroupRow;
+use super::{row_time, parse_time};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::event::DeliveryArm;
@@ -22,7 +22,7 @@ const FILES: usize = 5;
 
 /// A pattern as a warning names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BriefRow {
+pub(crate) struct PatternBriefRow {
     /// Row number of the pattern that stands for its group.
     pub number: i64,
     /// `p-…`
@@ -47,7 +47,7 @@ pub(crate) struct BriefRow {
 
 /// What became of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToldRow {
+pub(crate) struct ShownDeliveryRow {
     /// Row number of its task.
     pub task: i64,
     /// When it was shown.
@@ -60,7 +60,7 @@ pub(crate) struct ToldRow {
 
 /// What the sightings of a group add up to.
 #[derive(Default)]
-pub(super) struct Sightings {
+pub(super) struct GroupOccurrences {
     /// Failures of each file.
     files: HashMap<String, u64>,
     /// Tasks by their row number, each with the first time that was no flake.
@@ -71,13 +71,13 @@ pub(super) struct Sightings {
     newest: Vec<(String, i64, i64)>,
 }
 
-impl Sightings {
-    pub(super) fn of(index: &Index, group: &GroupRow) -> rusqlite::Result<Self> {
+impl GroupOccurrences {
+    pub(super) fn from_group(index: &Index, group: &PatternGroupRow) -> rusqlite::Result<Self> {
         let flakes = index.flakes_of_group(group)?;
         let mut statement = index
             .connection
             .prepare_cached("SELECT failure_no, task_no, at, file FROM occurrences WHERE pattern_no = ?1 LIMIT ?2")?;
-        let mut all = Sightings::default();
+        let mut all = GroupOccurrences::default();
         // Two patterns of the group in one failure are one failure of the file.
         let mut counted: HashSet<(i64, String)> = HashSet::default();
         for &pattern in &group.members {
@@ -102,13 +102,13 @@ impl Sightings {
                         None => drop(all.first.insert(task, at.to_owned())),
                     }
                 }
-                all.note(at, failure, pattern);
+                all.add_newest(at, failure, pattern);
             }
         }
         Ok(all)
     }
 
-    fn note(&mut self, at: &str, failure: i64, pattern: i64) {
+    fn add_newest(&mut self, at: &str, failure: i64, pattern: i64) {
         let is_older = |(known, number, _): &(String, i64, i64)| (known.as_str(), *number) < (at, failure);
         if self.newest.len() == NEWEST && !self.newest.last().is_some_and(is_older)
             || self.newest.iter().any(|(_, number, _)| *number == failure)
@@ -121,15 +121,15 @@ impl Sightings {
     }
 
     /// The files with the number of failures, the most frequent first.
-    pub(super) fn files(&self, limit: usize) -> Vec<(String, u64)> {
+    pub(super) fn most_frequent_files(&self, limit: usize) -> Vec<(String, u64)> {
         let mut files: Vec<_> = self.files.iter().collect();
         files.sort_unstable_by_key(|(file, failures)| (Reverse(**failures), *file));
         files.into_iter().take(limit).map(|(file, failures)| (file.clone(), *failures)).collect()
     }
 
     /// Tasks by their row number, each with the first time, without flakes; the earliest first.
-    pub(super) fn first_of_tasks(&self) -> Vec<(i64, Timestamp)> {
-        let mut found: Vec<_> = self.first.iter().map(|(task, at)| (*task, time_of(at))).collect();
+    pub(super) fn first_times_of_tasks(&self) -> Vec<(i64, Timestamp)> {
+        let mut found: Vec<_> = self.first.iter().map(|(task, at)| (*task, parse_time(at))).collect();
         found.sort_unstable_by_key(|(task, at)| (*at, *task));
         found
     }
@@ -137,7 +137,7 @@ impl Sightings {
 
 impl Index {
     /// What of a group was a flake: pattern and failure by their row numbers.
-    fn flakes_of_group(&self, group: &GroupRow) -> rusqlite::Result<HashSet<(i64, i64)>> {
+    fn flakes_of_group(&self, group: &PatternGroupRow) -> rusqlite::Result<HashSet<(i64, i64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
              CROSS JOIN failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",
@@ -156,19 +156,19 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub(crate) fn brief_of_key(&self, key: &str) -> Result<Option<BriefRow>, StoreError> {
-        let number = self.sql("read", self.number_of_key(key))?;
-        number.map(|number| self.brief(number)).transpose()
+    pub(crate) fn brief_of_key(&self, key: &str) -> Result<Option<PatternBriefRow>, StoreError> {
+        let number = self.sql_result("read", self.number_of_key(key))?;
+        number.map(|number| self.brief_of_pattern(number)).transpose()
     }
 
     /// What a warning says of a pattern, by its row number or that of another one of its group.
     ///
     /// # Errors
     /// SQLite's; also when there is none.
-    pub(crate) fn brief(&self, number: i64) -> Result<BriefRow, StoreError> {
+    pub(crate) fn brief_of_pattern(&self, number: i64) -> Result<PatternBriefRow, StoreError> {
         let read = || {
             let number = self.leader_of(number)?;
-            let sightings = Sightings::of(self, &self.group_of(number)?)?;
+            let sightings = GroupOccurrences::from_group(self, &self.group_of(number)?)?;
             let mut statement = self
                 .connection
                 .prepare_cached("SELECT message, test FROM occurrences WHERE pattern_no = ?1 AND failure_no = ?2")?;
@@ -180,7 +180,7 @@ impl Index {
                 WHERE pattern_no = ?1";
             self.connection.prepare_cached(sql)?.query_row([number], |row| {
                 let own: String = row.get(5)?;
-                Ok(BriefRow {
+                Ok(PatternBriefRow {
                     number,
                     id: row.get(0)?,
                     tool: row.get(1)?,
@@ -188,13 +188,13 @@ impl Index {
                     masked: row.get(3)?,
                     masked_family: row.get(4)?,
                     tasks: sightings.tasks.len() as u64,
-                    last_seen: time_of(last_seen.unwrap_or(&own)),
-                    files: sightings.files(FILES),
+                    last_seen: parse_time(last_seen.unwrap_or(&own)),
+                    files: sightings.most_frequent_files(FILES),
                     newest,
                 })
             })
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What became of the warnings about a pattern and those that are counted with it that were shown, as far as a run
@@ -202,7 +202,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn told_about(&self, pattern: i64) -> Result<Vec<ToldRow>, StoreError> {
+    pub(crate) fn shown_deliveries_of_pattern(&self, pattern: i64) -> Result<Vec<ShownDeliveryRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT event_id, task_no, delivered_at,
@@ -212,19 +212,19 @@ impl Index {
                  WHERE pattern_key = ?1 AND arm = ?2 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL) LIMIT ?3",
             )?;
             let mut found = BTreeMap::new();
-            for key in self.group_of(pattern)?.names() {
+            for key in self.group_of(pattern)?.distinct_keys() {
                 let mut rows = statement.query(params![key, DeliveryArm::Shown.as_str(), SIGHTINGS_MAX])?;
                 while let Some(row) = rows.next()? {
                     let run = |column: usize| -> rusqlite::Result<Option<(String, Timestamp)>> {
                         let (run, at): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
-                        Ok(run.zip(at.map(|at| time_of(&at))))
+                        Ok(run.zip(at.map(|at| parse_time(&at))))
                     };
-                    let (event, at): (String, _) = (row.get(0)?, time(row, 2)?);
-                    found.insert((at, event), ToldRow { task: row.get(1)?, at, failed: run(3)?, passed: run(5)? });
+                    let (event, at): (String, _) = (row.get(0)?, row_time(row, 2)?);
+                    found.insert((at, event), ShownDeliveryRow { task: row.get(1)?, at, failed: run(3)?, passed: run(5)? });
                 }
             }
             Ok(found.into_values().collect())
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

@@ -2,15 +2,15 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{time, unsigned};
+use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
 use crate::store::event::{Event, EventBody, Snapshot};
 use crate::store::index::Index;
-use crate::store::json;
-use crate::store::segment::Segments;
+use crate::store::to_json;
+use crate::store::segment::SegmentFolder;
 
 /// The work tree at a run, as the index has it. Files and diff are in the event: [`Index::snapshot_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
-    pub(crate) fn snapshot(&self, run: &str) -> Result<Option<SnapshotRow>, StoreError> {
+    pub(crate) fn snapshot_of_run(&self, run: &str) -> Result<Option<SnapshotRow>, StoreError> {
         let find = || {
             let row = self
                 .connection
@@ -73,10 +73,10 @@ impl Index {
                         tree: row.get(0)?,
                         exact: row.get(1)?,
                         skipped: row.get(2)?,
-                        left_out: unsigned(row, 3)?,
+                        left_out: row_unsigned(row, 3)?,
                         base: row.get(4)?,
                         files: Vec::new(),
-                        file_count: unsigned(row, 5)?,
+                        file_count: row_unsigned(row, 5)?,
                         unavailable: row.get(6)?,
                     })
                 })
@@ -87,16 +87,16 @@ impl Index {
             let files = files.query_map([run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             Ok(Some(SnapshotRow { files, ..row }))
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// The snapshot itself, with its files and its diff.
     ///
     /// # Errors
     /// SQLite's and I/O.
-    pub(crate) fn snapshot_event(&self, segments: &Segments, run: RunId) -> Result<Option<Snapshot>, StoreError> {
+    pub(crate) fn snapshot_event(&self, segments: &SegmentFolder, run: RunId) -> Result<Option<Snapshot>, StoreError> {
         let id = Event::snapshot_id(run).hyphenated().to_string();
-        Ok(match self.event(segments, &id)?.map(|event| event.body) {
+        Ok(match self.read_event(segments, &id)?.map(|event| event.body) {
             Some(EventBody::Snapshot(snapshot)) => Some(*snapshot),
             _ => None,
         })
@@ -121,10 +121,10 @@ impl Index {
                      WHERE command_key = ?1 AND root = ?2 AND ended_at <= ?3 AND run_id <> ?4
                      ORDER BY ended_at DESC, run_id DESC LIMIT 1",
                 )?
-                .query_row(params![command_key, json(root), before.rfc3339(), run.to_string()], |row| row.get(0))
+                .query_row(params![command_key, to_json(root), before.rfc3339(), run.to_string()], |row| row.get(0))
                 .optional()
         };
-        Ok(self.sql("read", find())?.flatten())
+        Ok(self.sql_result("read", find())?.flatten())
     }
 
     /// The distinct trees of the last runs in `root` that ended before `before`, the newest first.
@@ -144,9 +144,9 @@ impl Index {
                  GROUP BY tree ORDER BY max(ended_at) DESC",
             )?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            statement.query_map(params![json(root), before.rfc3339(), limit], |row| row.get(0))?.collect()
+            statement.query_map(params![to_json(root), before.rfc3339(), limit], |row| row.get(0))?.collect()
         };
-        self.sql("read", find())
+        self.sql_result("read", find())
     }
 
     /// The tree of the last passing run of a key in `root` that ended at or before `before`, `run` itself left out.
@@ -168,12 +168,12 @@ impl Index {
                            AND passed AND tree IS NOT NULL
                      ORDER BY ended_at DESC, run_id DESC LIMIT 1",
                 )?
-                .query_row(params![command_key, json(root), before.rfc3339(), run.to_string()], |row| {
+                .query_row(params![command_key, to_json(root), before.rfc3339(), run.to_string()], |row| {
                     Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
                 })
                 .optional()
         };
-        let found = self.sql("read", find())?;
+        let found = self.sql_result("read", find())?;
         Ok(found.and_then(|(run, tree, exact)| {
             Some(PassingTree { run: RunId(uuid::Uuid::parse_str(&run).ok()?), tree, exact })
         }))
@@ -183,7 +183,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn trees(&self) -> Result<Vec<TreeUse>, StoreError> {
+    pub(crate) fn list_trees(&self) -> Result<Vec<TreeUse>, StoreError> {
         let read = || {
             // An open failure: no run of its key passed since.
             let mut statement = self.connection.prepare_cached(
@@ -197,9 +197,9 @@ impl Index {
                  WHERE tree IS NOT NULL GROUP BY tree ORDER BY 2 DESC, tree",
             )?;
             let rows = statement
-                .query_map([], |row| Ok(TreeUse { tree: row.get(0)?, at: time(row, 1)?, needed: row.get(2)? }))?;
+                .query_map([], |row| Ok(TreeUse { tree: row.get(0)?, at: row_time(row, 1)?, needed: row.get(2)? }))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::pattern::GROUP;
-use super::{time, unsigned};
+use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -35,12 +35,12 @@ pub(crate) struct StrategyRow {
     /// How often some of it was gone.
     pub partials: u64,
     /// Each time, the oldest first.
-    pub tries: Vec<TryRow>,
+    pub tries: Vec<StrategyTryRow>,
 }
 
 /// One time that it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TryRow {
+pub(crate) struct StrategyTryRow {
     /// The event that says so.
     pub event: String,
     /// `x-…` of the fix that it is part of.
@@ -69,10 +69,10 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn strategies(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
+    pub(crate) fn strategies_of_pattern(&self, pattern: i64) -> Result<Vec<StrategyRow>, StoreError> {
         let mut found = self.strategies_without_tries(pattern)?;
         for strategy in &mut found {
-            strategy.tries = self.tries(pattern, strategy)?;
+            strategy.tries = self.tries_of_strategy(pattern, strategy)?;
         }
         Ok(found)
     }
@@ -98,26 +98,26 @@ impl Index {
                     technique: row.get(1)?,
                     recipe: row.get(2)?,
                     label: row.get(3)?,
-                    successes: unsigned(row, 4)?,
-                    failures: unsigned(row, 5)?,
-                    partials: unsigned(row, 6)?,
+                    successes: row_unsigned(row, 4)?,
+                    failures: row_unsigned(row, 5)?,
+                    partials: row_unsigned(row, 6)?,
                     tries: Vec::new(),
                 })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The tries of a strategy against a pattern, the oldest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn tries(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<TryRow>, StoreError> {
-        self.sql("read", self.tries_of(pattern, &strategy.technique, &strategy.recipe))
+    pub(crate) fn tries_of_strategy(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<StrategyTryRow>, StoreError> {
+        self.sql_result("read", self.read_tries(pattern, &strategy.technique, &strategy.recipe))
     }
 
-    fn tries_of(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<TryRow>> {
+    fn read_tries(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<StrategyTryRow>> {
         let mut statement = self.connection.prepare_cached(&format!(
             "{GROUP} SELECT s.event_id, fix_id, s.at, s.outcome, discounted IS 'recurred', a.outcome = 'success',
                     (SELECT count(DISTINCT b.run_id) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'
@@ -130,14 +130,14 @@ impl Index {
              GROUP BY s.event_id ORDER BY s.at, s.event_id LIMIT ?4"
         ))?;
         let rows = statement.query_map(params![pattern, technique, recipe, TRIES_MAX], |row| {
-            Ok(TryRow {
+            Ok(StrategyTryRow {
                 event: row.get(0)?,
                 fix: row.get(1)?,
-                at: time(row, 2)?,
+                at: row_time(row, 2)?,
                 outcome: row.get(3)?,
                 recurred: row.get(4)?,
                 solved: row.get(5)?,
-                number: unsigned(row, 6)?,
+                number: row_unsigned(row, 6)?,
                 task: row.get(7)?,
                 session: row.get(8)?,
                 agent: row.get(9)?,
@@ -150,7 +150,7 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn gotcha(&self, pattern: i64) -> Result<Option<String>, StoreError> {
+    pub(crate) fn gotcha_of_pattern(&self, pattern: i64) -> Result<Option<String>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT entry_id FROM keys CROSS JOIN entries USING (pattern_key) WHERE type = 'gotcha'
@@ -159,7 +159,7 @@ impl Index {
             ))?;
             statement.query([pattern])?.next()?.map(|row| row.get(0)).transpose()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Row numbers of the patterns that a fix made go away, of a group that of the one that stands for it.
@@ -175,7 +175,7 @@ impl Index {
             )?;
             statement.query_map(params![fix, PATTERNS_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What is recorded of a task that tells it from others: pairs of `label`, `tool`, `category` or `file` and its
@@ -191,7 +191,7 @@ impl Index {
             )?;
             statement.query_map(params![task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The pattern with this row number, or that stands for it.
@@ -199,6 +199,6 @@ impl Index {
     /// # Errors
     /// SQLite's; also when there is none.
     pub(crate) fn pattern_at(&self, number: i64) -> Result<super::PatternRow, StoreError> {
-        self.sql("read", self.leader_of(number).and_then(|leader| self.pattern_row(leader)))
+        self.sql_result("read", self.leader_of(number).and_then(|leader| self.pattern_row(leader)))
     }
 }

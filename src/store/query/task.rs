@@ -2,8 +2,8 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::words::telling;
-use super::{time, unsigned};
+use super::words::rarest_words_query;
+use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -19,7 +19,7 @@ const BRANCHES_MAX: i64 = 20;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownTask {
+pub(crate) struct TaskDetails {
     /// Row number.
     pub number: i64,
     /// Its name.
@@ -66,23 +66,23 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn task(&self, name: &str) -> Result<Option<KnownTask>, StoreError> {
+    pub(crate) fn find_task(&self, name: &str) -> Result<Option<TaskDetails>, StoreError> {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
                     (SELECT count(*) FROM runs r JOIN failures USING (run_id) WHERE r.task_no = t.task_no)
                 FROM tasks t WHERE name = ?1";
             let row = self.connection.prepare_cached(sql)?.query_row([name], task_row).optional()?;
-            row.map(|task| self.announced(task)).transpose()
+            row.map(|task| self.add_announcements(task)).transpose()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The tasks that something is known of last, the newest first.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn tasks(&self, limit: usize) -> Result<Vec<KnownTask>, StoreError> {
+    pub(crate) fn list_tasks(&self, limit: usize) -> Result<Vec<TaskDetails>, StoreError> {
         let read = || {
             let sql = "SELECT task_no, name, first_at, last_at,
                     (SELECT count(*) FROM runs r WHERE r.task_no = t.task_no),
@@ -90,20 +90,20 @@ impl Index {
                 FROM tasks t ORDER BY last_at DESC, name LIMIT ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], task_row)?;
-            rows.map(|task| self.announced(task?)).collect()
+            rows.map(|task| self.add_announcements(task?)).collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Adds what was said of it.
-    fn announced(&self, mut task: KnownTask) -> rusqlite::Result<KnownTask> {
+    fn add_announcements(&self, mut task: TaskDetails) -> rusqlite::Result<TaskDetails> {
         let mut statement = self.connection.prepare_cached(
             "SELECT event_id, at, change, title, category, depends_on, outcome, why FROM task_changes
              WHERE name = ?1 ORDER BY at, event_id",
         )?;
         let mut rows = statement.query([&task.name])?;
         while let Some(row) = rows.next()? {
-            let at = time(row, 1)?;
+            let at = row_time(row, 1)?;
             if row.get::<_, String>(2)? == "done" {
                 (task.done_at, task.outcome, task.why) = (Some(at), row.get(6)?, row.get(7)?);
                 continue;
@@ -140,7 +140,7 @@ impl Index {
             )?;
             statement.query_map(params![category, SIMILAR_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The patterns that failed in a task, each by the row number of the one that stands for its group, the most
@@ -158,7 +158,7 @@ impl Index {
             )?;
             statement.query_map(params![task, SIMILAR_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The task that a session was working on at a moment, as it was announced: begun last, not over, and not silent
@@ -184,7 +184,7 @@ impl Index {
                 .query_row(params![session, at.rfc3339(), awake.rfc3339()], |row| row.get(0))
                 .optional()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Tasks called as the branch of their runs, with something since `since`, of which nobody said that they are over.
@@ -203,11 +203,11 @@ impl Index {
                  ORDER BY last_at DESC, name LIMIT ?2",
             )?;
             let rows = statement.query_map(params![since.rfc3339(), BRANCHES_MAX], |row| {
-                Ok(BranchTask { name: row.get(0)?, last_at: time(row, 1)?, first_commit: row.get(2)? })
+                Ok(BranchTask { name: row.get(0)?, last_at: row_time(row, 1)?, first_commit: row.get(2)? })
             })?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What a task is known by: pairs of `label`, `kind`, `after`, `tool`, `category` or `file` and its value.
@@ -222,7 +222,7 @@ impl Index {
             let rows = statement.query_map([task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// What tasks are compared by: pairs of `tool` or `file` and its value, some more than once.
@@ -242,7 +242,7 @@ impl Index {
             let rows = statement.query_map([task, PARTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The files that the runs of a task changed or failed in, the newest runs first, at most `limit`.
@@ -258,7 +258,7 @@ impl Index {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             statement.query_map([task, limit], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Tasks with one of these words in their name or title, the likeliest first, each with its BM25 score (higher is
@@ -273,12 +273,12 @@ impl Index {
         let read = || {
             let sql = "SELECT rowid, -bm25(task_words, 1.0, 3.0) FROM task_words WHERE task_words MATCH ?1
                 ORDER BY bm25(task_words, 1.0, 3.0), rowid LIMIT ?2";
-            let question = telling(&self.connection, "task_words", words)?;
+            let question = rarest_words_query(&self.connection, "task_words", words)?;
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![question, SIMILAR_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// Tasks whose runs failed in or changed this file, or that announced it; the newest.
@@ -324,7 +324,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.query_map(params![parameter, SIMILAR_MAX], |row| row.get(0))?.collect()
         };
-        self.sql("read", read())
+        self.sql_result("read", read())
     }
 
     /// The name of a task by its row number.
@@ -333,19 +333,19 @@ impl Index {
     /// SQLite's; also when there is none.
     pub(crate) fn task_name(&self, task: i64) -> Result<String, StoreError> {
         let sql = "SELECT name FROM tasks WHERE task_no = ?1";
-        self.sql(
+        self.sql_result(
             "read",
             self.connection.prepare_cached(sql).and_then(|mut find| find.query_row([task], |row| row.get(0))),
         )
     }
 }
 
-fn task_row(row: &Row<'_>) -> rusqlite::Result<KnownTask> {
-    Ok(KnownTask {
+fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskDetails> {
+    Ok(TaskDetails {
         number: row.get(0)?,
         name: row.get(1)?,
-        first_at: time(row, 2)?,
-        last_at: time(row, 3)?,
+        first_at: row_time(row, 2)?,
+        last_at: row_time(row, 3)?,
         title: None,
         category: None,
         started_at: None,
@@ -354,7 +354,7 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<KnownTask> {
         why: None,
         files: Vec::new(),
         depends_on: Vec::new(),
-        runs: unsigned(row, 4)?,
-        failures: unsigned(row, 5)?,
+        runs: row_unsigned(row, 4)?,
+        failures: row_unsigned(row, 5)?,
     })
 }

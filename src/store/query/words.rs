@@ -9,32 +9,32 @@ const ROWS_MAX: i64 = 1_000;
 const PAIRED_MAX: usize = 4;
 
 /// An FTS5 query for any of these words.
-pub(super) fn any_of(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+pub(super) fn any_word_query(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
     quoted.join(" OR ")
 }
 
 /// An FTS5 query for all of these words.
-pub(super) fn all_of(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+pub(super) fn all_words_query(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
     quoted.join(" AND ")
 }
 
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     format!("\"{}\"", word.replace('"', ""))
 }
 
 /// An FTS5 query for the rarest of these words, so many that at most [`ROWS_MAX`] rows of the full text index `table`
 /// have one of them. Where more rows than that have each of them: for two of the rarest; where no row has two, for any.
-pub(super) fn telling(connection: &Connection, table: &str, words: &[String]) -> rusqlite::Result<String> {
+pub(super) fn rarest_words_query(connection: &Connection, table: &str, words: &[String]) -> rusqlite::Result<String> {
     if words.len() < 2 {
-        return Ok(any_of(words));
+        return Ok(any_word_query(words));
     }
     let mut count = connection
         .prepare_cached(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)"))?;
     let mut known = Vec::with_capacity(words.len());
     for word in words {
-        let rows: i64 = count.query_row(params![quoted(word), ROWS_MAX + 1], |row| row.get(0))?;
+        let rows: i64 = count.query_row(params![quote_word(word), ROWS_MAX + 1], |row| row.get(0))?;
         known.push((rows, word));
     }
     known.sort_by_key(|(rows, _)| *rows);
@@ -47,15 +47,15 @@ pub(super) fn telling(connection: &Connection, table: &str, words: &[String]) ->
         rare.push((*word).clone());
     }
     if read > 0 {
-        return Ok(any_of(&rare));
+        return Ok(any_word_query(&rare));
     }
     let common: Vec<&String> =
         known.iter().filter(|(rows, _)| *rows > 0).map(|(_, word)| *word).take(PAIRED_MAX).collect();
     let paired = common.iter().enumerate().flat_map(|(n, one)| common[n + 1..].iter().map(move |other| (one, other)));
-    let pairs: Vec<String> = paired.map(|(one, other)| format!("({} AND {})", quoted(one), quoted(other))).collect();
+    let pairs: Vec<String> = paired.map(|(one, other)| format!("({} AND {})", quote_word(one), quote_word(other))).collect();
     let pairs = pairs.join(" OR ");
     let is_enough = !pairs.is_empty() && count.query_row(params![pairs, 1], |row| row.get::<_, i64>(0))? > 0;
-    Ok(if is_enough { pairs } else { any_of(words) })
+    Ok(if is_enough { pairs } else { any_word_query(words) })
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
             insert.execute([format!("common usual {half} {rare}")]).expect("inserts");
         }
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let telling = |asked: &[&str]| telling(&connection, "texts", &words(asked)).expect("reads");
+        let telling = |asked: &[&str]| rarest_words_query(&connection, "texts", &words(asked)).expect("reads");
         assert_eq!(telling(&["common", "rare", "half"]), r#""rare" OR "half""#);
         assert_eq!(telling(&["common", "unknown"]), r#""common" OR "unknown""#);
         assert_eq!(telling(&["common", "unknown", "rare"]), r#""unknown" OR "rare""#);

@@ -6,12 +6,12 @@ use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    AttemptOutcome, By, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, KnowledgeEntry,
-    Matches, MemoryChange, MemoryNote, MemorySort, StrategyChange, StrategyNote,
+    AttemptOutcome, EventAuthor, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, KnowledgeEntry,
+    StrategyMatchKind, MemoryChange, MemoryNote, MemoryType, StrategyChange, StrategyNote,
 };
 
-fn agent(n: u64) -> By {
-    By {
+fn agent(n: u64) -> EventAuthor {
+    EventAuthor {
         agent: Some(if n.is_multiple_of(2) { "codex" } else { "claude-code" }.into()),
         task: Some("one".into()),
         ..by()
@@ -74,7 +74,7 @@ pub(crate) fn entry_change(n: u64, about: u64, other: u64) -> Event {
 /// A strategy that somebody proposes in second `n`.
 pub(crate) fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
-    let (matches, steps) = (Matches::Pattern, vec![format!("step {n}")]);
+    let (matches, steps) = (StrategyMatchKind::Pattern, vec![format!("step {n}")]);
     let change =
         StrategyChange::Created { matches, text: error.into(), technique: technique.into(), steps, declared: false };
     event(n, 14_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
@@ -85,7 +85,7 @@ pub(crate) fn declared_strategy(n: u64, outcome: AttemptOutcome) -> Event {
     let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
     let change = if n.is_multiple_of(2) {
         let (technique, steps) = ("do {{ this }}".into(), vec![format!("step {n}")]);
-        StrategyChange::Created { matches: Matches::Regex, text: "a regex".into(), technique, steps, declared: true }
+        StrategyChange::Created { matches: StrategyMatchKind::Regex, text: "a regex".into(), technique, steps, declared: true }
     } else {
         StrategyChange::Attempted { outcome, category: None, file_type: None, note: None }
     };
@@ -103,7 +103,7 @@ pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: Att
 /// A memory `m-{n % 5}` of second `n`.
 pub(crate) fn memory(n: u64) -> Event {
     let change = MemoryChange::Remembered {
-        sort: if n.is_multiple_of(2) { MemorySort::Learning } else { MemorySort::Context },
+        sort: if n.is_multiple_of(2) { MemoryType::Learning } else { MemoryType::Context },
         text: format!("remembered in {n}"),
         importance_permille: 700,
         expires_at: n.is_multiple_of(3).then_some(Timestamp(5)),

@@ -3,7 +3,7 @@
 use super::{failed_run, flake, folder, key, merge, old_failed_run, open, passed_run, snapshot, split};
 use crate::store::event::{EntryChange, Event, EventBody};
 use crate::store::sample::{delivery, entry_change, entry_delivery, gotcha, names};
-use crate::store::{FileChangeKind, OutcomeRow, Store};
+use crate::store::{FileChangeKind, DeliveryOutcomeRow, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();
@@ -14,8 +14,8 @@ fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
 
 /// Of the only delivery: the run that failed, the one that passed.
 fn outcome(store: &Store) -> (bool, bool) {
-    let rows = store.index().deliveries().expect("reads");
-    let [OutcomeRow { failed_in, passed_in, .. }] = &rows[..] else { panic!("{rows:?}") };
+    let rows = store.index().list_deliveries().expect("reads");
+    let [DeliveryOutcomeRow { failed_in, passed_in, .. }] = &rows[..] else { panic!("{rows:?}") };
     (failed_in.is_some(), passed_in.is_some())
 }
 
@@ -103,7 +103,7 @@ fn without_a_source_a_message_that_says_the_pitfall_is_the_same_mistake() {
     assert_eq!(outcome(&store), (false, false), "another message");
     store.append(&[failed_run(13, "two", &["alpha"])]).expect("appends");
     assert_eq!(outcome(&store), (true, false));
-    let about = store.index().about_entry("k-4").expect("reads");
+    let about = store.index().patterns_of_entry("k-4").expect("reads");
     assert_eq!((about.patterns.len(), about.named), (1, false));
 }
 
@@ -120,7 +120,7 @@ fn without_a_source_only_a_checked_change_of_its_files_is_an_opportunity() {
     assert_eq!(outcome(&store), (false, false), "its action is UPDATE");
     store.append(&[passed_run(15, "two"), changed(15, "src/a.js", FileChangeKind::Modified)]).expect("appends");
     assert_eq!(outcome(&store), (false, true));
-    let passed = store.index().deliveries().expect("reads")[0].passed_at.expect("a time");
+    let passed = store.index().list_deliveries().expect("reads")[0].passed_at.expect("a time");
     assert_eq!(passed.0, 15_000_000, "the check after the change");
 }
 
@@ -133,7 +133,7 @@ fn of_what_no_failure_says_nothing_is_claimed() {
         let failed = failed_run(13, "two", &["alpha"]);
         let (_dir, store) = store(&[&[written, entry_delivery(11, "two", 4), failed], &runs[..]].concat());
         assert_eq!(outcome(&store), (false, false), "{sources:?}");
-        assert!(store.index().about_entry("k-4").expect("reads").patterns.is_empty());
+        assert!(store.index().patterns_of_entry("k-4").expect("reads").patterns.is_empty());
     }
 }
 
@@ -142,15 +142,15 @@ fn sources_are_named_by_the_start_of_their_id() {
     let [id, ..] = names("alpha");
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha", "bravo"]), failed_run(2, "one", &["cargo"])]);
     let index = store.index();
-    let named = index.source(&id[..7]).expect("reads").expect("is there");
+    let named = index.find_source(&id[..7]).expect("reads").expect("is there");
     assert_eq!((&named.id, &named.patterns), (&id, &vec![id.clone()]));
-    let failure = index.occurrences(index.pattern(&id).expect("is there").number, 1).expect("reads")[0].failure.clone();
-    let of_failure = index.source(&failure).expect("reads").expect("is there");
+    let failure = index.occurrences_of_pattern(index.find_pattern(&id).expect("is there").number, 1).expect("reads")[0].failure.clone();
+    let of_failure = index.find_source(&failure).expect("reads").expect("is there");
     assert_eq!((&of_failure.id, of_failure.patterns.len()), (&failure, 2));
     for nothing in ["p-", "f-", "", "é", "p-nothing", "m-1", "db"] {
-        assert_eq!(index.source(nothing).expect("reads"), None, "{nothing}");
+        assert_eq!(index.find_source(nothing).expect("reads"), None, "{nothing}");
     }
-    let family = index.pattern(&id).expect("is there").family;
+    let family = index.find_pattern(&id).expect("is there").family;
     let (_dir, store) = self::store(&warned(&id));
     assert_eq!(store.index().entry_family("k-3").expect("reads"), Some(family));
     assert_eq!(store.index().entry_family("k-9").expect("reads"), None);
@@ -159,7 +159,7 @@ fn sources_are_named_by_the_start_of_their_id() {
 #[test]
 fn a_task_that_was_told_by_an_entry_was_told() {
     let [id, ..] = names("alpha");
-    let missed = |events: &[Event]| store(events).1.index().totals().expect("reads").missed;
+    let missed = |events: &[Event]| store(events).1.index().total_figures().expect("reads").missed;
     let again = failed_run(14, "two", &["alpha"]);
     assert_eq!(missed(&[failed_run(1, "one", &["alpha"]), again.clone()]), 1);
     assert_eq!(missed(&[failed_run(1, "one", &["alpha"]), delivery(11, "two", &key("alpha")), again.clone()]), 0);

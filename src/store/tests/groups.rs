@@ -19,7 +19,7 @@ fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
 }
 
 fn shown(store: &Store, name: &str) -> PatternRow {
-    store.index().pattern(&id(name)).expect("is there")
+    store.index().find_pattern(&id(name)).expect("is there")
 }
 
 fn id(name: &str) -> String {
@@ -41,11 +41,11 @@ fn a_group_is_counted_as_one_and_named_by_its_most_frequent_member() {
     assert_eq!((row.failures, row.tasks, row.family_tasks, row.members), (4, 3, 3, 2), "a failure with both is one");
     assert_eq!((row.first_seen.0, row.last_seen.0), (1_000_000, 4_000_000));
     assert_eq!(shown(&store, "bravo"), row);
-    assert_eq!(store.index().patterns(0, 10, None).expect("reads").len(), 1);
-    assert_eq!(store.index().occurrences(row.number, 10).expect("reads").len(), 4);
+    assert_eq!(store.index().list_patterns(0, 10, None).expect("reads").len(), 1);
+    assert_eq!(store.index().occurrences_of_pattern(row.number, 10).expect("reads").len(), 4);
     assert_eq!(store.index().pattern_files(row.number, 10).expect("reads"), [("src/a.js".to_owned(), 4)]);
-    assert_eq!(store.index().runs_of(&id("alpha")).expect("reads").len(), 4);
-    let merges = store.index().merges(row.number).expect("reads");
+    assert_eq!(store.index().runs_of_id(&id("alpha")).expect("reads").len(), 4);
+    let merges = store.index().merges_of_group(row.number).expect("reads");
     assert_eq!((merges[0].from.as_str(), merges[0].into.as_str()), (&*id("bravo"), &*id("alpha")));
     // The other one is more frequent from now on.
     store.append(&[failed_run(6, "x", &["alpha"]), failed_run(7, "x", &["alpha"])]).expect("appends");
@@ -97,7 +97,7 @@ fn a_lesson_of_one_member_is_known_for_the_other() {
     let mut events = vec![failed_run(1, "one", &["alpha", "bravo", "cargo"])];
     events.push(merge(5, &key("alpha"), &key("bravo"), None));
     let (_dir, mut store) = store(&events);
-    store.record(lesson).expect("records");
+    store.record_event(lesson).expect("records");
     let (alpha, cargo) = (key("alpha"), key("cargo"));
     let known = store.index().forgotten_patterns(&[&alpha, &cargo]).expect("reads");
     assert!(known.contains(&alpha) && !known.contains(&cargo));
@@ -114,7 +114,7 @@ fn the_latest_review_of_any_member_holds_for_the_group() {
     store.append(&[review(5, &key("bravo"), ReviewState::Unmuted)]).expect("appends");
     let row = shown(&store, "alpha");
     assert!(!row.muted && row.deprecated);
-    assert_eq!(store.index().reviews(row.number).expect("reads").len(), 3);
+    assert_eq!(store.index().reviews_of_group(row.number).expect("reads").len(), 3);
 }
 
 #[test]
@@ -132,15 +132,15 @@ fn history_with_older_keys_is_counted_with_the_new_ones() {
     assert_eq!(row.masked, "bravo could not be parsed", "the text of this version");
     assert!(row.muted, "said of the older key");
     let old_id = ids::short(IdKind::Pattern, old_key("bravo").as_bytes());
-    assert_eq!(store.index().pattern(&old_id).expect("still an id"), row);
-    assert_eq!(store.index().group(row.number).expect("reads")[0].earlier_ids, [old_id]);
+    assert_eq!(store.index().find_pattern(&old_id).expect("still an id"), row);
+    assert_eq!(store.index().members_of_group(row.number).expect("reads")[0].earlier_ids, [old_id]);
 }
 
 #[test]
 fn an_older_key_of_several_patterns_names_them_all() {
     let (_dir, store) = store(&[old_failed_run(1, "one", &["alpha", "apple"])]);
     let old_id = ids::short(IdKind::Pattern, old_key("alpha").as_bytes());
-    let error = store.index().pattern(&old_id).expect_err("two now");
+    let error = store.index().find_pattern(&old_id).expect_err("two now");
     assert!(matches!(&error, StoreError::Ambiguous { count: 2, .. }), "{error}");
     assert!(error.to_string().contains(&id("apple")), "{error}");
 }
@@ -156,7 +156,7 @@ fn what_was_a_flake_is_no_sighting_for_a_warning_either() {
     let number = shown(&store, "alpha").number;
     let row = store.index().advice_row(number).expect("reads");
     assert_eq!(row.seen.iter().map(|(_, at)| at.0).collect::<Vec<_>>(), [1_000_000]);
-    assert_eq!((row.failures, store.index().sightings(number).expect("reads").len()), (2, 1));
+    assert_eq!((row.failures, store.index().first_occurrences(number).expect("reads").len()), (2, 1));
 }
 
 proptest! {
@@ -169,16 +169,16 @@ proptest! {
         let mut store = open(dir.path());
         store.append(&events).expect("appends");
         let index = store.index();
-        for page in index.patterns(0, 100, None).expect("reads") {
-            let (row, brief) = (index.advice_row(page.number).expect("reads"), index.brief(page.number).expect("reads"));
-            let mut times: Vec<_> = index.sightings(page.number).expect("reads").iter().map(|seen| seen.at).collect();
+        for page in index.list_patterns(0, 100, None).expect("reads") {
+            let (row, brief) = (index.advice_row(page.number).expect("reads"), index.brief_of_pattern(page.number).expect("reads"));
+            let mut times: Vec<_> = index.first_occurrences(page.number).expect("reads").iter().map(|seen| seen.at).collect();
             times.sort();
             prop_assert_eq!(row.seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), times);
             prop_assert_eq!(&row.files[..row.files.len().min(5)], &brief.files[..]);
             prop_assert_eq!(&brief.files, &index.pattern_files(page.number, 5).expect("reads"));
-            let deliveries = index.deliveries_about(page.number).expect("reads");
+            let deliveries = index.deliveries_of_pattern(page.number).expect("reads");
             prop_assert_eq!(row.exposures, deliveries.len() as u64);
-            let told = index.told_about(page.number).expect("reads").into_iter();
+            let told = index.shown_deliveries_of_pattern(page.number).expect("reads").into_iter();
             let known = deliveries.into_iter().filter(|known| known.arm == DeliveryArm::Shown).map(|known| {
                 (known.at, known.failed_in.zip(known.failed_at), known.passed_in.zip(known.passed_at))
             });

@@ -3,7 +3,7 @@
 use super::{failed_run, flake, folder, key, merge, open, passed_run, snapshot, split};
 use crate::store::event::{Event, EventBody};
 use crate::store::sample::{delivery, task_done};
-use crate::store::{OutcomeRow, Store};
+use crate::store::{DeliveryOutcomeRow, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();
@@ -14,8 +14,8 @@ fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
 
 /// Of the only delivery: the run that failed, the one that passed.
 fn outcome(store: &Store) -> (bool, bool) {
-    let rows = store.index().deliveries().expect("reads");
-    let [OutcomeRow { failed_in, passed_in, .. }] = &rows[..] else { panic!("{rows:?}") };
+    let rows = store.index().list_deliveries().expect("reads");
+    let [DeliveryOutcomeRow { failed_in, passed_in, .. }] = &rows[..] else { panic!("{rows:?}") };
     (failed_in.is_some(), passed_in.is_some())
 }
 
@@ -117,7 +117,7 @@ fn a_task_counts_once_and_a_held_out_one_not_at_all() {
     let (_dir, store) =
         store(&[warned(), vec![second, held_out, passed_run(20, "two"), passed_run(21, "three")]].concat());
     assert_eq!(figures(&store), (1, 0, 1.0));
-    let passed = store.index().deliveries().expect("reads").iter().filter(|row| row.passed_in.is_some()).count();
+    let passed = store.index().list_deliveries().expect("reads").iter().filter(|row| row.passed_in.is_some()).count();
     assert_eq!(passed, 3);
 }
 
@@ -135,7 +135,7 @@ fn merged_patterns_are_one_mistake_until_they_are_split() {
 #[test]
 fn the_task_says_when_it_is_over() {
     let (_dir, mut store) = store(&warned());
-    let done = |store: &Store| store.index().deliveries().expect("reads")[0].task_done.clone();
+    let done = |store: &Store| store.index().list_deliveries().expect("reads")[0].task_done.clone();
     assert_eq!(done(&store), None);
     store.append(&[task_done(30, "two")]).expect("appends");
     assert_eq!(done(&store), Some(Some("completed".into())));
@@ -149,12 +149,12 @@ fn figures_over_time_count_what_is_in_them() {
     let events = [warned(), vec![passed_run(13, "two"), passed_run(14, "two"), failed_run(16, "four", &["alpha"])]];
     let (_dir, store) = store(&events.concat());
     let index = store.index();
-    let (first, last) = index.span().expect("reads").expect("has runs");
+    let (first, last) = index.recorded_period().expect("reads").expect("has runs");
     assert_eq!((first, last), (Timestamp(1_000_000), Timestamp(16_000_000)));
-    let all = index.period(first, Timestamp(17_000_000)).expect("reads");
+    let all = index.figures_of_period(first, Timestamp(17_000_000)).expect("reads");
     assert_eq!((all.runs, all.failed, all.first_runs, all.first_passed, all.fixes), (4, 2, 3, 1, 0));
-    let late = index.period(Timestamp(14_000_000), Timestamp(17_000_000)).expect("reads");
+    let late = index.figures_of_period(Timestamp(14_000_000), Timestamp(17_000_000)).expect("reads");
     assert_eq!((late.runs, late.failed, late.first_runs), (2, 1, 1));
-    let totals = index.totals().expect("reads");
+    let totals = index.total_figures().expect("reads");
     assert_eq!((totals.failures, totals.categorised, totals.missed), (2, 2, 1), "task four was told nothing");
 }

@@ -118,7 +118,7 @@ fn a_warning_is_kept_as_it_was_shown_until_what_it_quotes_is_purged() {
     let (_dir, mut store) = store_of(&[failed_run(1, "t", &["a"]), shown, ack(2)]);
     let sql = "SELECT task_id, warning_text FROM qa_warning_deliveries";
     assert_eq!(row(&store, sql), [text("t"), text("text of 2")]);
-    store.purge(&[crate::store::sample::run_id(1)]).expect("purges");
+    store.purge_runs(&[crate::store::sample::run_id(1)]).expect("purges");
     assert_eq!(row(&store, "SELECT count(*) FROM deliveries"), [Value::Integer(0)]);
 }
 

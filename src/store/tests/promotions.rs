@@ -13,7 +13,7 @@ fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
 }
 
 fn only(index: &Index) -> PromotionRow {
-    let rows = index.promotions().expect("reads");
+    let rows = index.list_promotions().expect("reads");
     let [row] = &rows[..] else { panic!("{rows:?}") };
     row.clone()
 }

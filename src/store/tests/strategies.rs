@@ -1,7 +1,7 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
-use crate::store::event::{AttemptOutcome, Event, EventBody, Means, Proof, Recipe, RecipeKind, WeakenedMark};
+use crate::store::event::{AttemptOutcome, Event, EventBody, AttemptMeans, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
@@ -26,7 +26,7 @@ fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
 
 fn strategies(store: &Store) -> Vec<StrategyRow> {
     let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
-    store.index().strategies(pattern.number).expect("reads")
+    store.index().strategies_of_pattern(pattern.number).expect("reads")
 }
 
 /// Successes, failures and partial ones of the first strategy.
@@ -57,7 +57,7 @@ fn attempts_are_counted_for_what_was_tried_in_them() {
     let numbers: Vec<_> = found[0].tries.iter().map(|row| (row.outcome.as_str(), row.number)).collect();
     assert_eq!(numbers, [("failure", 1), ("success", 2), ("success", 1)]);
     let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
-    assert!(store.index().gotcha(pattern.number).expect("reads").is_some_and(|id| id.starts_with("k-")));
+    assert!(store.index().gotcha_of_pattern(pattern.number).expect("reads").is_some_and(|id| id.starts_with("k-")));
     let fix = &found[0].tries[2].fix;
     assert_eq!(store.index().patterns_of_fix(fix).expect("reads"), [pattern.number]);
 }
@@ -65,22 +65,22 @@ fn attempts_are_counted_for_what_was_tried_in_them() {
 #[test]
 fn what_did_nothing_or_weakened_the_check_tried_nothing() {
     let (mut rerun, mut weakened) = (at_alpha(1, 2, AttemptOutcome::Success), at_alpha(1, 3, AttemptOutcome::Success));
-    change(&mut rerun, |attempt| attempt.means = Means::None);
+    change(&mut rerun, |attempt| attempt.means = AttemptMeans::None);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = WeakenedMark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark = WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), rerun, weakened]);
     assert_eq!(strategies(&store), []);
     let pattern = store.index().pattern_of_key(&key("alpha")).expect("reads").expect("is there");
-    assert_eq!(store.index().gotcha(pattern.number).expect("reads"), None);
+    assert_eq!(store.index().gotcha_of_pattern(pattern.number).expect("reads"), None);
 }
 
 #[test]
 fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
     let mut installed = at_alpha(1, 2, AttemptOutcome::Success);
-    change(&mut installed, |attempt| attempt.means = Means::Command);
+    change(&mut installed, |attempt| attempt.means = AttemptMeans::Command);
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), installed]);
     let techniques: Vec<_> = strategies(&store).into_iter().map(|row| row.technique).collect();
     assert_eq!(techniques, ["command"]);
@@ -108,9 +108,9 @@ fn only_a_proven_flake_of_the_very_pattern_discounts_what_it_seemed_to_need() {
     };
     let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)]);
     assert_eq!(counts(&store), (1, 0, 0));
-    store.append(&[flaky(7, "alpha", Proof::Suspected), flaky(8, "bravo", Proof::Proven)]).expect("appends");
+    store.append(&[flaky(7, "alpha", FlakeProof::Suspected), flaky(8, "bravo", FlakeProof::Proven)]).expect("appends");
     assert_eq!(counts(&store), (1, 0, 0));
-    store.append(&[flaky(9, "alpha", Proof::Proven)]).expect("appends");
+    store.append(&[flaky(9, "alpha", FlakeProof::Proven)]).expect("appends");
     assert_eq!(strategies(&store), []);
 }
 
@@ -122,9 +122,9 @@ fn one_pass_that_closes_two_commands_counts_once() {
     let runs = [failed_run(1, "one", &["alpha"]), failed_run(2, "one", &["alpha"])];
     let (_dir, store) = store(&[&runs[..], &[narrow, wide]].concat());
     assert_eq!(counts(&store), (1, 0, 0));
-    let fixes = store.index().fixes(&crate::store::FixFilter { limit: 9, ..Default::default() }).expect("reads");
+    let fixes = store.index().list_fixes(&crate::store::FixFilter { limit: 9, ..Default::default() }).expect("reads");
     assert_eq!((fixes.len(), fixes[0].twins, fixes[1].twins), (2, 0, 0), "one pass confirms nothing twice");
-    let recipes = store.index().recipes(None, 1, 9).expect("reads");
+    let recipes = store.index().list_recipes(None, 1, 9).expect("reads");
     assert_eq!((recipes[0].attempts, recipes[0].successes), (1, 1));
 }
 
@@ -143,7 +143,7 @@ fn a_weakened_pass_resolves_nothing() {
     let mut weakened = at_alpha(1, 3, AttemptOutcome::Success);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = WeakenedMark { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark = WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), weakened]);
@@ -182,7 +182,7 @@ fn only_what_had_changed_when_a_task_began_to_fail_counts_for_it() {
     // The file of run n is src/n.js: 2 and 3 are what was tried and what helped.
     events.extend((1..=6).map(|n| snapshot(n, Some("tree"))));
     let (_dir, store) = store(&events);
-    let history = store.index().history().expect("reads");
+    let history = store.index().recent_history().expect("reads");
     let changed = |name: &str| -> Vec<&str> {
         let task = history.tasks.iter().find(|task| task.name == name).expect("a task").number;
         let mut paths: Vec<&str> =

@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
-use crate::store::{AtomList, FixFilter, WeakenedMark};
+use crate::store::{AtomList, FixFilter, WeakenedCheckRecord};
 
 /// List failures and what fixed them, flaky checks included
 ///
@@ -152,7 +152,7 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
 }
 
 /// `path:line: what it does [rule]: text`, as `check-diff` says it.
-fn weaker(mark: &WeakenedMark) -> String {
+fn weaker(mark: &WeakenedCheckRecord) -> String {
     let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
     let (path, text) = (text::one_line(&mark.path), text::one_line(&mark.text));
     let colon = if path.is_empty() { "" } else { ": " };

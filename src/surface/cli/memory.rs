@@ -5,7 +5,7 @@ use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
-use crate::store::MemorySort;
+use crate::store::MemoryType;
 
 /// A memory on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
@@ -84,7 +84,7 @@ struct MemoryKind {
 impl MemoryKind {
     fn given(&self) -> MemoryDraft {
         MemoryDraft {
-            sort: MemorySort::parse(&self.sort).unwrap_or(MemorySort::Learning),
+            sort: MemoryType::parse(&self.sort).unwrap_or(MemoryType::Learning),
             text: self.text.join(" "),
             importance: self.importance,
             hours: self.expires,
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         MemoryAction::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
         MemoryAction::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
         MemoryAction::Recall { text, sort, limit } => {
-            let sort = sort.as_deref().and_then(MemorySort::parse);
+            let sort = sort.as_deref().and_then(MemoryType::parse);
             memory::recall_memories(
                 places,
                 &settings,

@@ -6,7 +6,7 @@ use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
-use crate::store::{AttemptOutcome, DECLARED, Matches};
+use crate::store::{AttemptOutcome, DECLARED, StrategyMatchKind};
 
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;
@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let places = &context.places;
     let changed = match &args.action {
         StrategyAction::Add { error, regex, pattern, technique, step, by } => {
-            let against = [(error, Matches::Substring), (regex, Matches::Regex), (pattern, Matches::Pattern)];
+            let against = [(error, StrategyMatchKind::Substring), (regex, StrategyMatchKind::Regex), (pattern, StrategyMatchKind::Pattern)];
             let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
             let Some((error, matches)) = given else { return Ok(Exit::Usage) };
             let (technique, steps) = (technique.clone(), step.clone());

@@ -6,16 +6,16 @@
 
 use rusqlite::{Params, Transaction, params};
 
-use super::{asked_or_changed, judged};
+use super::{opportunity_condition, judged_columns};
 use crate::base::glob;
-use crate::store::about::{self, StoreSummary};
-use crate::store::json;
+use crate::store::about::{self, EntrySubject};
+use crate::store::to_json;
 
 /// The patterns, as a list of numbers.
 const LISTED: &str = "SELECT value FROM json_each(?2)";
 
 /// Judges the deliveries about entries among those of `which`.
-pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+pub(super) fn judge_entry_deliveries(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
     let sql = format!(
         "SELECT d.event_id, d.entry_id, d.task_no, d.delivered_at FROM deliveries d
          WHERE d.entry_id IS NOT NULL AND {which}"
@@ -25,17 +25,17 @@ pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: imp
         .query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (event, entry, task, at) in found {
-        let about = about::of_entry(transaction, &entry)?;
-        let members = json(&about.patterns);
+        let about = about::subject_of_entry(transaction, &entry)?;
+        let members = to_json(&about.patterns);
         if about.named {
-            let judged = judged(LISTED, &asked_or_changed(LISTED));
+            let judged = judged_columns(LISTED, &opportunity_condition(LISTED));
             let sql = format!("UPDATE deliveries AS d SET {judged} WHERE d.event_id = ?1");
             transaction.prepare_cached(&sql)?.execute([&event, &members])?;
         } else {
-            let judged = judged(LISTED, "r.started_at >= ?3");
+            let judged = judged_columns(LISTED, "r.started_at >= ?3");
             let sql = format!("UPDATE deliveries AS d SET {judged} WHERE d.event_id = ?1");
             // Nothing is later than what never was.
-            let changed = changed(transaction, task, &at, &about)?;
+            let changed = first_change_seen_at(transaction, task, &at, &about)?;
             transaction.prepare_cached(&sql)?.execute(params![event, members, changed])?;
         }
     }
@@ -43,11 +43,11 @@ pub(super) fn settle(transaction: &Transaction<'_>, which: &str, parameters: imp
 }
 
 /// When the first run of a task after `at` was started that saw a change of the files that an entry is about.
-fn changed(
+fn first_change_seen_at(
     transaction: &Transaction<'_>,
     task: i64,
     at: &str,
-    about: &StoreSummary,
+    about: &EntrySubject,
 ) -> rusqlite::Result<Option<String>> {
     if about.patterns.is_empty() {
         return Ok(None);
@@ -59,7 +59,7 @@ fn changed(
     let mut rows = statement.query(params![task, at])?;
     while let Some(row) = rows.next()? {
         let (path, change): (String, String) = (row.get(1)?, row.get(2)?);
-        if is_of(&about.actions, &change) && about.globs.iter().any(|glob| glob::matches(glob, &path)) {
+        if is_change_of_actions(&about.actions, &change) && about.globs.iter().any(|glob| glob::matches(glob, &path)) {
             return row.get(0).map(Some);
         }
     }
@@ -67,7 +67,7 @@ fn changed(
 }
 
 /// Whether a change is what the actions of an entry say; those that are no change of a file say nothing of it.
-fn is_of<'a>(actions: impl IntoIterator<Item = &'a String>, change: &str) -> bool {
+fn is_change_of_actions<'a>(actions: impl IntoIterator<Item = &'a String>, change: &str) -> bool {
     let changes = actions.into_iter().filter_map(|action| match action.as_str() {
         "CREATE" => Some(&["added"][..]),
         "UPDATE" => Some(&["modified", "renamed", "retyped"][..]),
@@ -86,7 +86,7 @@ mod tests {
     fn an_action_says_which_changes_matter() {
         let of = |actions: &[&str], change: &str| {
             let actions: Vec<String> = actions.iter().map(|&action| action.to_owned()).collect();
-            is_of(&actions, change)
+            is_change_of_actions(&actions, change)
         };
         assert!(of(&[], "removed") && of(&["VERIFY"], "added"), "they ask for no change");
         assert!(of(&["CREATE"], "added") && !of(&["CREATE"], "modified"));
