@@ -39,6 +39,10 @@
 //! - No network.
 //!
 //! Limits, formats and the reasons behind these choices are in `docs/architecture.md`, the words in `docs/glossary.md`.
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the map names every stage, and its documentation is read with the private items"
+)]
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests set the scene: they write files and start programs")

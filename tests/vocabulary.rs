@@ -109,6 +109,22 @@ fn every_link_of_the_documentation_leads_somewhere() {
 }
 
 #[test]
+fn the_glossary_names_types_that_exist() {
+    let page = fs::read_to_string(top().join("docs/glossary.md")).expect("docs/glossary.md");
+    let types: BTreeSet<String> =
+        definitions(&["struct", "enum", "trait"]).into_iter().map(|definition| definition.name).collect();
+    let mut named = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.split('|').nth(3).unwrap_or_default();
+        for name in cell.split('`').skip(1).step_by(2) {
+            assert!(types.contains(name), "docs/glossary.md: no type is called {name}");
+            named += 1;
+        }
+    }
+    assert!(named >= 35, "only {named} types are named");
+}
+
+#[test]
 fn the_readme_stays_short() {
     let bytes = fs::metadata(top().join("README.md")).expect("README.md").len();
     assert!(bytes <= 8 << 10, "{bytes} bytes: move parts of it to docs/");
@@ -131,7 +147,7 @@ fn definitions(keywords: &[&str]) -> Vec<Definition> {
             continue;
         }
         let text = fs::read_to_string(&file).expect("source");
-        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for line in code.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
             let words: Vec<&str> = line.split([' ', '(', '<', ':', ';', '{']).filter(|word| !word.is_empty()).collect();
             let start = words.iter().position(|word| keywords.contains(word));

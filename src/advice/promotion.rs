@@ -109,7 +109,7 @@ pub(crate) fn find_qualification(figures: &PromotionFigures, settings: &Promotio
     }
 }
 
-/// What keeps something from being proposed: the first number of [`gate`] that it does not reach.
+/// What keeps something from being proposed: the first number of [`find_qualification`] that it does not reach.
 pub(crate) fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionSettings) -> String {
     let below = |value: f64, least: f64| value + ROUNDING < least;
     if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {

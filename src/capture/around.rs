@@ -122,7 +122,7 @@ impl EnvironmentDigest {
     }
 }
 
-/// The digest of [`Around::environment`].
+/// The digest of [`EnvironmentDigest::environment`].
 fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str]) -> String {
     let names = VARIABLES.iter().chain(further);
     let mut counted: BTreeMap<&OsStr, Option<OsString>> = names.map(|name| (OsStr::new(*name), None)).collect();

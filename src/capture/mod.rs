@@ -1,7 +1,7 @@
 //! Hands a finished run to the recorder.
 //!
 //! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
-//! other passes are a line in the pass log. [`Run::hand_over`] decides; the recorder starts from [`Spooled::parse`].
+//! other passes are a line in the pass log. [`FinishedRun::hand_over`] decides; the recorder starts from [`Spooled::parse`].
 
 mod around;
 mod handover;

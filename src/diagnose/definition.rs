@@ -356,7 +356,7 @@ pub(super) struct PackedTool<'a> {
 /// A rule that isn't read yet.
 #[derive(Debug, Deserialize)]
 pub(super) struct PackedRule<'a> {
-    /// [`RuleText::needs`].
+    /// [`DefinitionRuleText::needs`].
     pub needs: OneOrMany,
     /// The rule as JSON.
     #[serde(borrow)]

@@ -27,7 +27,7 @@ pub struct DefinitionFile {
     pub layer: usize,
     /// Its text.
     pub text: String,
-    /// The files that it names ([`attachments`]), each with its text or why there is none.
+    /// The files that it names ([`attachment_names`]), each with its text or why there is none.
     pub attached: Vec<(String, Result<String, String>)>,
 }
 
@@ -67,8 +67,8 @@ impl Definitions {
     }
 
     /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
-    /// can't be used is a [`Fault`], and everything else holds. Whether regexes compile is only seen by
-    /// [`Definitions::check`].
+    /// can't be used is a [`DefinitionFault`], and everything else holds. Whether regexes compile is only seen by
+    /// [`Definitions::check_files`].
     pub fn from_layers(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
         if files.is_empty() {
             return (Self::shipped_only(), Vec::new());

@@ -401,7 +401,7 @@ fn is_size(behind: &str) -> bool {
     )
 }
 
-/// The place that is parted from its file by a blank, among those of [`leading`].
+/// The place that is parted from its file by a blank, among those of [`read_leading`].
 const SPACED: usize = 7;
 
 fn is_stdin(file: &str) -> bool {

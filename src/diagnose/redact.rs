@@ -181,7 +181,7 @@ fn redact_once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, us
 
 /// A command's arguments with their secrets replaced, and how many there were.
 ///
-/// Knows more than [`redact`] does from text alone: the argument after `--password` or `--token` is a value, whatever
+/// Knows more than [`redact_text`] does from text alone: the argument after `--password` or `--token` is a value, whatever
 /// it looks like.
 pub fn redact_args<S: AsRef<str>>(args: &[S]) -> (Vec<String>, usize) {
     let mut count = 0;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, AttemptOutcome, FixRow, AttemptMeans, SolvedFixRow};
+use crate::store::{Attempt, AttemptMeans, AttemptOutcome, FixRow, SolvedFixRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::pattern::confidence::{
     Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
 };
-use crate::store::{EventAuthor, EntryChangeRow, EntryRow, EntryUseRow};
+use crate::store::{EntryChangeRow, EntryRow, EntryUseRow, EventAuthor};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
 use crate::pattern::statistics::{round_to_thousandth, share_bound};
-use crate::store::{DECLARED, RemedyRow, RemedyAttemptRow};
+use crate::store::{DECLARED, RemedyAttemptRow, RemedyRow};
 
 /// Steps of one strategy.
 pub(crate) const STEPS_MAX: usize = 30;

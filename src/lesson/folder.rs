@@ -32,7 +32,7 @@ pub struct LessonFolder {
     git: Option<Repository>,
 }
 
-/// What [`Folder::write`] did.
+/// What [`LessonFolder::write_lesson`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenLesson {
     /// The lesson's file.
@@ -61,7 +61,7 @@ impl LessonFolder {
     }
 
     /// Puts right what older versions wrote, and moves private lessons out of what is published: for the recorder, before
-    /// [`Folder::find`].
+    /// [`LessonFolder::find`].
     ///
     /// # Errors
     /// When files can't be moved or `info/exclude` can't be written.
@@ -124,7 +124,7 @@ impl LessonFolder {
         self.find_lesson_paths(&wanted).remove(id)
     }
 
-    /// As [`Folder::path_of`], of several at once, by their ids. The folder may be large: it is listed once, and not at
+    /// As [`LessonFolder::find_lesson_path`], of several at once, by their ids. The folder may be large: it is listed once, and not at
     /// all where every file has the name that it was written under.
     pub fn find_lesson_paths(&self, wanted: &[(String, Option<String>)]) -> HashMap<String, PathBuf> {
         let mut found = HashMap::new();

@@ -66,7 +66,7 @@ impl LocalMachine {
         self.strip_from(text, "")
     }
 
-    /// As [`Local::strip`], of text that is read in `dir` below the root: a command.
+    /// As [`LocalMachine::strip_local_names`], of text that is read in `dir` below the root: a command.
     pub fn strip_local_names_in(&self, text: &str, dir: &str) -> String {
         let depth = if dir.starts_with('/') { 0 } else { dir.split('/').filter(|part| !part.is_empty()).count() };
         self.strip_from(text, &"../".repeat(depth))

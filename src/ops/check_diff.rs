@@ -14,7 +14,7 @@ use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{Compared, Skipped, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
-use crate::store::{FixFilter, FixRow, AttemptMeans, StoreError};
+use crate::store::{AttemptMeans, FixFilter, FixRow, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
 const FIXES_MAX: usize = 500;
@@ -127,8 +127,8 @@ fn find_regressions(
     for row in index.list_fixes(&filter)? {
         let Some(standing) = fix_status(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
         let attempts = index.read_attempts(&reading.segments, &row.id)?.into_iter();
-        let helped =
-            attempts.filter(|attempt| attempt.means == AttemptMeans::Edit && !attempt.undo && !attempt.fixed.is_empty());
+        let helped = attempts
+            .filter(|attempt| attempt.means == AttemptMeans::Edit && !attempt.undo && !attempt.fixed.is_empty());
         let files = helped.flat_map(|attempt| {
             let also: HashSet<String> = attempt.also_changed.iter().map(Lossless::display).collect();
             let files = Patch::parse(attempt.diff.as_bytes()).files;

@@ -8,7 +8,7 @@ use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::pattern::PatternGroupSummary;
-use crate::store::{EventBody, PatternMerge, Review, ReviewState, PatternSplit, Store, StoreError, lock_store};
+use crate::store::{EventBody, PatternMerge, PatternSplit, Review, ReviewState, Store, StoreError, lock_store};
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
         from.id,
         into.id
     );
-    let merge = PatternMerge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
+    let merge =
+        PatternMerge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
     open.store.record_event(EventBody::Merge(merge))?;
     Ok(open.changed_reply(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }

@@ -64,7 +64,7 @@ fn read_definitions(places: &Places, environment: &Environment) -> (Vec<Definiti
     (files, faults)
 }
 
-/// As [`load`], with every regex compiled and every inline test run.
+/// As [`load_definitions`], with every regex compiled and every inline test run.
 pub(crate) fn check_definitions(places: &Places, environment: &Environment) -> Loaded {
     let categories = Settings::load(places, environment).0.categories;
     let mut loaded = load_definitions(places, environment, &categories);

@@ -27,8 +27,8 @@ use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
 use crate::store::{
-    EventAuthor, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, Index, KnowledgeEntry, Store,
-    StoreError, lock_store,
+    EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody, Index, KnowledgeEntry,
+    Store, StoreError, lock_store,
 };
 
 pub(crate) use measurement::EntryMeasurement;

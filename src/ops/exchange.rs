@@ -14,7 +14,9 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{EventLine, ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event, parse_event};
+use crate::store::{
+    EventLine, ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event, parse_event,
+};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -138,7 +140,8 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
     let notes = super::record::drain_for_reading(places)?.notes;
     let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     let mut store = Store::open(&places.state, lock)?;
-    let ImportedSegments { events, known, purged, removed, newer, bad, faults } = store.import_segments(&files, trust)?;
+    let ImportedSegments { events, known, purged, removed, newer, bad, faults } =
+        store.import_segments(&files, trust)?;
     let mut merged = Merged {
         schema: 1,
         files: files.len(),

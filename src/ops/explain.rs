@@ -53,7 +53,7 @@ pub(crate) struct NearPattern {
     /// Similarity and the guard's verdict.
     #[serde(flatten)]
     pub compared: MessageComparison,
-    /// Bands of the sketch that are equal, of [`fingerprint::BANDS`].
+    /// Bands of the sketch that are equal, of `fingerprint::BANDS`.
     pub bands: u64,
 }
 

@@ -18,8 +18,8 @@ use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    Attempt, EventBody, FixFilter, FixNote, FixRow, FlakeFilter, FlakeRow, FlakeProof, FixRateRow, RecipeRow, FixNoteRow, Store,
-    StoreError, WeakenedCheckRecord, lock_store,
+    Attempt, EventBody, FixFilter, FixNote, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeProof, FlakeRow,
+    RecipeRow, Store, StoreError, WeakenedCheckRecord, lock_store,
 };
 
 /// Recipes shown of one fix.

@@ -10,7 +10,7 @@ use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::detector::DetectorRegistry;
-use crate::store::{PatternBriefRow, EntryRow, Index, SegmentFolder, StoreError};
+use crate::store::{EntryRow, Index, PatternBriefRow, SegmentFolder, StoreError};
 
 /// Patterns of a failure that are looked up.
 const PATTERNS_MAX: usize = 20;
@@ -97,7 +97,7 @@ fn lesson_line((lesson, path): &(EntryRow, String)) -> String {
     one_line(&format!("seen before: {what}{parts} [{path}]"))
 }
 
-/// As [`line()`], of the patterns with these keys and what was recorded of them before that time: one each of the `max`
+/// As [`hint_line`], of the patterns with these keys and what was recorded of them before that time: one each of the `max`
 /// that were seen most often.
 pub(super) fn hint_lines(
     sources: &HintSources<'_>,

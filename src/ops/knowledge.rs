@@ -7,7 +7,10 @@ use crate::config::Settings;
 use crate::fix::{fix_status, has_held};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{PatternBriefRow, EventAuthor, EventBody, Index, LessonChangeKind, PatternRow, SegmentFolder, StoreError, StrategyRow};
+use crate::store::{
+    EventAuthor, EventBody, Index, LessonChangeKind, PatternBriefRow, PatternRow, SegmentFolder, StoreError,
+    StrategyRow,
+};
 
 /// What is known to help against a pattern.
 pub(super) struct PatternRemedies {
@@ -121,7 +124,7 @@ fn update_confirmed(
     Ok(())
 }
 
-/// Whether a fix is confirmed; as [`standing`] says it, but without a look at other fixes where those don't matter.
+/// Whether a fix is confirmed; as `fix::fix_status` says it, but without a look at other fixes where those don't matter.
 ///
 /// # Errors
 /// When the store can't be read.

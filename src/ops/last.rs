@@ -209,7 +209,9 @@ fn with_details(index: &Index, segments: &SegmentFolder, mut last: Last) -> Resu
 }
 
 fn changed_since_pass(index: &Index, segments: &SegmentFolder, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
-    let Some(row) = index.snapshot_of_run(&run.to_string())?.filter(|row| row.unavailable.is_none()) else { return Ok(None) };
+    let Some(row) = index.snapshot_of_run(&run.to_string())?.filter(|row| row.unavailable.is_none()) else {
+        return Ok(None);
+    };
     let Some(since) = row.base else { return Ok(None) };
     let (diff, diff_cut) =
         index.snapshot_event(segments, run)?.map(|snapshot| (snapshot.diff, snapshot.diff_cut)).unwrap_or_default();

@@ -102,7 +102,7 @@ fn sort_by_time(lessons: &mut [FoundLesson]) {
     lessons.sort_by(|a, b| a.lesson.front.recorded_at.cmp(&b.lesson.front.recorded_at).then(a.path.cmp(&b.path)));
 }
 
-/// As [`list`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
+/// As [`list_lessons`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
 pub(crate) fn list_all(places: &Places, settings: &Settings) -> ListedLesson {
     let mut listed = list_lessons(places, settings);
     // What can't be read from the store is left out, as in `list`.

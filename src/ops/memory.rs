@@ -285,7 +285,7 @@ pub(super) fn promote_task_memories(
 /// done.
 ///
 /// # Errors
-/// As [`promote`].
+/// As [`promote_task_memories`].
 pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
     let Some(index) = Index::open_read(&places.index())? else { return Ok(()) };
     let now = Timestamp::now();

@@ -42,7 +42,11 @@ pub(crate) fn acknowledge_warning(
     let row = find_delivery(reading.index.as_ref(), id)?;
     let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record_event(EventBody::Ack(Acknowledgement { warning: row.warning.clone(), useful, by: author_of(identity, None) }))?;
+    store.record_event(EventBody::Ack(Acknowledgement {
+        warning: row.warning.clone(),
+        useful,
+        by: author_of(identity, None),
+    }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
 }

@@ -34,7 +34,8 @@ use crate::config::{Environment, Places, Settings};
 use crate::pattern::PatternPage;
 use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::store::{
-    EventAuthor, Event, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError, note,
+    Event, EventAuthor, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError,
+    note,
 };
 
 pub(crate) use target::TargetOptions;

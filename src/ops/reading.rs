@@ -62,7 +62,7 @@ fn with_lessons(
 /// waits recorded first.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_for_reading`].
 pub(crate) fn open_with_lessons(
     places: &Places,
     environment: &Environment,
@@ -76,7 +76,7 @@ pub(crate) fn open_with_lessons(
 /// Opens the index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_for_reading`].
 pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
     if let Some(index) = Index::open_read(&places.index())? {
         return Ok(Some(index));

@@ -337,7 +337,7 @@ fn prepare_folder(folder: &Path) -> io::Result<()> {
     write_atomic(&mark, text.as_bytes(), 0o644, Durability::Cached)
 }
 
-/// Removes what [`prepare`] has made, as far as nobody else uses it.
+/// Removes what [`prepare_folder`] has made, as far as nobody else uses it.
 fn clear_folder(folder: &Path) -> io::Result<()> {
     let mark = folder.join(SHIMS_MARK);
     let text = read_start(&mark, CONFIG_FILE_BYTES_MAX).unwrap_or_default();

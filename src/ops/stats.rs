@@ -12,7 +12,7 @@ use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial, i
 use crate::advice::{Arm, HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
-use crate::store::{DeliveryArm, Index, DeliveryOutcomeRow, PeriodRow, StoreError};
+use crate::store::{DeliveryArm, DeliveryOutcomeRow, Index, PeriodRow, StoreError};
 
 /// The stretches that are compared, days: the first and the last of what was recorded, each shorter when less was.
 const PERIOD_DAYS: i64 = 30;
@@ -253,7 +253,10 @@ fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
             let length = (PERIOD_DAYS * DAY_US).min(last.0.saturating_sub(first.0) / 2);
             let end = Timestamp(last.0.saturating_add(1));
             let first_end = Timestamp(first.0.saturating_add(length));
-            (index.figures_of_period(first, first_end)?, index.figures_of_period(Timestamp(end.0.saturating_sub(length)), end)?)
+            (
+                index.figures_of_period(first, first_end)?,
+                index.figures_of_period(Timestamp(end.0.saturating_sub(length)), end)?,
+            )
         }
         None => (PeriodRow::default(), PeriodRow::default()),
     };
@@ -285,7 +288,11 @@ fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
     ])
 }
 
-fn warning_stats(index: &Index, rows: &[DeliveryOutcomeRow], seen: &[ObservedDelivery]) -> Result<WarningStats, StoreError> {
+fn warning_stats(
+    index: &Index,
+    rows: &[DeliveryOutcomeRow],
+    seen: &[ObservedDelivery],
+) -> Result<WarningStats, StoreError> {
     let mut warnings = WarningStats::default();
     let mut measurable: BTreeMap<&str, bool> = BTreeMap::new();
     for (row, seen) in rows.iter().zip(seen) {

@@ -12,7 +12,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::fix::snapshot::{self, ObjectFolderStatus};
-use crate::store::{StoreCounts, Index, SegmentFolder, Store, StoreError, backup, lock_store};
+use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup, lock_store};
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]

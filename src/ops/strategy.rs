@@ -25,8 +25,8 @@ use crate::knowledge::remedy::{
 };
 use crate::run::Ended;
 use crate::store::{
-    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, StrategyMatchKind, RemedyRow, Run, StoreError,
-    StrategyChange, StrategyNote,
+    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, RemedyRow, Run, StoreError, StrategyChange,
+    StrategyMatchKind, StrategyNote,
 };
 
 /// An error that is looked up, bytes.

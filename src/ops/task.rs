@@ -18,7 +18,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::pattern::signature::TaskSignature;
-use crate::store::{EventBody, Index, TaskDetails, Store, StoreError, TaskNote, TaskOutcome, TaskStep, lock_store};
+use crate::store::{EventBody, Index, Store, StoreError, TaskDetails, TaskNote, TaskOutcome, TaskStep, lock_store};
 
 /// Tasks that may be like another that are compared.
 const COMPARED_MAX: usize = 200;
@@ -172,7 +172,11 @@ fn announce_step(places: &Places, identity: &Identity, name: &str, step: TaskSte
     let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
     let lock = lock_store(&places.state, wait).context("cannot record it now")?;
     let mut store = Store::open(&places.state, lock)?;
-    store.record_event(EventBody::Task(TaskNote { name: name.to_owned(), step, by: author_of(identity, Some(name)) }))?;
+    store.record_event(EventBody::Task(TaskNote {
+        name: name.to_owned(),
+        step,
+        by: author_of(identity, Some(name)),
+    }))?;
     Ok(())
 }
 

@@ -19,7 +19,8 @@ use crate::config::{Environment, Places, Settings};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
 use crate::store::{
-    EventAuthor, EntryOrigin, EntryRow, EntrySource, Index, KnowledgeEntry, Store, StoreError, SharedLessonSource, SharedLessonContent, lock_store,
+    EntryOrigin, EntryRow, EntrySource, EventAuthor, Index, KnowledgeEntry, SharedLessonContent, SharedLessonSource,
+    Store, StoreError, lock_store,
 };
 use crate::whitelist::Whitelist;
 
@@ -113,7 +114,8 @@ fn read_lessons(
     for batch in changed.chunks(BATCH_FILES) {
         let mut read = Vec::with_capacity(batch.len());
         for (path, file) in batch {
-            let mut taught = SharedLessonSource { path: path.clone(), stamp: file.stamp.clone(), ..SharedLessonSource::default() };
+            let mut taught =
+                SharedLessonSource { path: path.clone(), stamp: file.stamp.clone(), ..SharedLessonSource::default() };
             // What can't be read is the doctor's matter.
             if let Ok(lesson) = folder.read_shared_lesson(&file.name) {
                 taught.patterns = pattern_ids(&lesson);

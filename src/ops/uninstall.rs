@@ -112,8 +112,11 @@ pub(crate) fn purge_state(
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }
-    let _held =
-        if places.state.is_dir() { Some(lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?) } else { None };
+    let _held = if places.state.is_dir() {
+        Some(lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?)
+    } else {
+        None
+    };
     LessonFolder::remove_exclusions(places, &Settings::load(places, environment).0)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;

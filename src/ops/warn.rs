@@ -28,7 +28,7 @@ use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
-use crate::store::{PatternBriefRow, Event, Index, SegmentFolder, StoreError, ProvenRemedyRow};
+use crate::store::{Event, Index, PatternBriefRow, ProvenRemedyRow, SegmentFolder, StoreError};
 use crate::whitelist::{self, Whitelist};
 use insight::DetectorInsight;
 
@@ -102,7 +102,7 @@ pub(crate) struct WarnReply {
     pub held_out: usize,
     /// Patterns and entries that concern this and are left out: warning of them was shown to do harm.
     pub harmful: usize,
-    /// Deliveries that [`remember`] records once the answer was written.
+    /// Deliveries that [`record_deliveries`] records once the answer was written.
     #[serde(skip)]
     pub due: Vec<Event>,
     /// For standard error.
@@ -121,7 +121,7 @@ struct WarnQuestion {
     words: Vec<String>,
 }
 
-/// The warnings that are due. What has to be remembered of them is left to [`remember`].
+/// The warnings that are due. What has to be remembered of them is left to [`record_deliveries`].
 ///
 /// # Errors
 /// When the store can't be read.

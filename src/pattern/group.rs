@@ -62,7 +62,11 @@ pub(crate) struct PatternGroupSummary {
 
 impl PatternGroupSummary {
     /// From the store's rows.
-    pub(crate) fn from_rows(group: Vec<GroupMemberRow>, merges: Vec<PatternMergeRow>, reviews: Vec<PatternReviewRow>) -> Self {
+    pub(crate) fn from_rows(
+        group: Vec<GroupMemberRow>,
+        merges: Vec<PatternMergeRow>,
+        reviews: Vec<PatternReviewRow>,
+    ) -> Self {
         PatternGroupSummary {
             group: group.into_iter().map(GroupMember::from_row).collect(),
             merges: merges.into_iter().map(GroupMerge::from_row).collect(),

@@ -115,7 +115,8 @@ pub(crate) fn strategy_from_row(against: &str, row: StrategyRow, settings: &Sett
             fixes.push(tried.fix.clone());
         }
     }
-    let is_quick = |tried: &StrategyTryRow| tried.has_helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
+    let is_quick =
+        |tried: &StrategyTryRow| tried.has_helped() && tried.solved && tried.number <= settings.fix.quick_attempts;
     let increments = strategy_increments(&row.tries, &settings.confidence, now);
     Strategy {
         id: row.id,
@@ -180,7 +181,11 @@ impl Gotcha {
 /// What the confidence in a fix is made of. It comes from a check and a fix that was applied; it rises with every session
 /// and every agent that it helped again, and falls with every session in which it did not help or not for long, and with
 /// disuse.
-fn strategy_increments(tries: &[StrategyTryRow], settings: &ConfidenceSettings, now: Timestamp) -> Vec<ConfidenceIncrement> {
+fn strategy_increments(
+    tries: &[StrategyTryRow],
+    settings: &ConfidenceSettings,
+    now: Timestamp,
+) -> Vec<ConfidenceIncrement> {
     let Some(first) = tries.iter().position(|tried| tried.outcome == "success") else { return Vec::new() };
     let (first, later) = (&tries[first], &tries[first..]);
     let session = |tried: &StrategyTryRow| tried.session.clone().unwrap_or_else(|| format!("task {}", tried.task));

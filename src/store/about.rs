@@ -33,7 +33,8 @@ pub(super) struct EntrySubject {
 
 /// What the entry with this id is about; nothing where nobody wrote it yet.
 pub(super) fn subject_of_entry(connection: &Connection, id: &str) -> rusqlite::Result<EntrySubject> {
-    let mut about = EntrySubject { patterns: patterns_named_by_entry(connection, id)?, named: true, ..EntrySubject::default() };
+    let mut about =
+        EntrySubject { patterns: patterns_named_by_entry(connection, id)?, named: true, ..EntrySubject::default() };
     let mut pitfalls = Vec::new();
     let mut statement = connection.prepare_cached(
         "SELECT e.globs, e.actions, CASE WHEN e.type = 'gotcha' THEN
@@ -118,7 +119,8 @@ pub(super) fn entries_about_pattern(connection: &Connection, pattern: i64) -> ru
     let mut rows = pitfalls.query([])?;
     while let Some(row) = rows.next()? {
         let pitfall: Option<String> = row.get(1)?;
-        let Some((pitfall, phrase)) = pitfall.and_then(|pitfall| phrase_query(&pitfall).map(|phrase| (pitfall, phrase)))
+        let Some((pitfall, phrase)) =
+            pitfall.and_then(|pitfall| phrase_query(&pitfall).map(|phrase| (pitfall, phrase)))
         else {
             continue;
         };
@@ -197,6 +199,9 @@ mod tests {
         assert!(may_contain_pitfall(message, "Config of PORT is not"));
         assert!(may_contain_pitfall(message, "not the port, config"), "their order is the index's");
         assert!(!may_contain_pitfall(message, "the config of host is not"));
-        assert!(may_contain_pitfall(message, "the überport is not") && may_contain_pitfall("the pört is not", "the port is not"));
+        assert!(
+            may_contain_pitfall(message, "the überport is not")
+                && may_contain_pitfall("the pört is not", "the port is not")
+        );
     }
 }

@@ -207,7 +207,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let segments = SegmentFolder::new(dir.path().join("events"));
         let listed = || segments.list_segments().expect("lists");
-        let daily = |day: &str, bytes_max| make_daily_backup(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up");
+        let daily = |day: &str, bytes_max| {
+            make_daily_backup(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up")
+        };
         let inode = |backup: &Path, name: &str| fs::metadata(backup.join(name)).expect("is there").ino();
         segments.append("w-2026-01.jsonl", &[sample::passed_run(1, "t")]).expect("appends");
         segments.append("w-2026-02.jsonl", &[sample::passed_run(2, "t")]).expect("appends");

@@ -23,18 +23,20 @@ use crate::base::ids::RunId;
 pub(crate) use advice::{Acknowledgement, Delivery, DeliveryArm};
 pub(crate) use by::EventAuthor;
 pub(crate) use fix::{
-    Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, FixNote, Flake, AttemptMeans, FlakeProof, Recipe, RecipeKind,
-    RecordedCommand, UnseenAtoms, WeakenedCheckRecord,
+    Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, FixNote, Flake, FlakeProof, Recipe,
+    RecipeKind, RecordedCommand, UnseenAtoms, WeakenedCheckRecord,
 };
 pub(crate) use knowledge::{EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry};
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
-pub(crate) use pattern::{PatternMerge, NEAR_DUPLICATE, Review, ReviewState, PatternSplit};
+pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
 pub(crate) use promotion::{Promotion, PromotionStep};
-pub(crate) use run::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run};
+pub(crate) use run::{
+    DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
+};
 pub(crate) use scope::Scope;
-pub(crate) use snapshot::{SnapshotBase, FileChange, FileChangeKind, Snapshot};
-pub(crate) use strategy::{DECLARED, StrategyMatchKind, StrategyChange, StrategyNote};
+pub(crate) use snapshot::{FileChange, FileChangeKind, Snapshot, SnapshotBase};
+pub(crate) use strategy::{DECLARED, StrategyChange, StrategyMatchKind, StrategyNote};
 pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
@@ -145,7 +147,13 @@ impl Event {
 
     /// The event of a run's work tree.
     pub(crate) fn from_snapshot(at: Timestamp, writer: &str, snapshot: Snapshot) -> Self {
-        Event::with_derived_id("snapshot", &[&snapshot.run.to_string()], at, writer, EventBody::Snapshot(Box::new(snapshot)))
+        Event::with_derived_id(
+            "snapshot",
+            &[&snapshot.run.to_string()],
+            at,
+            writer,
+            EventBody::Snapshot(Box::new(snapshot)),
+        )
     }
 
     /// The id of the event of a run's work tree.
@@ -162,7 +170,7 @@ impl Event {
     }
 }
 
-/// The id of [`Event::derived`].
+/// The id of [`Event::with_derived_id`].
 pub(crate) fn derived_id(kind: &str, parts: &[&str]) -> Uuid {
     let mut hasher = blake3::Hasher::new();
     for part in [kind].iter().chain(parts) {
@@ -300,7 +308,7 @@ pub(crate) fn parse_event_line(line: &[u8]) -> EventLine {
     }
 }
 
-/// What [`Body`] itself would read, without what serde collects first to find the kind: half of a rebuild's time.
+/// What [`EventBody`] itself would read, without what serde collects first to find the kind: half of a rebuild's time.
 fn parse_body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
     Ok(match kind {
         "run" => EventBody::Run(serde_json::from_slice(line)?),

@@ -88,7 +88,11 @@ impl Store {
     /// # Errors
     /// When a file can't be read or this store can't be written. What was merged by then stays; importing again does
     /// the rest.
-    pub(crate) fn import_segments(&mut self, files: &[PathBuf], trust: ImportTrust) -> Result<ImportedSegments, StoreError> {
+    pub(crate) fn import_segments(
+        &mut self,
+        files: &[PathBuf],
+        trust: ImportTrust,
+    ) -> Result<ImportedSegments, StoreError> {
         let mut imported = ImportedSegments::default();
         // Known before any run comes by: the text of a purged run is not written anywhere, not even for a moment.
         let mut purged = self.index().purged_runs()?;
@@ -119,7 +123,11 @@ impl Store {
                     Some(EventLine::Newer { v, kind }) => {
                         imported.newer += 1;
                         let kind = crate::base::text::ellipsis(&kind, 40);
-                        imported.add_line_error(file, number, format!("of a newer verify-run (version {v}, kind {kind:?})"));
+                        imported.add_line_error(
+                            file,
+                            number,
+                            format!("of a newer verify-run (version {v}, kind {kind:?})"),
+                        );
                     }
                     Some(EventLine::Bad) => {
                         imported.bad += 1;
@@ -148,8 +156,10 @@ impl Store {
             let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
             if is_packed(file) { bytes.saturating_mul(PACKED_RATIO) } else { bytes }
         };
-        let (new, old) =
-            (files.iter().map(size).sum::<u64>(), self.segments().list_segments()?.iter().map(|s| s.bytes).sum::<u64>());
+        let (new, old) = (
+            files.iter().map(size).sum::<u64>(),
+            self.segments().list_segments()?.iter().map(|s| s.bytes).sum::<u64>(),
+        );
         Ok(is_rebuild_faster(new, new.saturating_add(old)))
     }
 

@@ -59,7 +59,8 @@ pub(crate) fn move_foreign_files_aside(state: &Path) -> Result<Vec<String>, Stor
 
 /// What was moved aside, now or earlier.
 pub(crate) fn files_moved_aside(state: &Path) -> Vec<PathBuf> {
-    let found = [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| read_entries(&dir).unwrap_or_default());
+    let found =
+        [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| read_entries(&dir).unwrap_or_default());
     let mut found: Vec<_> = found.map(|(path, _)| path).filter(|path| is_aside(path)).collect();
     found.sort();
     found

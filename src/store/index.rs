@@ -16,7 +16,7 @@ use super::event::{self, EVENT_VERSION, Event, EventLine};
 use super::journal;
 use super::memory;
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
-use super::segment::{Segment, SegmentFolder, LineSpan};
+use super::segment::{LineSpan, Segment, SegmentFolder};
 use crate::base::private;
 use crate::fingerprint::FINGERPRINT_VERSION;
 
@@ -354,7 +354,11 @@ pub(super) struct SegmentReadResult {
 }
 
 /// Writes into an empty index what has to be there before the first event.
-pub(super) fn prepare_empty_index(transaction: &Transaction<'_>, segments: &SegmentFolder, path: &Path) -> Result<(), StoreError> {
+pub(super) fn prepare_empty_index(
+    transaction: &Transaction<'_>,
+    segments: &SegmentFolder,
+    path: &Path,
+) -> Result<(), StoreError> {
     remember_version(transaction).map_err(sql_at("write", path))?;
     // Everything is read: what was purged must be known before the runs come by.
     insert_purged_runs(transaction, segments, path)
@@ -397,7 +401,7 @@ pub(super) fn read_segments(
 pub(super) struct IndexedSegment {
     /// So much.
     pub(super) bytes: u64,
-    /// [`Segments::mark`] of its end.
+    /// [`SegmentFolder::end_mark`] of its end.
     mark: String,
     /// [`Segment::stamp`] of then; empty in an index from before there were any.
     stamp: String,

@@ -47,7 +47,7 @@ fn block_layout(bytes: usize) -> Option<Layout> {
 /// The size that stands before a block.
 ///
 /// # Safety
-/// `block` is one of [`take`] or [`resize`] that was not given back.
+/// `block` is one of [`allocate_block`] or [`resize_block`] that was not given back.
 unsafe fn read_block_size(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise: the head is there, and aligned.
     unsafe { block.byte_sub(HEAD).cast::<usize>().read() }
@@ -71,7 +71,8 @@ unsafe fn write_head(start: *mut u8, bytes: usize) -> *mut c_void {
 unsafe extern "C" fn allocate_block(bytes: c_int) -> *mut c_void {
     #[cfg(test)]
     tests::TAKEN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let Some((bytes, layout)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?))) else {
+    let Some((bytes, layout)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?)))
+    else {
         return ptr::null_mut();
     };
     // SAFETY: a layout is never empty here: it has a head.
@@ -91,7 +92,8 @@ unsafe extern "C" fn free_block(block: *mut c_void) {
 }
 
 unsafe extern "C" fn resize_block(block: *mut c_void, bytes: c_int) -> *mut c_void {
-    let Some((bytes, wanted)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?))) else {
+    let Some((bytes, wanted)) = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, block_layout(bytes)?)))
+    else {
         return ptr::null_mut();
     };
     // SAFETY: as above; SQLite never resizes nothing, or to nothing.

@@ -27,13 +27,13 @@ mod writer;
 
 pub(crate) use error::{StoreError, io_at};
 pub(crate) use event::{
-    Acknowledgement, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, SnapshotBase, EventAuthor, DECLARED, Delivery, DeliveryArm,
-    DiagnosticRecord, ENDED_BY_SIGNAL, EVENT_VERSION, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse,
-    Event, EventBody, Failure, FileChange, FileChangeKind, FixNote, Flake, KnowledgeEntry, LessonChange,
-    LessonChangeKind, LessonDecision, StrategyMatchKind, AttemptMeans, MemoryChange, MemoryNote, MemoryType, PatternMerge, NAMES_NO_PROBLEM,
-    NEAR_DUPLICATE, NoLessonReason, Promotion, PromotionStep, FlakeProof, Purge, Recipe, RecipeKind, RecordedCommand, Review,
-    ReviewState, Run, Scope, Snapshot, PatternSplit, StrategyChange, StrategyNote, TaskNote, TaskOutcome, TaskStep, UnseenAtoms,
-    WeakenedCheckRecord, derived_id,
+    Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, DECLARED, Delivery,
+    DeliveryArm, DiagnosticRecord, ENDED_BY_SIGNAL, EVENT_VERSION, EntryChange, EntryNote, EntryOrigin, EntrySource,
+    EntryUse, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, FixNote, Flake, FlakeProof,
+    KnowledgeEntry, LessonChange, LessonChangeKind, LessonDecision, MemoryChange, MemoryNote, MemoryType,
+    NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLessonReason, PatternMerge, PatternSplit, Promotion, PromotionStep, Purge,
+    Recipe, RecipeKind, RecordedCommand, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, StrategyChange,
+    StrategyMatchKind, StrategyNote, TaskNote, TaskOutcome, TaskStep, UnseenAtoms, WeakenedCheckRecord, derived_id,
 };
 pub(crate) use event::{EventLine, parse_event_line as parse_event};
 pub(crate) use exchange::{ImportLineError, ImportTrust, ImportedSegments};
@@ -42,16 +42,16 @@ pub(crate) use masked::mask_event;
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
 pub(crate) use query::memory::MemoryRow;
-pub(crate) use query::recovery::{RemedyRow, RemedyAttemptRow};
+pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
-    EntryPatternsRow, AdviceRow, PatternBriefRow, StoreCounts, DeliveryRow, FailureRow, FixFilter, FixRow, FlakeFilter, FlakeRow, WorkTreePeriod,
-    TaskDetails, RunRow, LessonRow, GroupMemberRow, PatternMergeRow, OccurrenceRow, OpenFailingRun, DeliveryOutcomeRow, PatternRow, PeriodRow,
-    PromotionChangeRow, PromotionRow, FixRateRow, RecipeRow, PatternReviewRow, RunFilter, FixNoteRow, SolvedFixRow, ShownDeliveryRow, TreeUse,
-    ProvenRemedyRow,
+    AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailureRow, FixFilter, FixNoteRow, FixRateRow,
+    FixRow, FlakeFilter, FlakeRow, GroupMemberRow, LessonRow, OccurrenceRow, OpenFailingRun, PatternBriefRow,
+    PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, ProvenRemedyRow,
+    RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow, StoreCounts, TaskDetails, TreeUse, WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
-pub(crate) use taught::{SharedLessonSource, SharedLessonContent, SharedLessonRow};
+pub(crate) use taught::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
 pub(crate) use writer::{Store, lock_store, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.

@@ -27,8 +27,8 @@ use serde::Serialize;
 
 use super::error::StoreError;
 use super::index::Index;
+use super::segment::{LineSpan, SegmentFolder};
 use super::to_json;
-use super::segment::{SegmentFolder, LineSpan};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
@@ -38,10 +38,10 @@ use crate::store::event::{Event, EventBody, Run};
 pub(crate) use about::EntryPatternsRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};
 pub(crate) use figures::PeriodRow;
-pub(crate) use fix::{FixFilter, FixRow, FlakeFilter, FlakeRow, FixRateRow, RecipeRow, FixNoteRow, SolvedFixRow};
-pub(crate) use open::{WorkTreePeriod, OpenFailingRun};
+pub(crate) use fix::{FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, SolvedFixRow};
+pub(crate) use open::{OpenFailingRun, WorkTreePeriod};
 pub(crate) use outcome::DeliveryOutcomeRow;
-pub(crate) use pattern::{GroupMemberRow, PatternMergeRow, OccurrenceRow, PatternRow, PatternReviewRow};
+pub(crate) use pattern::{GroupMemberRow, OccurrenceRow, PatternMergeRow, PatternReviewRow, PatternRow};
 pub(crate) use promotion::{PromotionChangeRow, PromotionRow};
 pub(crate) use recent::FailureRow;
 pub(crate) use runs::RunFilter;
@@ -129,7 +129,7 @@ impl Index {
         self.sql_result("read", find())
     }
 
-    /// Whether an event came from elsewhere and is shown, but not used: see [`super::Trust`].
+    /// Whether an event came from elsewhere and is shown, but not used: see [`super::ImportTrust`].
     ///
     /// # Errors
     /// SQLite's.
@@ -179,7 +179,10 @@ impl Index {
                     "SELECT name, start, len FROM events JOIN segments USING (segment_no) WHERE event_id = ?1",
                 )?
                 .query_row([id], |row| {
-                    Ok((row.get::<_, String>(0)?, LineSpan { start: row_unsigned(row, 1)?, len: row_unsigned(row, 2)? }))
+                    Ok((
+                        row.get::<_, String>(0)?,
+                        LineSpan { start: row_unsigned(row, 1)?, len: row_unsigned(row, 2)? },
+                    ))
                 })
                 .optional()
         };

@@ -9,10 +9,10 @@ use crate::diagnose::{self, Severity};
 use crate::fingerprint;
 use crate::run::Ended;
 use crate::store::event::{
-    Acknowledgement, Atom, AtomList, Attempt, AttemptOutcome, AttemptTrees, SnapshotBase, EventAuthor, Delivery, DeliveryArm, DiagnosticRecord,
-    Event, EventBody, Failure, FileChange, FileChangeKind, Flake, LessonDecision, AttemptMeans, PatternMerge, NEAR_DUPLICATE,
-    Promotion, PromotionStep, FlakeProof, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, PatternSplit, TaskNote,
-    TaskOutcome, TaskStep,
+    Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
+    DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof,
+    LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion, PromotionStep, Recipe, RecipeKind, Review,
+    ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
 };
 use crate::whitelist::CheckKind;
 
@@ -340,7 +340,11 @@ pub(crate) fn delivery(n: u64, task: &str, pattern: &str) -> Event {
 
 /// What somebody thinks of the warning of second `n`.
 pub(crate) fn ack(n: u64) -> Event {
-    event(n, 11_000, EventBody::Ack(Acknowledgement { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }))
+    event(
+        n,
+        11_000,
+        EventBody::Ack(Acknowledgement { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }),
+    )
 }
 
 /// What is said of the promotion of a pattern in second `n`.

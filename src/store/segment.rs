@@ -178,11 +178,15 @@ impl SegmentFolder {
     /// Appends lines as they are, each with its newline, in one write; on an error the segment is as long as before. What
     /// was appended is there for everybody, and after a power failure only once it is synced.
     ///
-    /// The segment must be whole ([`Segments::mend`]). Returns where each line is.
+    /// The segment must be whole ([`SegmentFolder::repair_end`]). Returns where each line is.
     ///
     /// # Errors
     /// The operating system's (a full disk, a read-only file system).
-    pub(crate) fn append_lines(&self, segment: &str, lines: &[Vec<u8>]) -> Result<(Vec<LineSpan>, UnsyncedSegment), StoreError> {
+    pub(crate) fn append_lines(
+        &self,
+        segment: &str,
+        lines: &[Vec<u8>],
+    ) -> Result<(Vec<LineSpan>, UnsyncedSegment), StoreError> {
         file::create_private_dir(&self.dir).map_err(io_at("create", &self.dir))?;
         let path = self.path(segment);
         let is_new = !path.exists();
@@ -446,7 +450,8 @@ mod tests {
         let events = [sample::passed_run(1, "t"), sample::passed_run(2, "t"), sample::passed_run(3, "t")];
         segments.append(name, &events).expect("appends");
         let gone = events[1].id.to_string();
-        let dropped = segments.retain_lines(name, |line| !String::from_utf8_lossy(line).contains(&gone)).expect("rewrites");
+        let dropped =
+            segments.retain_lines(name, |line| !String::from_utf8_lossy(line).contains(&gone)).expect("rewrites");
         assert_eq!(dropped, 1);
         assert_eq!(ids(&segments, name), [events[0].id, events[2].id]);
     }

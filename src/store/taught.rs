@@ -61,7 +61,12 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's; the index is then as before.
-    pub(crate) fn update_shared_lessons(&mut self, root: &Lossless, read: &[SharedLessonSource], gone: &[String]) -> Result<(), StoreError> {
+    pub(crate) fn update_shared_lessons(
+        &mut self,
+        root: &Lossless,
+        read: &[SharedLessonSource],
+        gone: &[String],
+    ) -> Result<(), StoreError> {
         let root = to_json(root);
         self.write_shared_lessons(|transaction| {
             for path in gone.iter().chain(read.iter().map(|file| &file.path)) {
@@ -82,7 +87,10 @@ impl Store {
         })
     }
 
-    fn write_shared_lessons(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    fn write_shared_lessons(
+        &self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
         let index = self.index();
         let write = || {
             let transaction = Transaction::new_unchecked(&index.connection, TransactionBehavior::Immediate)?;
@@ -186,7 +194,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn shared_lessons_about(&self, root: &Lossless, patterns: &[String]) -> Result<Vec<SharedLessonRow>, StoreError> {
+    pub(crate) fn shared_lessons_about(
+        &self,
+        root: &Lossless,
+        patterns: &[String],
+    ) -> Result<Vec<SharedLessonRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT f.path, lesson_id, entry_id, (SELECT json_group_array(pattern_id) FROM taught_patterns o
@@ -228,7 +240,8 @@ impl Index {
     /// SQLite's.
     pub(crate) fn shared_lesson_of_entry(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT path FROM taught_files WHERE entry_id = ?2 AND root = ?1 ORDER BY path LIMIT 1";
-        let read = || self.connection.prepare_cached(sql)?.query_row([&to_json(root), entry], |row| row.get(0)).optional();
+        let read =
+            || self.connection.prepare_cached(sql)?.query_row([&to_json(root), entry], |row| row.get(0)).optional();
         self.sql_result("read", read())
     }
 }

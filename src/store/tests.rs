@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use rusqlite::types::Value;
 
 use super::event::{AttemptOutcome, Event, EventBody, LessonChange, LessonChangeKind};
-use super::index::{Index, CatchUpResult};
+use super::index::{CatchUpResult, Index};
 use super::sample::{
     attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
     snapshot, split,
@@ -382,7 +382,8 @@ fn purged_text_is_nowhere() {
         }
     }
     // A colleague's segment still has it.
-    fs::write(state.join("events/other-2026-01.jsonl"), [events[5].to_line(), fixed.to_line()].concat()).expect("writes");
+    fs::write(state.join("events/other-2026-01.jsonl"), [events[5].to_line(), fixed.to_line()].concat())
+        .expect("writes");
     let store = open(state);
     assert!(dump(store.index()).iter().all(|row| !row.contains(&ids::fix("00ff", run_id(6)))));
     assert_eq!(store.index().count_rows().expect("counts").failures, 3);
@@ -427,7 +428,8 @@ fn the_last_passing_tree_is_the_key_s_and_before_the_run() {
     assert_eq!(before(3).as_deref(), Some("tree 1"));
     assert_eq!(before(5).as_deref(), Some("tree 1"), "a pass without a tree is passed over");
     assert_eq!(before(6).as_deref(), Some("tree 5"));
-    let needed: Vec<_> = store.index().list_trees().expect("reads").into_iter().map(|it| (it.tree, it.needed)).collect();
+    let needed: Vec<_> =
+        store.index().list_trees().expect("reads").into_iter().map(|it| (it.tree, it.needed)).collect();
     let wanted = [("tree 5", true), ("tree 3", false), ("tree 2", true), ("tree 1", false)];
     assert_eq!(needed, wanted.map(|(tree, needed)| (tree.to_owned(), needed)));
     let row = store.index().snapshot_of_run(&run_id(3).to_string()).expect("reads").expect("is there");

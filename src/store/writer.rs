@@ -10,8 +10,8 @@ use super::error::{StoreError, io_at};
 use super::event::{Event, EventBody};
 use super::exchange::is_purged;
 use super::folder;
-use super::index::{self, Index, IndexedSegment, CatchUpResult};
-use super::segment::{UnsyncedSegment, SegmentRepair, Segment, SegmentFolder};
+use super::index::{self, CatchUpResult, Index, IndexedSegment};
+use super::segment::{Segment, SegmentFolder, SegmentRepair, UnsyncedSegment};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -137,7 +137,7 @@ impl Store {
     /// Moves a damaged index aside, and computes it anew.
     ///
     /// # Errors
-    /// As [`Store::rebuild`].
+    /// As [`Store::rebuild_index`].
     pub(crate) fn rebuild_damaged_index(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
         self.index.close_connection()?;
         let aside = index::move_index_aside(&self.state.join("store.db"))?;

@@ -123,7 +123,7 @@ pub(super) fn find_sub_command<'p>(
     None
 }
 
-/// As [`sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
+/// As [`find_sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
 /// sbt a `+`, words behind it, and others in the same argument (`+test`, `"testOnly a.B"`, `";clean;test"`).
 pub(super) fn find_sub_command_anywhere<'p>(
     arguments: &[&[u8]],

@@ -136,7 +136,7 @@ impl Whitelist {
         search.foreign.map_or(Ok(()), |argument| Err(run(argument)))
     }
 
-    /// The project's top; see [`Whitelist::confine`].
+    /// The project's top; see [`Whitelist::ensure_confined`].
     pub(super) fn project_root(&self) -> Option<&[u8]> {
         self.root.as_ref().map(|root| root.as_os_str().as_bytes())
     }

@@ -32,7 +32,7 @@ impl<'w> CheckSearch<'w> {
         CheckSearch { whitelist, reason: NotACheckReason::None, beside: false, is_strict: false, foreign: None }
     }
 
-    /// As [`Search::new`], for `--only-checks`.
+    /// As [`CheckSearch::new`], for `--only-checks`.
     pub(super) fn new_strict(whitelist: &'w Whitelist) -> Self {
         CheckSearch { is_strict: true, ..CheckSearch::new(whitelist) }
     }

@@ -83,7 +83,7 @@ pub(super) struct ToolRule<'a> {
     pub evidence: &'a str,
 }
 
-/// A rule for a runner. Fields as in [`super::layer::Runner`].
+/// A rule for a runner. Fields as in [`super::layer::WhitelistRunner`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunnerRule<'a> {
     pub flags: u16,
@@ -152,7 +152,7 @@ impl ToolRule<'_> {
     }
 }
 
-/// The words of script names; see [`super::layer::Scripts`].
+/// The words of script names; see [`super::layer::WhitelistScripts`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ScriptNameRules<'a> {
     pub words: TextList<'a>,

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
-use crate::definitions::readme_block;
+use crate::definitions::documented_block;
 use crate::sandbox::Sandbox;
 
 /// A tool of the project's own: rules for what it prints, and a detector for what it finds.
@@ -44,7 +44,7 @@ fn scanned(tasks: &[&str]) -> Sandbox {
     let whitelist = "verify_run_schema = 1\n[[tool]]\nname = 'acme-scan'\nkind = 'lint'\nbins = ['acme-scan']\n";
     sandbox.write("whitelist.toml", whitelist);
     sandbox.write("deps.lock", "left-pad 1.2.0\n");
-    let settings = [readme_block("[categories]\nsecurity_issue"), STRATEGY, "[advice]\nholdout = false\n"].concat();
+    let settings = [documented_block("[categories]\nsecurity_issue"), STRATEGY, "[advice]\nholdout = false\n"].concat();
     sandbox.write("verify-run.toml", settings);
     sandbox.write(".verify-run/tools/acme-scan.toml", SCANNER);
     let template = "{% for it in warnings %}{{ it.id }} {{ it.what }}\n{% endfor %}";
@@ -146,12 +146,12 @@ fn attempts_with_a_strategy_of_the_settings_count_and_it_escalates_like_any_othe
 }
 
 #[test]
-fn the_strategy_of_the_readme_is_proposed_for_a_run_and_for_a_text() {
+fn the_documented_strategy_is_proposed_for_a_run_and_for_a_text() {
     let sandbox = Sandbox::repository();
     let error = "Could not find a declaration file for module 'left-pad'.";
     sandbox.tool("tsc", &format!("echo \"src/a.ts(1,2): error TS7016: {error}\"; exit 2"));
     sandbox.write("src/a.ts", "x");
-    sandbox.write("verify-run.toml", readme_block("[strategies.install-types]"));
+    sandbox.write("verify-run.toml", documented_block("[strategies.install-types]"));
     let of_text = ["strategy", "suggest", "--error", error];
     let steps = |arguments: &[&str]| in_task(&sandbox, "one", arguments).0["strategies"][0]["steps"].clone();
     assert_eq!(steps(&of_text), json!(["npm install --save-dev @types/left-pad"]), "nothing was ever recorded");

@@ -86,20 +86,25 @@ fn a_problem_matcher_is_read_from_the_repository_and_from_nowhere_else() {
     assert!(!outside.stdout().contains("BAD\"") && outside.stderr().contains("is not below"), "{outside:?}");
 }
 
-/// The text of the README's block that begins with `start`.
-pub(crate) fn readme_block(start: &str) -> &'static str {
-    let readme = include_str!("../../README.md");
-    let at = readme.find(start).expect("the block");
-    readme[at..].split_once("```").expect("its end").0
+/// The text of the block of the documentation that begins with `start`.
+pub(crate) fn documented_block(start: &str) -> &'static str {
+    const PAGES: [&str; 3] = [
+        include_str!("../../docs/integrations/whitelist.md"),
+        include_str!("../../docs/configuration.md"),
+        include_str!("../../docs/concepts/recording.md"),
+    ];
+    let start = format!("\n{start}");
+    let block = PAGES.iter().find_map(|page| page.find(&start).map(|at| &page[at + 1..])).expect("the block");
+    block.split_once("```").expect("its end").0
 }
 
 #[test]
-fn a_tool_is_added_as_the_readme_says() {
+fn a_tool_is_added_as_documented() {
     let sandbox = Sandbox::repository();
     sandbox.tool("acme-lint", "echo 'src/a.x:3:7: error: wrong thing [no-wrong]'; echo '1 problem'; exit 1");
     sandbox.write("src/a.x", "x");
     let program = std::path::Path::new(crate::sandbox::VERIFY_RUN).parent().expect("a folder");
-    let script = readme_block("acme-lint src >sample.txt");
+    let script = documented_block("acme-lint src >sample.txt");
     let path = format!("PATH={}:$PATH\n{script}", program.display());
     let outcome = sandbox.bare("sh").args(["-c", &path]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(1), "{outcome:?}");
@@ -116,9 +121,9 @@ fn a_tool_is_added_as_the_readme_says() {
 }
 
 #[test]
-fn the_definition_of_the_readme_reads_matchers_and_errorformats() {
+fn the_documented_definition_reads_matchers_and_errorformats() {
     let sandbox = acme();
-    sandbox.write(".verify-run/tools/acme.toml", readme_block("[[tool]]\nname = \"acme-lint\""));
+    sandbox.write(".verify-run/tools/acme.toml", documented_block("[[tool]]\nname = \"acme-lint\""));
     sandbox.write(
         ".github/acme-lint.json",
         r#"{"problemMatcher": [{"owner": "acme", "pattern": [{"regexp": "^== (.+) (\\d+)$", "file": 1, "line": 2}]}]}"#,

@@ -96,9 +96,8 @@ fn the_end_of_a_terminal_does_not_take_the_recorder_with_it() {
 }
 
 #[test]
-fn the_settings_in_the_readme_write_the_lessons_that_are_left_out_by_default() {
-    let readme = include_str!("../../README.md");
-    let settings = readme.find("[lesson]\n").and_then(|at| readme[at..].split_once("```")).expect("the settings").0;
+fn the_documented_settings_write_the_lessons_that_are_left_out_by_default() {
+    let settings = crate::definitions::documented_block("[lesson]\n");
     for (settings, lessons) in [("", 1), (settings, 2)] {
         let sandbox = Sandbox::repository();
         sandbox.write("verify-run.toml", settings);

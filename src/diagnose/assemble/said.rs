@@ -38,7 +38,7 @@ impl<'a> Assembled<'a> {
         worths
     }
 
-    /// The number of a line of the output among [`Self::said`]; `None` of one that was written for a document.
+    /// The number of a line of the output among [`Self::worded_lines`]; `None` of one that was written for a document.
     fn printed_line(&self, number: usize) -> Option<usize> {
         let mut more = 0;
         for (line, written) in &self.written {

@@ -107,7 +107,7 @@ pub(crate) fn diff_trees(
 /// not for keeping.
 ///
 /// # Errors
-/// As [`diff()`].
+/// As [`diff_trees`].
 pub(crate) fn patch_between(
     places: &Places,
     from: &str,

@@ -1,6 +1,6 @@
 //! The work tree at a run, as a git tree: the only module that starts git.
 //!
-//! [`take()`] makes the tree, [`diff()`] compares two, [`prune()`] forgets old ones. Nothing of the user's repository is
+//! [`take_snapshot`] makes the tree, [`diff_trees`] compares two, [`prune_objects`] forgets old ones. Nothing of the user's repository is
 //! changed, locked or trusted: git runs in a git folder of our own (`snapshots/<work tree>/git` in the state folder)
 //! whose configuration is ours, so that no hook, filter, text conversion, file monitor or credential helper of the
 //! user's can run. From the user's it has
@@ -10,7 +10,7 @@
 //! - the few settings that decide what content means (line ends, file modes, ignored files), and `info/exclude` and
 //!   `info/attributes`.
 //!
-//! [`changes()`] alone reads the user's repository as it is: what is about to be committed only its index knows.
+//! [`work_tree_changes`] alone reads the user's repository as it is: what is about to be committed only its index knows.
 //!
 //! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
 //! that were committed or staged, which makes a comparison unavailable and breaks nothing.
@@ -50,7 +50,7 @@ pub(crate) struct SnapshotOptions {
     pub excluded: Vec<PathBuf>,
 }
 
-/// What [`prune()`] keeps beside what is needed.
+/// What [`prune_objects`] keeps beside what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
     /// Trees that are not older.

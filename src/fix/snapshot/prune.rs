@@ -34,7 +34,7 @@ pub(crate) struct Pruned {
     pub bytes: u64,
 }
 
-/// Whether the last [`prune()`] is a day ago, or, where nobody waits, many objects came since. Cheap.
+/// Whether the last [`prune_objects`] is a day ago, or, where nobody waits, many objects came since. Cheap.
 pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     let objects = place::objects_folder(state);
     if !objects.is_dir() {
@@ -50,12 +50,12 @@ pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     has_time && loose > LOOSE_IN_FOLDER_MAX || age.is_none_or(|age| age > PERIOD_SECONDS)
 }
 
-/// Its time is that of the last [`prune()`], or of the first snapshot.
+/// Its time is that of the last [`prune_objects`], or of the first snapshot.
 fn mark_path(state: &Path) -> PathBuf {
     place::snapshot_folder(state).join("pruned")
 }
 
-/// Starts the time to the first [`prune()`].
+/// Starts the time to the first [`prune_objects`].
 pub(super) fn start_period(state: &Path) -> io::Result<()> {
     let mark = mark_path(state);
     if mark.exists() { Ok(()) } else { write_atomic(&mark, b"", 0o600, Durability::Cached) }
@@ -106,7 +106,7 @@ pub(crate) fn prune_objects(
 /// Removes what no run of `uses` has, the last trees of work trees included.
 ///
 /// # Errors
-/// As [`prune()`].
+/// As [`prune_objects`].
 pub(crate) fn purge_objects(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
     if !place::objects_folder(&places.state).is_dir() {
         return Ok(());

@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::ops::stats::observed_delivery;
 use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{EntryPatternsRow, EntryRow, Index, DeliveryOutcomeRow, StoreError};
+use crate::store::{DeliveryOutcomeRow, EntryPatternsRow, EntryRow, Index, StoreError};
 
 /// What came of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]

@@ -14,7 +14,7 @@ use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{EventAuthor, EntryRow, EntryUseRow, Index, StoreError};
+use crate::store::{EntryRow, EntryUseRow, EventAuthor, Index, StoreError};
 
 /// A title or label that is shown, bytes.
 const LINE_BYTES_MAX: usize = 500;

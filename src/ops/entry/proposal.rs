@@ -15,7 +15,9 @@ use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
 use crate::fix::fix_status;
 use crate::ops::reading;
-use crate::store::{Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, SegmentFolder, StoreError};
+use crate::store::{
+    Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, SegmentFolder, StoreError,
+};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
@@ -126,7 +128,8 @@ fn fix_draft(index: &Index, segments: &SegmentFolder, row: &FixRow) -> Result<Op
     };
     let Some(template) = attempt_template(attempt) else { return Ok(None) };
     let said = index.fix_notes(&row.id)?;
-    let newest = |of: fn(&crate::store::FixNoteRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
+    let newest =
+        |of: fn(&crate::store::FixNoteRow) -> &Option<String>| said.iter().rev().find_map(|row| of(row).clone());
     let (rule, approach) = (newest(|row| &row.rule), newest(|row| &row.approach));
     let summary = page_line(row.summary.as_deref().unwrap_or("a failure"));
     let command = page_line(&shell_words::join(row.argv.iter().map(Lossless::display)));

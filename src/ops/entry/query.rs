@@ -21,8 +21,8 @@ use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{
-    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, TaskDetails, KnowledgeLogRow, SegmentFolder,
-    StoreError, derived_id, note,
+    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, KnowledgeLogRow, SegmentFolder,
+    StoreError, TaskDetails, derived_id, note,
 };
 
 /// Words of a question that are looked for.

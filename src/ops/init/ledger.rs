@@ -83,10 +83,10 @@ impl Ledger {
         Ok(Ledger { dir, document, lock: None })
     }
 
-    /// As [`Ledger::open`], for changing it: nobody else does until this is dropped.
+    /// As [`Ledger::open_ledger`], for changing it: nobody else does until this is dropped.
     ///
     /// # Errors
-    /// As [`Ledger::open`], and when its folder can't be made.
+    /// As [`Ledger::open_ledger`], and when its folder can't be made.
     pub(super) fn open_for_change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
         let dir = Ledger::open_ledger(places, environment, user)?.dir;
         let made = missing_folders(&dir);

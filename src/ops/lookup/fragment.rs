@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::advice::mention;
-use crate::store::{PatternBriefRow, Index, StoreError};
+use crate::store::{Index, PatternBriefRow, StoreError};
 
 /// A text that is looked at, bytes of its end.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -73,7 +73,8 @@ impl OutputFragment {
             candidates.extend(index.patterns_of_file(&file)?.into_iter().map(|pattern| (pattern, ())));
         }
         let chosen: Vec<i64> = candidates.into_keys().collect();
-        let chosen = if chosen.len() > COMPARED_MAX { index.most_frequent_patterns(&chosen, COMPARED_MAX)? } else { chosen };
+        let chosen =
+            if chosen.len() > COMPARED_MAX { index.most_frequent_patterns(&chosen, COMPARED_MAX)? } else { chosen };
         let mut found = Vec::new();
         for pattern in chosen {
             let row = index.brief_of_pattern(pattern)?;

@@ -236,7 +236,7 @@ fn decide_promotion(
 /// What deciding on an item would do to its target: of an approved one taking it out, else writing it.
 ///
 /// # Errors
-/// As [`review`].
+/// As [`review_promotions`].
 pub(super) fn preview_change(
     places: &Places,
     settings: &Settings,
@@ -323,7 +323,7 @@ fn write_all(places: &Places, staged: &StagedChanges) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes the folder of rules that [`write()`] may have made, and `.claude` above it; neither while anything is in it.
+/// Removes the folder of rules that [`write_if_unchanged`] may have made, and `.claude` above it; neither while anything is in it.
 fn remove_empty_folders(places: &Places, folder: &Path) {
     let above = places.root.join(".claude");
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(&above)) {

@@ -79,7 +79,8 @@ fn proposals(events: &[Event]) -> serde_json::Value {
     let (root, state) = (dir.path().join("root"), dir.path().join("state"));
     std::fs::create_dir_all(&root).expect("a folder");
     let places = Places { root, repository: None, state: state.clone(), fallbacks: Vec::new() };
-    let mut store = Store::open(&state, lock_store(&state, std::time::Duration::ZERO).expect("nobody else")).expect("opens");
+    let mut store =
+        Store::open(&state, lock_store(&state, std::time::Duration::ZERO).expect("nobody else")).expect("opens");
     for event in events {
         store.append(std::slice::from_ref(event)).expect("appends");
     }

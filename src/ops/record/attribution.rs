@@ -9,7 +9,7 @@ use crate::base::limits::SNAPSHOT_DIFF_FILES_MAX;
 use crate::base::lossless::Lossless;
 use crate::fix::snapshot::Blobs;
 use crate::fix::{self, References, Relation, Sets, is_derived};
-use crate::store::{Atom, FileChange, AttemptMeans, Run, Store, StoreError};
+use crate::store::{Atom, AttemptMeans, FileChange, Run, Store, StoreError};
 use crate::whitelist::CheckKind;
 
 /// Commits before the failing run's that files may have gone back to.

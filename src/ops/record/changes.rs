@@ -14,7 +14,8 @@ use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
 use crate::fix::weakened::{self, Counts};
 use crate::fix::{self, DependencyChanges};
 use crate::store::{
-    AttemptTrees as TreePair, FileChange, WorkTreePeriod, AttemptMeans, RecordedCommand, Run, Store, StoreError, WeakenedCheckRecord,
+    AttemptMeans, AttemptTrees as TreePair, FileChange, RecordedCommand, Run, Store, StoreError, WeakenedCheckRecord,
+    WorkTreePeriod,
 };
 
 /// Commands kept of one gap.
@@ -106,7 +107,8 @@ pub(super) fn changes_between(
     let RecordedRun { id, run } = recorded;
     let (earlier_id, earlier) = before;
     let mut change = context_between(store, earlier, run)?;
-    let rows = [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
+    let rows =
+        [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
     let [Some(old), Some(new)] = rows else { return Ok(change) };
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
     change.trees = Some(TreePair { before: old_tree.clone(), after: new_tree.clone(), exact: old.exact && new.exact });
@@ -185,7 +187,8 @@ impl Weakened {
         let (earlier, commit) = earlier;
         let (check, branch) = (run.check, run.branch.clone());
         let commits = [commit.map(str::to_owned), run.commit.clone()];
-        let rows = [store.index().snapshot_of_run(&earlier.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
+        let rows =
+            [store.index().snapshot_of_run(&earlier.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
         let trees = rows.map(|row| row.and_then(|row| row.tree));
         let known = match (trees, projects.snapshot_options(run.root.path())) {
             ([Some(old), Some(new)], _) if old == new => return Ok(None),

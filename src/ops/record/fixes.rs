@@ -18,8 +18,8 @@ use crate::command::KeyParts;
 use crate::config::Places;
 use crate::fix::{self, Atoms, Reach, Sets, Sight};
 use crate::store::{
-    Attempt, AttemptOutcome, Event, EventBody, FileChange, Flake, AttemptMeans, Run, Scope, Store, StoreError, UnseenAtoms,
-    WeakenedCheckRecord,
+    Attempt, AttemptMeans, AttemptOutcome, Event, EventBody, FileChange, Flake, Run, Scope, Store, StoreError,
+    UnseenAtoms, WeakenedCheckRecord,
 };
 
 /// A run that is recorded, with its id.

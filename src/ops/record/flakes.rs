@@ -10,7 +10,7 @@ use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::fix::{self, Atoms};
-use crate::store::{Event, EventBody, Flake, AttemptMeans, FlakeProof, Run, Store, StoreError};
+use crate::store::{AttemptMeans, Event, EventBody, Flake, FlakeProof, Run, Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
 const REPEATED: usize = 2;
@@ -126,10 +126,17 @@ pub(super) fn after_pass(
     }
     let tree = &passed.tree[..passed.tree.len().min(10)];
     let why = format!("passed, then failed over the same tree {tree}; nobody has run it again yet");
-    let flake = new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], FlakeProof::Suspected, why);
+    let flake =
+        new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], FlakeProof::Suspected, why);
     let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::with_derived_id("flake", &parts, Timestamp::now(), store.writer_name(), EventBody::Flake(Box::new(flake)));
+    let event = Event::with_derived_id(
+        "flake",
+        &parts,
+        Timestamp::now(),
+        store.writer_name(),
+        EventBody::Flake(Box::new(flake)),
+    );
     if store.index().has_event(RunId(event.id))? {
         return Ok(());
     }

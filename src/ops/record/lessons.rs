@@ -19,9 +19,9 @@ use crate::fix;
 use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
 use crate::ops::taught;
 use crate::store::{
-    AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, FixRow, Flake, Index,
-    LessonChange, LessonChangeKind, LessonDecision, NoLessonReason, FlakeProof, Run, FixNoteRow, SegmentFolder, Store, StoreError,
-    SharedLessonRow,
+    AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, FixNoteRow, FixRow, Flake,
+    FlakeProof, Index, LessonChange, LessonChangeKind, LessonDecision, NoLessonReason, Run, SegmentFolder,
+    SharedLessonRow, Store, StoreError,
 };
 
 /// Lessons that one fix is written into.
@@ -273,7 +273,8 @@ fn withdraw_lesson(
     let change = LessonChange { lesson: lesson.to_owned(), change, by: None };
     let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let event = Event::with_derived_id("withdrawn", &parts, Timestamp::now(), store.writer_name(), EventBody::Lesson(change));
+    let event =
+        Event::with_derived_id("withdrawn", &parts, Timestamp::now(), store.writer_name(), EventBody::Lesson(change));
     if !store.index().has_event(RunId(event.id)).map_err(Withdrawing::Store)? {
         store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(Withdrawing::Store)?;
     }

@@ -8,7 +8,7 @@ use crate::fingerprint::{
     self, MessageComparison, NearDuplicateSketch, PatternLeaders, ReportedFailure, SimilarityVerdict,
 };
 use crate::pattern::statistics::to_permille;
-use crate::store::{DiagnosticRecord, Event, EventBody, PatternMerge, NEAR_DUPLICATE, Store, StoreError};
+use crate::store::{DiagnosticRecord, Event, EventBody, NEAR_DUPLICATE, PatternMerge, Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
 const LOOKUPS_MAX: usize = 200;

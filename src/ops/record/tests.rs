@@ -13,7 +13,7 @@ use crate::capture::{Identity, RepositoryHead, SpoolHeader};
 use crate::config::Environment;
 use crate::ops::last::last_run;
 use crate::run::Ended;
-use crate::store::{StoreCounts, Event, EventBody, FixNote, Index, Purge, note};
+use crate::store::{Event, EventBody, FixNote, Index, Purge, StoreCounts, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {

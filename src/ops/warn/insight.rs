@@ -6,7 +6,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::ops::definitions;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::{self, TaskHistory};
-use crate::store::{PatternBriefRow, Index, StoreError};
+use crate::store::{Index, PatternBriefRow, StoreError};
 
 /// Findings about files that are looked at.
 const FINDINGS_MAX: usize = 20;

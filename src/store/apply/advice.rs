@@ -92,7 +92,12 @@ fn index_task_words(transaction: &Transaction<'_>, task: i64) -> rusqlite::Resul
     write_task_signature(transaction, task, &name, title.as_deref())
 }
 
-fn write_task_signature(transaction: &Transaction<'_>, task: i64, name: &str, title: Option<&str>) -> rusqlite::Result<()> {
+fn write_task_signature(
+    transaction: &Transaction<'_>,
+    task: i64,
+    name: &str,
+    title: Option<&str>,
+) -> rusqlite::Result<()> {
     let category: Option<String> = transaction
         .prepare_cached(
             "SELECT category FROM task_changes WHERE name = ?1 AND category IS NOT NULL
@@ -161,7 +166,12 @@ pub(super) fn insert_delivery(
     outcome::judge_delivery(transaction, event_id)
 }
 
-pub(super) fn insert_ack(transaction: &Transaction<'_>, event_id: &str, at: &str, ack: &Acknowledgement) -> rusqlite::Result<()> {
+pub(super) fn insert_ack(
+    transaction: &Transaction<'_>,
+    event_id: &str,
+    at: &str,
+    ack: &Acknowledgement,
+) -> rusqlite::Result<()> {
     transaction.prepare_cached("INSERT INTO warning_acks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
         event_id,
         ack.warning,

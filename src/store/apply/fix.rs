@@ -132,7 +132,12 @@ pub(super) fn insert_flake(
     outcome::judge_deliveries_of_run(transaction, &with.to_string())
 }
 
-pub(super) fn insert_fix_note(transaction: &Transaction<'_>, id: &str, at: &str, note: &FixNote) -> rusqlite::Result<()> {
+pub(super) fn insert_fix_note(
+    transaction: &Transaction<'_>,
+    id: &str,
+    at: &str,
+    note: &FixNote,
+) -> rusqlite::Result<()> {
     transaction.prepare_cached("INSERT INTO fix_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute(params![
         id,
         note.fix,

@@ -51,7 +51,10 @@ pub(super) fn judge_deliveries_of_entry(transaction: &Transaction<'_>, entry: &s
 
 /// Judges all deliveries about a pattern or one that is counted with it: another check shows it, another key is its own,
 /// its message reads otherwise, or it was merged or split.
-pub(super) fn judge_deliveries_of_patterns(transaction: &Transaction<'_>, patterns: &BTreeSet<i64>) -> rusqlite::Result<()> {
+pub(super) fn judge_deliveries_of_patterns(
+    transaction: &Transaction<'_>,
+    patterns: &BTreeSet<i64>,
+) -> rusqlite::Result<()> {
     let mut entries = BTreeSet::new();
     for pattern in patterns {
         judge_deliveries_where(
@@ -70,7 +73,11 @@ pub(super) fn judge_deliveries_of_patterns(transaction: &Transaction<'_>, patter
     Ok(())
 }
 
-fn judge_deliveries_where(transaction: &Transaction<'_>, which: &str, parameters: impl Params + Clone) -> rusqlite::Result<()> {
+fn judge_deliveries_where(
+    transaction: &Transaction<'_>,
+    which: &str,
+    parameters: impl Params + Clone,
+) -> rusqlite::Result<()> {
     entry::judge_entry_deliveries(transaction, which, parameters.clone())?;
     // What was asked about files or a command had its opportunity with them; otherwise a file of the pattern has to have
     // been changed.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::outcome;
-use crate::store::event::{PatternMerge, Review, PatternSplit};
+use crate::store::event::{PatternMerge, PatternSplit, Review};
 
 /// When something was said, and its event: what is later wins.
 type EventMoment = (String, String);
@@ -69,8 +69,10 @@ pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, 
         let mut merged = transaction.prepare_cached(
             "SELECT 1 FROM pattern_merges WHERE from_key = ?1 UNION SELECT 1 FROM pattern_merges WHERE into_key = ?1",
         )?;
-        let is_merged =
-            keys_of_pattern(transaction, pattern)?.iter().map(|key| merged.exists([key])).collect::<Result<Vec<_>, _>>()?;
+        let is_merged = keys_of_pattern(transaction, pattern)?
+            .iter()
+            .map(|key| merged.exists([key]))
+            .collect::<Result<Vec<_>, _>>()?;
         if is_merged.contains(&true) {
             return recompute_groups(transaction, BTreeSet::from([pattern]));
         }

@@ -98,10 +98,12 @@ fn insert_failure(
         LessonDecision::Forgotten => (None, None, Some("forgotten")),
         LessonDecision::Cancelled => (None, None, Some("cancelled")),
         // The first three say nothing about the code, like cancelled ones.
-        LessonDecision::Unwanted { why: NoLessonReason::UsageError | NoLessonReason::Interrupted | NoLessonReason::Watch } => {
-            (None, None, Some("cancelled"))
+        LessonDecision::Unwanted {
+            why: NoLessonReason::UsageError | NoLessonReason::Interrupted | NoLessonReason::Watch,
+        } => (None, None, Some("cancelled")),
+        LessonDecision::Unwanted { why: NoLessonReason::Unseen | NoLessonReason::Formatter } => {
+            (None, None, Some("known"))
         }
-        LessonDecision::Unwanted { why: NoLessonReason::Unseen | NoLessonReason::Formatter } => (None, None, Some("known")),
     };
     let items: usize = failure.items.iter().map(|item| item.count as usize).sum::<usize>() + failure.items_cut;
     let summary = failure.items.first().map_or("", diagnostic_text);

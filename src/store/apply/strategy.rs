@@ -4,7 +4,7 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, AttemptOutcome, AttemptMeans, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::event::{Attempt, AttemptMeans, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
 use crate::store::{DECLARED, to_json};
 
 /// A strategy's label, bytes.
@@ -166,7 +166,8 @@ fn pattern_outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
 /// The recipes that an attempt tried. Where a command did it, what it wrote into lock files is no technique.
 fn tried_recipes(attempt: &Attempt) -> Vec<&Recipe> {
     let is_command = |recipe: &&Recipe| recipe.kind == RecipeKind::Command;
-    let only_commands = attempt.means == AttemptMeans::Command && attempt.recipes.iter().any(|recipe| is_command(&recipe));
+    let only_commands =
+        attempt.means == AttemptMeans::Command && attempt.recipes.iter().any(|recipe| is_command(&recipe));
     let recipes = attempt.recipes.iter().filter(|recipe| !only_commands || is_command(recipe));
     let mut shapes = 0;
     recipes
@@ -209,7 +210,11 @@ pub(super) fn update_discounts_of_failure(
     if !transaction.prepare_cached(earlier)?.exists([task, at])? {
         return Ok(());
     }
-    update_discounts_where(transaction, &format!("s.task = ?2 AND s.at < ?3 AND {patterns}"), params![failure_no, task, at])
+    update_discounts_where(
+        transaction,
+        &format!("s.task = ?2 AND s.at < ?3 AND {patterns}"),
+        params![failure_no, task, at],
+    )
 }
 
 fn update_discounts_where(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {

@@ -103,7 +103,7 @@ pub(crate) struct Failure {
     pub category_means: Option<String>,
     /// Affected files, relative to the root, up to a limit.
     pub files: Vec<String>,
-    /// What failed, in output order; equal ones in one file are counted in [`Item::count`].
+    /// What failed, in output order; equal ones in one file are counted in [`DiagnosticRecord::count`].
     pub items: Vec<DiagnosticRecord>,
     /// Items beyond the limit.
     #[serde(default)]

@@ -119,7 +119,10 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             assert!(!text.contains("hunter2") && text.contains("fine failed"), "at once: {at_once}");
             // Coming by once more changes nothing.
             let mut store = open(state.path());
-            assert_eq!(store.import_segments(std::slice::from_ref(&with), ImportTrust::Used).expect("imports").purged, 2);
+            assert_eq!(
+                store.import_segments(std::slice::from_ref(&with), ImportTrust::Used).expect("imports").purged,
+                2
+            );
             assert!(!everything(state.path()).contains("hunter2"));
         }
     }

@@ -77,7 +77,7 @@ pub(crate) struct ProvenRemedyRow {
     pub successes: u64,
     /// … of how often it was tried.
     pub tries: u64,
-    /// Row number of its strategy, for [`Index::last_worked_in`].
+    /// Row number of its strategy, for [`Index::last_successful_fix`].
     pub strategy: i64,
 }
 
@@ -319,7 +319,11 @@ impl Index {
                 row.exposures += statement.query_row([key], |row| row_unsigned(row, 0))?;
             }
             let sightings = GroupOccurrences::from_group(self, &group)?;
-            Ok(AdviceRow { files: sightings.most_frequent_files(FILES_MAX), seen: sightings.first_times_of_tasks(), ..row })
+            Ok(AdviceRow {
+                files: sightings.most_frequent_files(FILES_MAX),
+                seen: sightings.first_times_of_tasks(),
+                ..row
+            })
         };
         self.sql_result("read", read())
     }
@@ -451,7 +455,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn count_occurrences_before(&self, key: &str, before: Timestamp) -> Result<Option<(u64, u64, i64)>, StoreError> {
+    pub(crate) fn count_occurrences_before(
+        &self,
+        key: &str,
+        before: Timestamp,
+    ) -> Result<Option<(u64, u64, i64)>, StoreError> {
         let read = || {
             let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
                 WHERE recorded_key = ?1 LIMIT 1";
@@ -462,10 +470,10 @@ impl Index {
                 "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
                  FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at < ?2"
             );
-            let (failures, tasks) = self
-                .connection
-                .prepare_cached(&sql)?
-                .query_row(params![leader, before.rfc3339()], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))?;
+            let (failures, tasks) =
+                self.connection.prepare_cached(&sql)?.query_row(params![leader, before.rfc3339()], |row| {
+                    Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?))
+                })?;
             Ok((failures > 0).then_some((failures, tasks, leader)))
         };
         self.sql_result("read", read())

@@ -266,7 +266,12 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn list_recipes(&self, fix: Option<&str>, tasks: u64, limit: usize) -> Result<Vec<RecipeRow>, StoreError> {
+    pub(crate) fn list_recipes(
+        &self,
+        fix: Option<&str>,
+        tasks: u64,
+        limit: usize,
+    ) -> Result<Vec<RecipeRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(RECIPES)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -330,7 +335,11 @@ impl Index {
                     pattern: row.get(0)?,
                     pattern_id: row.get(1)?,
                     title: row.get(2)?,
-                    proof: if row.get::<_, String>(3)? == "proven" { FlakeProof::Proven } else { FlakeProof::Suspected },
+                    proof: if row.get::<_, String>(3)? == "proven" {
+                        FlakeProof::Proven
+                    } else {
+                        FlakeProof::Suspected
+                    },
                     pairs: row_unsigned(row, 4)?,
                     failures: row_unsigned(row, 5)?,
                     runs: row_unsigned(row, 6)?,

@@ -233,7 +233,11 @@ impl Index {
         }
         let read = || {
             let question = |words: &[String]| {
-                if all { Ok(all_words_query(words)) } else { rarest_words_query(&self.connection, "knowledge_words", words) }
+                if all {
+                    Ok(all_words_query(words))
+                } else {
+                    rarest_words_query(&self.connection, "knowledge_words", words)
+                }
             };
             let mut asked = format!("{{title tags body}} : ({})", question(words)?);
             if !forms.is_empty() {

@@ -96,7 +96,8 @@ impl Index {
     pub(crate) fn find_memory(&self, id: &str) -> Result<MemoryRow, StoreError> {
         let full = if id.starts_with("m-") { id.to_owned() } else { format!("m-{id}") };
         let condition = "memory_id BETWEEN ?1 AND ?1 || '~' AND ?2 <> ''";
-        let mut found = if full == "m-" { Vec::new() } else { self.memories_where(condition, Some(&full), Timestamp(0))? };
+        let mut found =
+            if full == "m-" { Vec::new() } else { self.memories_where(condition, Some(&full), Timestamp(0))? };
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
@@ -104,7 +105,12 @@ impl Index {
         }
     }
 
-    fn memories_where(&self, condition: &str, parameter: Option<&str>, now: Timestamp) -> Result<Vec<MemoryRow>, StoreError> {
+    fn memories_where(
+        &self,
+        condition: &str,
+        parameter: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<MemoryRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT memory_id, sort, text, importance, at, expires_at, agent, session, task, person,

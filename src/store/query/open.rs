@@ -13,8 +13,8 @@ use crate::run::Ended;
 use crate::store::error::StoreError;
 use crate::store::event::{Attempt, EventBody, RecordedCommand};
 use crate::store::index::Index;
-use crate::store::to_json;
 use crate::store::segment::SegmentFolder;
+use crate::store::to_json;
 
 /// Failing runs of one class that are looked at, the newest.
 const OPEN_RUNS_MAX: u32 = 500;
@@ -93,13 +93,16 @@ impl Index {
                     place.insert(self.closing_times(failed, until, run)?);
                 }
             }
-            failed.retain(|it| closed.get(&it.key).and_then(|closed| closed.closing_time(it)).is_none_or(|at| it.ended_at > at));
+            failed.retain(|it| {
+                closed.get(&it.key).and_then(|closed| closed.closing_time(it)).is_none_or(|at| it.ended_at > at)
+            });
             let mut statement = self.connection.prepare_cached(
                 "SELECT run_id, command_key, started_at, ended_at, exit_code, signal, branch, commit_id,
                         EXISTS (SELECT 1 FROM failures f WHERE f.run_id = runs.run_id AND no_lesson = 'cancelled')
                  FROM runs WHERE rowid = ?1",
             )?;
-            let open = failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run_from_row).transpose());
+            let open =
+                failed.iter().filter_map(|failed| statement.query_row([failed.row], open_run_from_row).transpose());
             let mut open: Vec<OpenFailingRun> = open.collect::<rusqlite::Result<_>>()?;
             open.sort_by_key(|open| (open.ended_at, open.run));
             Ok(open)

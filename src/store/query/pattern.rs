@@ -16,7 +16,7 @@ const NAMED_MAX: u32 = 20;
 /// A pattern with its figures: those of its group, when others were merged with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternRow {
-    /// Row number of the pattern that stands for the group, for [`Index::occurrences`].
+    /// Row number of the pattern that stands for the group, for [`Index::occurrences_of_pattern`].
     pub number: i64,
     /// `p-…`.
     pub id: String,
@@ -277,7 +277,7 @@ impl Index {
     /// Just the pattern whose id starts with `id`, whichever group it is in.
     ///
     /// # Errors
-    /// As [`Index::pattern`].
+    /// As [`Index::find_pattern`].
     pub(crate) fn find_member(&self, id: &str) -> Result<GroupMemberRow, StoreError> {
         let mut named = self.members_named(id)?;
         match named.len() {

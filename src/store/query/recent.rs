@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, params};
 
-use super::{row_time, parse_time, row_unsigned};
+use super::{parse_time, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::run::Ended;

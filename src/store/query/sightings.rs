@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashSet};
 use rusqlite::params;
 
 use super::group::PatternGroupRow;
-use super::{row_time, parse_time};
+use super::{parse_time, row_time};
 use crate::base::clock::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::event::DeliveryArm;
@@ -220,7 +220,10 @@ impl Index {
                         Ok(run.zip(at.map(|at| parse_time(&at))))
                     };
                     let (event, at): (String, _) = (row.get(0)?, row_time(row, 2)?);
-                    found.insert((at, event), ShownDeliveryRow { task: row.get(1)?, at, failed: run(3)?, passed: run(5)? });
+                    found.insert(
+                        (at, event),
+                        ShownDeliveryRow { task: row.get(1)?, at, failed: run(3)?, passed: run(5)? },
+                    );
                 }
             }
             Ok(found.into_values().collect())

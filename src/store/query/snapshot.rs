@@ -9,8 +9,8 @@ use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
 use crate::store::event::{Event, EventBody, Snapshot};
 use crate::store::index::Index;
-use crate::store::to_json;
 use crate::store::segment::SegmentFolder;
+use crate::store::to_json;
 
 /// The work tree at a run, as the index has it. Files and diff are in the event: [`Index::snapshot_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -113,7 +113,11 @@ impl Index {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn tries_of_strategy(&self, pattern: i64, strategy: &StrategyRow) -> Result<Vec<StrategyTryRow>, StoreError> {
+    pub(crate) fn tries_of_strategy(
+        &self,
+        pattern: i64,
+        strategy: &StrategyRow,
+    ) -> Result<Vec<StrategyTryRow>, StoreError> {
         self.sql_result("read", self.read_tries(pattern, &strategy.technique, &strategy.recipe))
     }
 

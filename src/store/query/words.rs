@@ -52,7 +52,8 @@ pub(super) fn rarest_words_query(connection: &Connection, table: &str, words: &[
     let common: Vec<&String> =
         known.iter().filter(|(rows, _)| *rows > 0).map(|(_, word)| *word).take(PAIRED_MAX).collect();
     let paired = common.iter().enumerate().flat_map(|(n, one)| common[n + 1..].iter().map(move |other| (one, other)));
-    let pairs: Vec<String> = paired.map(|(one, other)| format!("({} AND {})", quote_word(one), quote_word(other))).collect();
+    let pairs: Vec<String> =
+        paired.map(|(one, other)| format!("({} AND {})", quote_word(one), quote_word(other))).collect();
     let pairs = pairs.join(" OR ");
     let is_enough = !pairs.is_empty() && count.query_row(params![pairs, 1], |row| row.get::<_, i64>(0))? > 0;
     Ok(if is_enough { pairs } else { any_word_query(words) })

@@ -6,8 +6,8 @@ use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    AttemptOutcome, EventAuthor, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventBody, KnowledgeEntry,
-    StrategyMatchKind, MemoryChange, MemoryNote, MemoryType, StrategyChange, StrategyNote,
+    AttemptOutcome, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody,
+    KnowledgeEntry, MemoryChange, MemoryNote, MemoryType, StrategyChange, StrategyMatchKind, StrategyNote,
 };
 
 fn agent(n: u64) -> EventAuthor {
@@ -85,7 +85,13 @@ pub(crate) fn declared_strategy(n: u64, outcome: AttemptOutcome) -> Event {
     let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
     let change = if n.is_multiple_of(2) {
         let (technique, steps) = ("do {{ this }}".into(), vec![format!("step {n}")]);
-        StrategyChange::Created { matches: StrategyMatchKind::Regex, text: "a regex".into(), technique, steps, declared: true }
+        StrategyChange::Created {
+            matches: StrategyMatchKind::Regex,
+            text: "a regex".into(),
+            technique,
+            steps,
+            declared: true,
+        }
     } else {
         StrategyChange::Attempted { outcome, category: None, file_type: None, note: None }
     };

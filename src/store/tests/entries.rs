@@ -3,7 +3,7 @@
 use super::{failed_run, flake, folder, key, merge, old_failed_run, open, passed_run, snapshot, split};
 use crate::store::event::{EntryChange, Event, EventBody};
 use crate::store::sample::{delivery, entry_change, entry_delivery, gotcha, names};
-use crate::store::{FileChangeKind, DeliveryOutcomeRow, Store};
+use crate::store::{DeliveryOutcomeRow, FileChangeKind, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();
@@ -144,7 +144,9 @@ fn sources_are_named_by_the_start_of_their_id() {
     let index = store.index();
     let named = index.find_source(&id[..7]).expect("reads").expect("is there");
     assert_eq!((&named.id, &named.patterns), (&id, &vec![id.clone()]));
-    let failure = index.occurrences_of_pattern(index.find_pattern(&id).expect("is there").number, 1).expect("reads")[0].failure.clone();
+    let failure = index.occurrences_of_pattern(index.find_pattern(&id).expect("is there").number, 1).expect("reads")[0]
+        .failure
+        .clone();
     let of_failure = index.find_source(&failure).expect("reads").expect("is there");
     assert_eq!((&of_failure.id, of_failure.patterns.len()), (&failure, 2));
     for nothing in ["p-", "f-", "", "é", "p-nothing", "m-1", "db"] {

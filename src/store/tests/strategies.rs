@@ -1,7 +1,9 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
-use crate::store::event::{AttemptOutcome, Event, EventBody, AttemptMeans, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord};
+use crate::store::event::{
+    AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord,
+};
 use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
@@ -68,7 +70,8 @@ fn what_did_nothing_or_weakened_the_check_tried_nothing() {
     change(&mut rerun, |attempt| attempt.means = AttemptMeans::None);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark =
+            WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), rerun, weakened]);
@@ -143,7 +146,8 @@ fn a_weakened_pass_resolves_nothing() {
     let mut weakened = at_alpha(1, 3, AttemptOutcome::Success);
     change(&mut weakened, |attempt| {
         let (path, text, message) = ("a.py".into(), "skip".into(), "skips a test".into());
-        let mark = WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
+        let mark =
+            WeakenedCheckRecord { rule: "skip".into(), path, line: None, deleted: false, text, message, certain: true };
         attempt.weakened = vec![mark];
     });
     let (_dir, mut store) = store(&[failed_run(1, "one", &["alpha"]), weakened]);

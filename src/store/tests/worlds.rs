@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::store::event::{
-    AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, AttemptMeans, Purge, Recipe, RecipeKind,
+    AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
     ReviewState,
 };
 use crate::store::sample::{
@@ -34,7 +34,8 @@ fn outcomes() -> impl Strategy<Value = AttemptOutcome> + Clone {
 /// Attempts at patterns that fail elsewhere, with recipes that others have too.
 fn attempts() -> impl Strategy<Value = Event> {
     let outcome = outcomes();
-    let means = prop::sample::select(vec![AttemptMeans::Edit, AttemptMeans::Edit, AttemptMeans::Command, AttemptMeans::None]);
+    let means =
+        prop::sample::select(vec![AttemptMeans::Edit, AttemptMeans::Edit, AttemptMeans::Command, AttemptMeans::None]);
     let (fixed, persisted) = (prop::collection::vec(any_key(), 1..3), prop::option::of(any_key()));
     let parts = (1..20u64, 10..60u64, outcome, means, fixed, persisted);
     parts.prop_map(|(before, run, outcome, means, fixed, persisted)| {

@@ -102,7 +102,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let places = &context.places;
     let changed = match &args.action {
         StrategyAction::Add { error, regex, pattern, technique, step, by } => {
-            let against = [(error, StrategyMatchKind::Substring), (regex, StrategyMatchKind::Regex), (pattern, StrategyMatchKind::Pattern)];
+            let against = [
+                (error, StrategyMatchKind::Substring),
+                (regex, StrategyMatchKind::Regex),
+                (pattern, StrategyMatchKind::Pattern),
+            ];
             let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
             let Some((error, matches)) = given else { return Ok(Exit::Usage) };
             let (technique, steps) = (technique.clone(), step.clone());

@@ -6,7 +6,7 @@
 
 use rusqlite::{Params, Transaction, params};
 
-use super::{opportunity_condition, judged_columns};
+use super::{judged_columns, opportunity_condition};
 use crate::base::glob;
 use crate::store::about::{self, EntrySubject};
 use crate::store::to_json;
@@ -15,7 +15,11 @@ use crate::store::to_json;
 const LISTED: &str = "SELECT value FROM json_each(?2)";
 
 /// Judges the deliveries about entries among those of `which`.
-pub(super) fn judge_entry_deliveries(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+pub(super) fn judge_entry_deliveries(
+    transaction: &Transaction<'_>,
+    which: &str,
+    parameters: impl Params,
+) -> rusqlite::Result<()> {
     let sql = format!(
         "SELECT d.event_id, d.entry_id, d.task_no, d.delivered_at FROM deliveries d
          WHERE d.entry_id IS NOT NULL AND {which}"

@@ -1,4 +1,4 @@
-//! The examples of README.md, as they stand there, and its table of what agents' hooks can do.
+//! The examples of README.md and of docs/, and the table of what agents' hooks can do.
 
 use std::path::Path;
 
@@ -8,12 +8,16 @@ use verify_run::host::dialect::{DIALECTS, Moment, Rewriting};
 use crate::sandbox::VERIFY_RUN;
 
 #[test]
-fn the_examples_of_the_readme_are_true() {
-    trycmd::TestCases::new().register_bin("verify-run", std::path::Path::new(VERIFY_RUN)).case("README.md");
+fn the_examples_of_the_documentation_are_true() {
+    trycmd::TestCases::new()
+        .register_bin("verify-run", std::path::Path::new(VERIFY_RUN))
+        .case("README.md")
+        .case("docs/*.md")
+        .case("docs/*/*.md");
 }
 
 #[test]
-fn the_readme_says_what_the_hooks_of_each_agent_can_do() {
+fn the_documentation_says_what_the_hooks_of_each_agent_can_do() {
     let rows = DIALECTS.map(|dialect| {
         let agent = AGENTS.iter().find(|agent| agent.name == dialect.name).expect("an agent");
         let rewrites = match dialect.rewriting {
@@ -42,5 +46,8 @@ fn the_readme_says_what_the_hooks_of_each_agent_can_do() {
     });
     let head = "| agent | puts verify-run before checks | tells how a check ended | passes texts on to the model |\n";
     let table = format!("{head}| --- | --- | --- | --- |\n{}\n", rows.concat());
-    assert!(include_str!("../../README.md").contains(&table), "README.md should have:\n{table}");
+    assert!(
+        include_str!("../../docs/integrations/agents.md").contains(&table),
+        "docs/integrations/agents.md should have:\n{table}"
+    );
 }
