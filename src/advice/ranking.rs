@@ -1,4 +1,4 @@
-//! Which warnings are due: relevance times confidence times frequency, one of a family, few, and none is a fine answer.
+//! Which warnings are due: relevance times confidence times frequency, one of a family, few, and often none.
 //!
 //! What concerns the task (a file, the command, its words) is put together as independent reasons are: one minus the
 //! product of what each leaves open. The last place of a full list is for something that little is known about, by one

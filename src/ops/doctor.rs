@@ -136,11 +136,11 @@ fn check_advice(settings: &Settings) -> Vec<Finding> {
     let share = advice.held_out() * 100.0;
     let message = if share > 0.0 {
         format!(
-            "{share:.0} % of tasks and families are held out: they are not warned, so that it can be known whether \
-         warnings help; advice.holdout = false turns that off"
+            "{share:.0} % of tasks and families are held out from warnings, to measure whether warnings help; \
+             advice.holdout = false turns that off"
         )
     } else {
-        "nobody is held out: everybody is warned, and whether that helps can't be known".to_owned()
+        "the holdout is off: all tasks are warned, and the effect of warnings is not measured".to_owned()
     };
     findings.push(new_finding("advice", CheckStatus::Ok, message, None));
     findings
@@ -219,7 +219,7 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
 fn check_promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == "approved").count();
-    let message = format!("{} promoted; verify-run promote list says what waits for a review", count(approved, "line"));
+    let message = format!("{} promoted; `verify-run promote list` shows pending proposals", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
 }
 

@@ -320,7 +320,7 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
     );
     let doctor = sandbox.verify_run(["doctor"]).outcome();
     assert!(
-        doctor.stdout().contains("problem  formatters: ") && doctor.stdout().contains("nobody is held out"),
+        doctor.stdout().contains("problem  formatters: ") && doctor.stdout().contains("the holdout is off"),
         "{}",
         doctor.stdout()
     );

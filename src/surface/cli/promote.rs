@@ -152,7 +152,7 @@ fn list(context: &mut CommandContext, identity: &Identity, all: bool, json: bool
     }
     let rows: Vec<Vec<String>> = list.promotions.iter().map(row).collect();
     if rows.is_empty() {
-        context.output.note("nothing waits for a review");
+        context.output.note("no pending proposals");
         return Ok(Exit::Ok);
     }
     context.output.table(&["id", "state", "proof", "file", "what", "why"], &rows)?;

@@ -80,7 +80,7 @@ fn the_gate_s_numbers_make_a_candidate_labelled_weak_with_its_reason() {
     warn(&sandbox, "f", &["--task", "F", "--files", "src/x.js"]);
     pass(&sandbox, "F");
     assert!(list(&sandbox, &[]).is_empty(), "4 tasks, confidence 0.75");
-    assert_eq!(promote(&sandbox, &["list"]).stderr(), "nothing waits for a review\n");
+    assert_eq!(promote(&sandbox, &["list"]).stderr(), "no pending proposals\n");
     fail(&sandbox, "E", "src/x.js", UNDEFINED);
     let found = list(&sandbox, &[]);
     let [item] = &found[..] else { panic!("{found:?}") };

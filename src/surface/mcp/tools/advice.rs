@@ -25,9 +25,9 @@ const PLACES_MAX: usize = 30;
 pub(super) const WARNINGS: Tool = Tool {
     name: "warnings",
     title: "Known mistakes ahead",
-    description: "What went wrong before in these files, under this command or in such a task: at most five, each with \
-                  what happens, why, how to avoid it and what fixed it. Call before you edit files or run a check. No \
-                  warnings is a fine answer.",
+    description: "Known pitfalls of these files, this command or a similar task: at most five, each with what happens, \
+                  why, how to avoid it and what fixed it. Call it before you edit files or run a check. Often there is \
+                  nothing to report.",
     reads: true,
     input: || {
         object(
