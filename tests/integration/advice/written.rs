@@ -64,7 +64,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     assert_eq!(lines(), counted([1, 0, 0]));
     assert_eq!(told("after"), 0, "everybody reads of it");
     assert!(list(&sandbox, &[]).is_empty(), "nothing waits");
-    assert!(doctor().contains("1 line promoted; verify-run promote list says"), "{}", doctor());
+    assert!(doctor().contains("1 line promoted; `verify-run promote list` shows"), "{}", doctor());
 
     // Something better is known: the line should go.
     let better = written(&sandbox, "A better way of changing tables", "Use the wizard");
