@@ -273,7 +273,7 @@ pub(super) fn take_pending(signal: c_int) -> bool {
 
 /// Waits for nothing: takes `signal` from what is pending; whether it was there.
 #[cfg(not(target_os = "linux"))]
-pub fn take_pending(signal: c_int) -> bool {
+pub(super) fn take_pending(signal: c_int) -> bool {
     let mut pending = MaybeUninit::uninit();
     let set = only(signal);
     let mut taken = 0;
@@ -357,7 +357,7 @@ mod source {
         let _ = sys::write(WRITE_END.load(Ordering::Relaxed), &record);
     }
 
-    pub fn open(set: &libc::sigset_t) -> io::Result<OwnedFd> {
+    pub(super) fn open(set: &libc::sigset_t) -> io::Result<OwnedFd> {
         let _ = set;
         let (read_end, write_end) = sys::pipe()?;
         for end in [read_end.as_raw_fd(), write_end.as_raw_fd()] {
@@ -379,7 +379,7 @@ mod source {
         Ok(read_end)
     }
 
-    pub fn next(fd: RawFd) -> Option<Received> {
+    pub(super) fn next(fd: RawFd) -> Option<Received> {
         let mut record = [0; 8];
         if sys::read(fd, &mut record).ok()? != record.len() {
             return None;

@@ -168,7 +168,7 @@ pub(super) fn write_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
 
 /// There is no such call here; the caller takes another way.
 #[cfg(not(target_os = "linux"))]
-pub fn write_nowait(_fd: RawFd, _bytes: &[u8]) -> io::Result<usize> {
+pub(super) fn write_nowait(_fd: RawFd, _bytes: &[u8]) -> io::Result<usize> {
     Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
 
@@ -255,7 +255,7 @@ pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
 /// Starts a process that executes a command, and returns its id. `child` runs in it and returns the code to exit with
 /// if it could not.
 #[cfg(not(target_os = "linux"))]
-pub fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
+pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
     match fork()? {
         Fork::Child => exit_now(child()),
         Fork::Parent(pid) => Ok(pid),
@@ -396,7 +396,7 @@ pub(super) fn name_process(name: &CStr) {
 
 /// The kernel has no such name here.
 #[cfg(not(target_os = "linux"))]
-pub fn name_process(_name: &CStr) {}
+pub(super) fn name_process(_name: &CStr) {}
 
 /// Lets the kernel kill this process when its parent (thread) dies.
 #[cfg(target_os = "linux")]
@@ -407,7 +407,7 @@ pub(super) fn die_with_parent() {
 
 /// The kernel cannot do it here: SIGKILL of the wrapper leaves the command running.
 #[cfg(not(target_os = "linux"))]
-pub fn die_with_parent() {}
+pub(super) fn die_with_parent() {}
 
 /// The path by which this program was executed, as the one who did it wrote it: links are not followed, and it is
 /// relative when it was written so. For a script's interpreter it is the script.
