@@ -20,7 +20,7 @@
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
-//! A module imports only from modules above it in this list; `tests/tidy.rs` holds that.
+//! A module imports only from modules above it in this list; `tests/tidy` holds that.
 //!
 //! # Invariants
 //!

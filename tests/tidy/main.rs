@@ -1,5 +1,7 @@
 //! The rules of the tree that neither the compiler nor clippy can hold. Each finding says what to do instead.
 
+mod vocabulary;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -142,7 +144,7 @@ fn nothing_is_unfinished() {
     let words = ["#[ignore", "todo!(", "unimplemented!(", "FIXME", "XXX:", "assert!(true"];
     let mut findings = Vec::new();
     for source in sources("src").into_iter().chain(sources("tests")).chain(sources("benches")) {
-        if source.path != "tests/tidy.rs" {
+        if source.path != "tests/tidy/main.rs" {
             let lines = source.text.lines().enumerate().map(|(index, line)| (index + 1, line));
             find(&source, lines, &words, "finish it or take it out", &mut findings);
         }

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use super::{Source, files, report, sources, top};
 
 /// Names of types that more than one module may have, each with its reason.
 const HOMONYMS_ALLOWED: [(&str, &str); 2] = [
@@ -41,12 +42,12 @@ const BANNED: [(&str, &str); 13] = [
 /// A type or a function, and the file that defines it.
 struct Definition {
     name: String,
-    file: PathBuf,
+    file: String,
 }
 
 #[test]
 fn a_type_name_means_one_thing() {
-    let mut files_by_name: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    let mut files_by_name: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let types = definitions(&["struct", "enum", "trait"]);
     for definition in &types {
         files_by_name.entry(definition.name.clone()).or_default().insert(definition.file.clone());
@@ -71,41 +72,38 @@ fn most_functions_say_what_they_act_on() {
 fn documentation_and_help_avoid_phrases_that_have_to_be_decoded() {
     let mut findings = Vec::new();
     for page in pages() {
-        let text = fs::read_to_string(&page).expect("a page");
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in page.text.lines().enumerate() {
             let line = line.to_lowercase();
-            for (phrase, instead) in BANNED {
-                if contains_phrase(&line, phrase) {
-                    findings.push(format!("{}:{}: \"{phrase}\": write {instead}", page.display(), number + 1));
-                }
+            for (phrase, instead) in BANNED.iter().filter(|(phrase, _)| contains_phrase(&line, phrase)) {
+                findings.push(format!("{}:{}: \"{phrase}\": write {instead}", page.path, number + 1));
             }
         }
     }
-    assert!(findings.is_empty(), "{}", findings.join("\n"));
+    report(&findings);
 }
 
 #[test]
 fn every_link_of_the_documentation_leads_somewhere() {
     let mut findings = Vec::new();
     for page in pages() {
-        let text = fs::read_to_string(&page).expect("a page");
-        for target in link_targets(&text) {
+        let page_path = top().join(&page.path);
+        for target in link_targets(&page.text) {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             if file.contains("://") || file.starts_with("mailto:") {
                 continue;
             }
-            let path = if file.is_empty() { page.clone() } else { page.parent().expect("a folder").join(file) };
+            let path = if file.is_empty() { page_path.clone() } else { page_path.with_file_name("").join(file) };
             if !path.exists() {
-                findings.push(format!("{}: {target}: no such file", page.display()));
+                findings.push(format!("{}: {target}: no such file", page.path));
             } else if !anchor.is_empty() && path.extension().is_some_and(|extension| extension == "md") {
                 let headings = anchors(&fs::read_to_string(&path).expect("the page that is linked to"));
                 if !headings.contains(anchor) {
-                    findings.push(format!("{}: {target}: no such heading", page.display()));
+                    findings.push(format!("{}: {target}: no such heading", page.path));
                 }
             }
         }
     }
-    assert!(findings.is_empty(), "{}", findings.join("\n"));
+    report(&findings);
 }
 
 #[test]
@@ -141,13 +139,11 @@ fn links_and_headings_are_found() {
 /// The definitions of the code that is not test code.
 fn definitions(keywords: &[&str]) -> Vec<Definition> {
     let mut found = Vec::new();
-    for file in files_below(&top().join("src"), "rs") {
-        let is_test = file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs");
-        if is_test {
+    for source in sources("src") {
+        if source.path.contains("/tests/") || source.path.ends_with("/tests.rs") {
             continue;
         }
-        let text = fs::read_to_string(&file).expect("source");
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = source.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for line in code.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
             let words: Vec<&str> = line.split([' ', '(', '<', ':', ';', '{']).filter(|word| !word.is_empty()).collect();
             let start = words.iter().position(|word| keywords.contains(word));
@@ -158,21 +154,19 @@ fn definitions(keywords: &[&str]) -> Vec<Definition> {
                 })
             };
             if let Some(name) = start.filter(|at| is_definition(*at)).and_then(|at| words.get(at + 1)) {
-                found.push(Definition { name: (*name).to_owned(), file: file.clone() });
+                found.push(Definition { name: (*name).to_owned(), file: source.path.clone() });
             }
         }
     }
     found
 }
 
-/// The Markdown pages for people: those at the top and in `docs`, and what agents are given.
-fn pages() -> Vec<PathBuf> {
-    let mut pages = files_below(&top().join("docs"), "md");
-    pages.extend(files_below(&top().join(".github"), "md"));
-    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "AGENTS.md"] {
-        pages.push(top().join(name));
-    }
-    pages
+/// The Markdown pages for people, and the texts that agents are given.
+fn pages() -> Vec<Source> {
+    const FOLDERS: [&str; 3] = ["docs/", ".github/", "hooks/agent/"];
+    files(&top(), &|path| {
+        path.ends_with(".md") && (!path.contains('/') || FOLDERS.iter().any(|folder| path.starts_with(folder)))
+    })
 }
 
 /// The targets of inline links, outside of code.
@@ -215,23 +209,4 @@ fn contains_phrase(line: &str, phrase: &str) -> bool {
         let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
         !is_letter(line[..at].chars().next_back()) && !is_letter(line[at + phrase.len()..].chars().next())
     })
-}
-
-fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let Ok(entries) = fs::read_dir(folder) else { return files };
-    for entry in entries {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(files_below(&path, extension));
-        } else if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
-fn top() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
