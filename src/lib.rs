@@ -7,9 +7,11 @@
 //! - [`command`]: argv and shell lines; runners, environment prefixes and containers seen through; command key
 //! - [`whitelist`]: rules, layers and the decision whether a command is a check
 //! - [`run`]: runs the command transparently and keeps a bounded transcript
+//! - [`redact`]: secrets out of a text, before anything is written
 //! - [`capture`]: the spool file that hands a finished run to the recorder
 //! - [`diagnose`]: output to items, affected files, kept lines and a category
 //! - [`fingerprint`]: masks and the three keys of an item
+//! - [`event`]: what is recorded, as values: runs, failures, attempts, deliveries; the domain model
 //! - [`lesson`]: the Markdown file with its front matter
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
@@ -25,7 +27,7 @@
 //! # Invariants
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
-//! - `diagnose`, `fingerprint`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
+//! - `redact`, `diagnose`, `fingerprint`, `event`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
 //! - Only `store` knows SQL and the event files, only `lesson` and `host` know YAML, only `config`, `whitelist`, the
 //!   definitions of `diagnose`, the detectors of `pattern`, the rules of `fix::weakened` and `host` know TOML, only
 //!   `surface` prints.
@@ -54,6 +56,7 @@ pub mod capture;
 mod command;
 pub mod config;
 pub mod diagnose;
+mod event;
 mod fingerprint;
 mod fix;
 pub mod host;
@@ -61,6 +64,7 @@ mod knowledge;
 pub mod lesson;
 mod ops;
 mod pattern;
+pub mod redact;
 pub mod run;
 mod store;
 pub mod surface;

@@ -3,7 +3,6 @@
 //! A failure is one file, written before the caller gets the status; parsing and storing happen in a detached
 //! process. Whatever fails here is lost quietly: the command's status is not ours to change.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, PipeWriter};
@@ -22,6 +21,7 @@ use crate::base::ids::RunId;
 use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
 use crate::base::lossless::Lossless;
 use crate::config::Places;
+use crate::redact::{redact_arguments, redact_text};
 use crate::run::{self, Detached, Ended, Excerpt, Finished, Transcript};
 use crate::whitelist::Check;
 
@@ -34,11 +34,6 @@ const NETWORK_FILE_SYSTEMS: [i64; 9] =
 /// A pass that took so long starts a recorder, whose cost disappears in it: the sooner its work tree is looked at, the
 /// likelier it is what passed. Shorter ones wait for the next recorder.
 const SNAPSHOT_PASS_MIN: Duration = Duration::from_millis(500);
-
-/// Replaces secrets in a text: (the text without them, how many).
-pub type Redact = fn(&str) -> (Cow<'_, str>, usize);
-/// Replaces secrets in a command line, where an option's name tells that its value is one.
-pub type RedactArguments = fn(&[Lossless]) -> Vec<Lossless>;
 
 /// A command about to run, with everything that its record will say.
 pub struct FinishedRun {
@@ -56,10 +51,6 @@ pub struct FinishedRun {
     pub places: Places,
     /// Record before returning.
     pub sync: bool,
-    /// Used where the only writable place is in the work tree.
-    pub redact: Redact,
-    /// The same, for the command line.
-    pub redact_arguments: RedactArguments,
     /// Records everything that is spooled; runs in a process of its own.
     pub record: fn(&Places, Waiting),
 }
@@ -171,7 +162,7 @@ impl FinishedRun {
         if !place.starts_with(&self.places.root) {
             return spool::write(place, header, &transcript.pieces());
         }
-        let text = |bytes: &[u8]| (self.redact)(&String::from_utf8_lossy(bytes)).0.into_owned();
+        let text = |bytes: &[u8]| redact_text(&String::from_utf8_lossy(bytes)).0.into_owned();
         let [head, older, newer] = transcript.pieces();
         let (first, second) = match transcript.cut() {
             0 => (String::new(), text(&[head, older, newer].concat())),
@@ -182,19 +173,19 @@ impl FinishedRun {
             }
         };
         let (cut_at, kept_bytes) = (first.len() as u64, (first.len() + second.len()) as u64);
-        let header = SpoolHeader { kept_bytes, cut_at, redacted: true, ..self.without_secrets(header) };
+        let header = SpoolHeader { kept_bytes, cut_at, redacted: true, ..Self::without_secrets(header) };
         spool::write(place, &header, &[first.as_bytes(), second.as_bytes()])
     }
 
-    fn without_secrets(&self, header: &SpoolHeader) -> SpoolHeader {
-        let text = |text: &String| (self.redact)(text).0.into_owned();
+    fn without_secrets(header: &SpoolHeader) -> SpoolHeader {
+        let text = |text: &String| redact_text(text).0.into_owned();
         let Identity { task, session, agent } = &header.identity;
         let identity = Identity {
             task: task.as_ref().map(text),
             session: session.as_ref().map(text),
             agent: agent.as_ref().map(text),
         };
-        let argv = (self.redact_arguments)(&header.argv);
+        let argv = redact_arguments(&header.argv);
         let line = argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ");
         // Words of the command line: one that isn't in it any more was a secret or had one in it.
         let check = header.check.as_ref().map(|check| Check {
@@ -205,7 +196,7 @@ impl FinishedRun {
         });
         let place = RepositoryHead { head: header.place.head.as_ref().map(text), ..header.place.clone() };
         let around = header.around.clone().map(|around| EnvironmentDigest {
-            path: around.path.filter(|path| (self.redact)(&path.display()).1 == 0),
+            path: around.path.filter(|path| redact_text(&path.display()).1 == 0),
             ..around
         });
         SpoolHeader { argv, identity, check, place, around, ..header.clone() }

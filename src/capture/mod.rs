@@ -12,7 +12,7 @@ mod reading;
 mod spool;
 
 pub use around::{EnvironmentDigest, remember};
-pub use handover::{FinishedRun, Redact, RedactArguments, Waiting, prepare_fallback};
+pub use handover::{FinishedRun, Waiting, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
 pub use spool::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled, write as write_spool};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::arena;
 use crate::base::tree::Tree;
+use crate::redact;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -33,7 +34,6 @@ mod padded;
 mod passing;
 mod paths;
 mod progress;
-pub mod redact;
 mod shortfall;
 mod skeleton;
 mod streams;

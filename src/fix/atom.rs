@@ -2,8 +2,8 @@
 
 use crate::base::text;
 use crate::diagnose;
+use crate::event::{Atom, AtomList, DiagnosticRecord, Run};
 use crate::fingerprint::{self, FINGERPRINT_VERSION};
-use crate::store::{Atom, AtomList, DiagnosticRecord, Run};
 
 /// Atoms that an event lists of each set; the others are counted.
 pub(super) const ATOMS_MAX: usize = 200;

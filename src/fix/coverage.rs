@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::base::lossless::Lossless;
-use crate::store::{Atom, Scope};
+use crate::event::{Atom, Scope};
 
 /// Options that make a check smaller: a run without them looks at more. By name, with or without a value.
 const NARROWING: &str = " -k -m -p --package --test --lib --bin --bins --example --bench -t --testNamePattern \

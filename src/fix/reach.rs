@@ -1,6 +1,6 @@
 //! How far a failing run got: what is missing in its output may not have been looked at.
 
-use crate::store::{Atom, DiagnosticRecord, Run};
+use crate::event::{Atom, DiagnosticRecord, Run};
 use crate::whitelist::CheckKind;
 
 /// Options that end a run at the first failures, by how they begin.

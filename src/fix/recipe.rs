@@ -1,7 +1,7 @@
 //! What makes a change the same as another task's: its files, the shape of its hunks, the command.
 
 use crate::base::text;
-use crate::store::{FileChange, Recipe, RecipeKind, RecordedCommand};
+use crate::event::{FileChange, Recipe, RecipeKind, RecordedCommand};
 
 /// Version of the shapes, in front of every key.
 const RECIPE_VERSION: u32 = 1;
@@ -182,7 +182,7 @@ mod tests {
     fn commands_and_files_are_recipes_too() {
         let file = |path: &str| FileChange {
             path: crate::base::lossless::Lossless::from(path),
-            kind: crate::store::FileChangeKind::Modified,
+            kind: crate::event::FileChangeKind::Modified,
             from: None,
             added: 1,
             removed: 0,

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind, PatchLine};
 use crate::base::text;
-use crate::diagnose::redact::redact_text;
+use crate::redact::redact_text;
 
 /// So large a share of a hunk's telling lines has to go, or to come back.
 const SHARE_MIN: f64 = 0.5;

@@ -1,7 +1,7 @@
 //! How a changed file is related to a failure, and a diff with the related files first.
 
 use crate::base::lossless::Lossless;
-use crate::store::FileChange;
+use crate::event::FileChange;
 
 /// Settings of tools and packages by their names or the starts of them.
 const SETTINGS: [&str; 24] = [
@@ -117,7 +117,7 @@ fn path_of<'a>(section: &str, files: &'a [FileChange]) -> Option<&'a Lossless> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::FileChangeKind;
+    use crate::event::FileChangeKind;
 
     fn file(path: &str) -> FileChange {
         FileChange {

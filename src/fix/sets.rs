@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::atom::Atoms;
-use crate::store::{Atom, AttemptOutcome};
+use crate::event::{Atom, AttemptOutcome};
 
 /// What became of the atoms of a failure. `fixed`, `persisted` and `not_reached` are the failure's, each in one of
 /// them; `introduced` are new.

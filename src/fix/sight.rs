@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::atom::{self, Atoms};
-use crate::store::{Atom, DiagnosticRecord, Run};
+use crate::event::{Atom, DiagnosticRecord, Run};
 
 /// Options that colour the output and change nothing else, with their values.
 const COLOURS: [&str; 8] =
@@ -19,7 +19,7 @@ pub(crate) fn is_silent(run: &Run) -> bool {
 /// Whether all that the run printed was seen, so that what it doesn't report wasn't there.
 pub(crate) fn is_seen_whole(run: &Run) -> bool {
     let has_own_status = run.scope.as_ref().is_none_or(|scope| !scope.foreign_status);
-    let is_complete = |failure: &crate::store::Failure| {
+    let is_complete = |failure: &crate::event::Failure| {
         failure.items_cut == 0 && failure.lines_unread == 0 && failure.shortfalls.is_empty()
     };
     has_own_status
@@ -104,7 +104,7 @@ pub(crate) fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atom
 mod tests {
     use super::*;
     use crate::base::lossless::Lossless;
-    use crate::store::{EventBody, NAMES_NO_PROBLEM, sample};
+    use crate::event::{EventBody, NAMES_NO_PROBLEM, sample};
 
     fn run(argv: &[&str], change: impl Fn(&mut Run)) -> Run {
         let EventBody::Run(run) = sample::failed_run(1, "one", &["a"]).body else { panic!("a run") };

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::lossless::Lossless;
-use crate::store::{Atom, AttemptOutcome, Scope};
+use crate::event::{Atom, AttemptOutcome, Scope};
 
 fn scope(subject: &str, dir: &str, selectors: &[&str]) -> Scope {
     let mut selectors: Vec<String> = selectors.iter().map(|selector| (*selector).to_owned()).collect();

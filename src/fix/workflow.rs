@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::store::{Attempt, AttemptMeans, AttemptOutcome, FixRow, SolvedFixRow};
+use crate::event::{Attempt, AttemptMeans, AttemptOutcome};
+use crate::store::{FixRow, SolvedFixRow};
 
 /// Whether a fix is to be believed; said wherever a fix is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

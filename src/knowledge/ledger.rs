@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
+use crate::event::EventAuthor;
 use crate::pattern::confidence::{
     Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
 };
-use crate::store::{EntryChangeRow, EntryRow, EntryUseRow, EventAuthor};
+use crate::store::{EntryChangeRow, EntryRow, EntryUseRow};
 
 /// What happened to an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
+use crate::event::DECLARED;
 use crate::pattern::statistics::{round_to_thousandth, share_bound};
-use crate::store::{DECLARED, RemedyAttemptRow, RemedyRow};
+use crate::store::{RemedyAttemptRow, RemedyRow};
 
 /// Steps of one strategy.
 pub(crate) const STEPS_MAX: usize = 30;

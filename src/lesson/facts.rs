@@ -16,7 +16,7 @@ pub struct LessonFacts {
     pub tool: String,
     /// What to call the file: what the leading pattern has in every clone.
     pub about: String,
-    /// The command line to type, quoted for a shell; see [`crate::diagnose::redact::redact_args`] and `shell-words`.
+    /// The command line to type, quoted for a shell; see [`crate::redact::redact_args`] and `shell-words`.
     pub command: String,
     /// Where it ran, relative to the root; empty at the root.
     pub dir: String,

@@ -11,7 +11,7 @@ use crate::whitelist::Whitelist;
 
 /// Failing tests that are named in one command line.
 const TESTS_MAX: usize = 500;
-/// What stands for a secret in a recorded argument ([`crate::diagnose::redact`]).
+/// What stands for a secret in a recorded argument ([`crate::redact`]).
 const REDACTED: &str = "[redacted:";
 
 /// A command to run.

@@ -9,12 +9,13 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
+use crate::event::AttemptMeans;
 use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{Compared, Skipped, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
-use crate::store::{AttemptMeans, FixFilter, FixRow, StoreError};
+use crate::store::{FixFilter, FixRow, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
 const FIXES_MAX: usize = 500;

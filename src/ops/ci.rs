@@ -19,8 +19,9 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::lossless::Lossless;
 use crate::base::text::ellipsis;
 use crate::config::{Places, Settings};
+use crate::event::EventBody;
 use crate::host::ci::{Host, Job};
-use crate::store::{EventBody, StoreError, own_writer};
+use crate::store::{StoreError, own_writer};
 
 /// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
 const SUMMARY_BYTES_MAX: u64 = 1 << 20;
@@ -138,7 +139,7 @@ fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted
     let (segments, root) = (&reading.segments, places.root.as_path());
     let sources = hint::HintSources { index, segments, registry: None, settings, root };
     for subject in subjects {
-        let key = |item: &crate::store::DiagnosticRecord| {
+        let key = |item: &crate::event::DiagnosticRecord| {
             item.recomputed_fingerprint().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
         };
         let keys: Vec<String> = subject.items().iter().map(key).collect();

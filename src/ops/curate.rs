@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
+use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
 use crate::pattern::PatternGroupSummary;
-use crate::store::{EventBody, PatternMerge, PatternSplit, Review, ReviewState, Store, StoreError, lock_store};
+use crate::store::{Store, StoreError, lock_store};
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,10 +10,11 @@ use serde::Serialize;
 use crate::base::text::{self, count};
 use crate::config::packager;
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
+use crate::event::EVENT_VERSION;
 use crate::fix::snapshot;
 use crate::lesson::LessonFolder;
 use crate::ops::{definitions, record};
-use crate::store::{EVENT_VERSION, Index, SegmentFolder, folder};
+use crate::store::{Index, SegmentFolder, folder};
 use crate::whitelist::Whitelist;
 
 /// How something stands.

@@ -22,14 +22,14 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::printable;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
-use crate::diagnose::redact::redact_text;
+use crate::event::{
+    EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody, KnowledgeEntry,
+};
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
-use crate::store::{
-    EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody, Index, KnowledgeEntry,
-    Store, StoreError, lock_store,
-};
+use crate::redact::redact_text;
+use crate::store::{Index, Store, StoreError, lock_store};
 
 pub(crate) use measurement::EntryMeasurement;
 pub(crate) use page::EntryPage;

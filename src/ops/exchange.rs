@@ -14,9 +14,8 @@ use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
-use crate::store::{
-    EventLine, ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event, parse_event,
-};
+use crate::event::{EventLine, parse_event_line};
+use crate::store::{ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -96,7 +95,7 @@ pub(crate) fn export_events(places: &Places, wanted: &ExportOptions<'_>) -> anyh
     for segment in reading.segments.list_segments()? {
         let (mut bytes, mut events) = (Vec::new(), 0);
         reading.segments.read_lines(&segment.name, 0, |_, line| {
-            match parse_event(line) {
+            match parse_event_line(line) {
                 EventLine::Event(event) if wanted.since.is_none_or(|since| event.at >= since) => {
                     events += 1;
                     if wanted.masked {

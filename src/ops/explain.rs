@@ -10,8 +10,9 @@ use super::reading;
 use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::config::Places;
 use crate::diagnose::{Diagnostic, Severity};
+use crate::event::DiagnosticRecord as StoredItem;
 use crate::fingerprint::{self, Fingerprint, FingerprintExplanation, MessageComparison, PatternLeaders};
-use crate::store::{DiagnosticRecord as StoredItem, Index, StoreError};
+use crate::store::{Index, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

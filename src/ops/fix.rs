@@ -13,13 +13,13 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
-use crate::diagnose::redact::redact_text;
+use crate::event::{Attempt, EventBody, FixNote, FlakeProof, WeakenedCheckRecord};
 use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
+use crate::redact::redact_text;
 use crate::store::{
-    Attempt, EventBody, FixFilter, FixNote, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeProof, FlakeRow,
-    RecipeRow, Store, StoreError, WeakenedCheckRecord, lock_store,
+    FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, Store, StoreError, lock_store,
 };
 
 /// Recipes shown of one fix.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::base::text;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::diagnose::redact::redact_text;
+use crate::event::EventAuthor;
 use crate::host::process::{self, ProcessCall};
-use crate::store::EventAuthor;
+use crate::redact::redact_text;
 
 /// A text that somebody gave, bytes.
 const TEXT_BYTES_MAX: usize = 500;

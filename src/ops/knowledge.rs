@@ -4,13 +4,11 @@ use std::collections::HashSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
+use crate::event::{EventAuthor, EventBody, LessonChangeKind};
 use crate::fix::{fix_status, has_held};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{
-    EventAuthor, EventBody, Index, LessonChangeKind, PatternBriefRow, PatternRow, SegmentFolder, StoreError,
-    StrategyRow,
-};
+use crate::store::{Index, PatternBriefRow, PatternRow, SegmentFolder, StoreError, StrategyRow};
 
 /// What is known to help against a pattern.
 pub(super) struct PatternRemedies {

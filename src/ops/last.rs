@@ -12,10 +12,11 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::capture::SpoolHeader;
 use crate::config::{Environment, Places, Settings};
+use crate::event::DiagnosticRecord;
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::run::Ended;
-use crate::store::{DiagnosticRecord, Index, RunRow, SegmentFolder, StoreError};
+use crate::store::{Index, RunRow, SegmentFolder, StoreError};
 
 /// Items of a failure that are told.
 const ITEMS_MAX: usize = 200;
@@ -282,7 +283,7 @@ impl Last {
             schema: 1,
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
-            argv: record::redacted_arguments(&header.argv),
+            argv: crate::redact::redact_arguments(&header.argv),
             task: header.identity.task,
             session: header.identity.session,
             agent: header.identity.agent,

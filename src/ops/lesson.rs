@@ -9,13 +9,12 @@ use anyhow::{Context as _, bail};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::redact::redact_text;
+use crate::event::{AttemptOutcome, EventBody, LessonChange, LessonChangeKind};
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
 use crate::ops::record::drain_for_reading;
 use crate::ops::{reading, record};
-use crate::store::{
-    AttemptOutcome, EventBody, Index, LessonChange, LessonChangeKind, LessonRow, SegmentFolder, Store, lock_store,
-};
+use crate::redact::redact_text;
+use crate::store::{Index, LessonRow, SegmentFolder, Store, lock_store};
 
 /// A lesson and its file.
 #[derive(Debug)]

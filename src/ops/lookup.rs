@@ -259,7 +259,7 @@ fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) 
         summary: failure.items.first().map(|item| bounded_line(&item.message)),
         ..about
     };
-    let items = failure.items.iter().map(crate::store::DiagnosticRecord::to_diagnostic).collect();
+    let items = failure.items.iter().map(crate::event::DiagnosticRecord::to_diagnostic).collect();
     Ok(FailureSubject {
         about,
         against: Some(ErrorSource::Run(Some(id))),

@@ -14,14 +14,12 @@ use crate::base::ids;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::diagnose::redact::redact_text;
+use crate::event::{EntrySource, Event, EventBody, KnowledgeEntry, MemoryChange, MemoryNote, MemoryType};
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
-use crate::store::{
-    EntrySource, Event, EventBody, Index, KnowledgeEntry, MemoryChange, MemoryNote, MemoryRow, MemoryType, StoreError,
-    note,
-};
+use crate::redact::redact_text;
+use crate::store::{Index, MemoryRow, StoreError, note};
 
 /// A memory, bytes.
 const TEXT_BYTES_MAX: usize = 4_000;

@@ -10,7 +10,8 @@ use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::store::{Acknowledgement, DeliveryRow, EventBody, Index, Store, StoreError, lock_store};
+use crate::event::{Acknowledgement, EventBody};
+use crate::store::{DeliveryRow, Index, Store, StoreError, lock_store};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]

@@ -31,12 +31,10 @@ use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
+use crate::event::{Event, EventAuthor, EventBody, Promotion, PromotionStep};
 use crate::pattern::PatternPage;
 use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
-use crate::store::{
-    Event, EventAuthor, EventBody, PatternRow, Promotion, PromotionChangeRow, PromotionRow, PromotionStep, StoreError,
-    note,
-};
+use crate::store::{PatternRow, PromotionChangeRow, PromotionRow, StoreError, note};
 
 pub(crate) use target::TargetOptions;
 

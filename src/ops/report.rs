@@ -16,8 +16,9 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::count;
 use crate::config::Places;
+use crate::event::{DiagnosticRecord, Run};
 use crate::run::Ended;
-use crate::store::{DiagnosticRecord, Run, StoreError};
+use crate::store::StoreError;
 
 use super::reading;
 

@@ -12,7 +12,8 @@ use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial, i
 use crate::advice::{Arm, HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
-use crate::store::{DeliveryArm, DeliveryOutcomeRow, Index, PeriodRow, StoreError};
+use crate::event::DeliveryArm;
+use crate::store::{DeliveryOutcomeRow, Index, PeriodRow, StoreError};
 
 /// The stretches that are compared, days: the first and the last of what was recorded, each shorter when less was.
 const PERIOD_DAYS: i64 = 30;

@@ -19,15 +19,15 @@ use crate::base::tree::NoTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
+use crate::event::{
+    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote,
+};
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::remedy::{
     self, RemedyCandidate, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
 };
 use crate::run::Ended;
-use crate::store::{
-    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Index, RemedyRow, Run, StoreError, StrategyChange,
-    StrategyMatchKind, StrategyNote,
-};
+use crate::store::{Index, RemedyRow, StoreError};
 
 /// An error that is looked up, bytes.
 const ERROR_BYTES_MAX: usize = 64 << 10;

@@ -17,8 +17,9 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
+use crate::event::{EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
-use crate::store::{EventBody, Index, Store, StoreError, TaskDetails, TaskNote, TaskOutcome, TaskStep, lock_store};
+use crate::store::{Index, Store, StoreError, TaskDetails, lock_store};
 
 /// Tasks that may be like another that are compared.
 const COMPARED_MAX: usize = 200;

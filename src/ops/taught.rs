@@ -16,12 +16,10 @@ use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::base::text::prefix;
 use crate::config::{Environment, Places, Settings};
+use crate::event::{EntryOrigin, EntrySource, EventAuthor, KnowledgeEntry};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
-use crate::store::{
-    EntryOrigin, EntryRow, EntrySource, EventAuthor, Index, KnowledgeEntry, SharedLessonContent, SharedLessonSource,
-    Store, StoreError, lock_store,
-};
+use crate::store::{EntryRow, Index, SharedLessonContent, SharedLessonSource, Store, StoreError, lock_store};
 use crate::whitelist::Whitelist;
 
 /// Files that are read between two writes: what a hook ran out of time for is not read again by the next one.

@@ -26,9 +26,10 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
+use crate::event::Event;
 use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
-use crate::store::{Event, Index, PatternBriefRow, ProvenRemedyRow, SegmentFolder, StoreError};
+use crate::store::{Index, PatternBriefRow, ProvenRemedyRow, SegmentFolder, StoreError};
 use crate::whitelist::{self, Whitelist};
 use insight::DetectorInsight;
 

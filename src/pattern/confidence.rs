@@ -9,7 +9,8 @@ use super::statistics::beta_quantile;
 use crate::base::clock::Timestamp;
 use crate::base::text::count;
 use crate::config::ConfidenceSettings;
-use crate::store::{DeliveryArm, DeliveryOutcomeRow, ShownDeliveryRow};
+use crate::event::DeliveryArm;
+use crate::store::{DeliveryOutcomeRow, ShownDeliveryRow};
 
 /// The weight of one observation would be without bound where an increment reaches the end of the scale.
 const ROOM_MIN: f64 = 0.05;

@@ -17,9 +17,9 @@ use rusqlite::{Transaction, params};
 pub(super) use advice::places_of_file;
 pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
 
-use super::event::{Event, EventBody, Purge};
 use super::segment::LineSpan;
 use crate::base::ids::RunId;
+use crate::event::{Event, EventBody, Purge};
 
 /// What applying an event led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

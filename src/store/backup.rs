@@ -170,7 +170,7 @@ fn remove_dir(dir: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sample;
+    use crate::event::sample;
 
     #[test]
     fn seven_are_kept_and_the_last_restores_what_was_lost() {

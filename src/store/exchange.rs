@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::error::{StoreError, io_at};
-use super::event::{self, Event, EventBody, EventLine};
 use super::index::is_rebuild_faster;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
+use crate::event::{self, Event, EventBody, EventLine};
 
 /// A line of a segment, bytes: the largest event is a tenth of it.
 const LINE_BYTES_MAX: u64 = 64 << 20;

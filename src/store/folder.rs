@@ -98,7 +98,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::store::sample;
+    use crate::event::sample;
 
     #[test]
     fn what_is_not_ours_is_moved_aside_once_and_what_is_ours_stays() {

@@ -12,12 +12,12 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::apply::{ApplyResult, apply_event};
 use super::error::{StoreError, io_at, sql_at};
-use super::event::{self, EVENT_VERSION, Event, EventLine};
 use super::journal;
 use super::memory;
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{LineSpan, Segment, SegmentFolder};
 use crate::base::private;
+use crate::event::{self, EVENT_VERSION, Event, EventLine};
 use crate::fingerprint::FINGERPRINT_VERSION;
 
 /// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.

@@ -56,7 +56,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::{Store, lock_store, sample};
+    use crate::event::sample;
+    use crate::store::{Store, lock_store};
 
     /// What an index's connection is set to, and how much there is of its log, bytes.
     fn state(store: &Store) -> (i64, i64, u64) {

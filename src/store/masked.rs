@@ -1,8 +1,8 @@
 //! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
 //! counted and recognised left in.
 
-use super::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
 use crate::base::lossless::Lossless;
+use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
 
 /// What stands where something was taken out.
 const MASKED: &str = "(masked)";

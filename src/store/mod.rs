@@ -7,7 +7,6 @@ mod apply;
 pub(crate) mod backup;
 mod build;
 mod error;
-mod event;
 mod exchange;
 pub(crate) mod folder;
 mod index;
@@ -16,8 +15,6 @@ mod masked;
 mod memory;
 pub(crate) mod note;
 mod query;
-#[cfg(test)]
-pub(crate) mod sample;
 mod schema;
 mod segment;
 mod taught;
@@ -26,16 +23,6 @@ mod tests;
 mod writer;
 
 pub(crate) use error::{StoreError, io_at};
-pub(crate) use event::{
-    Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, DECLARED, Delivery,
-    DeliveryArm, DiagnosticRecord, ENDED_BY_SIGNAL, EVENT_VERSION, EntryChange, EntryNote, EntryOrigin, EntrySource,
-    EntryUse, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, FixNote, Flake, FlakeProof,
-    KnowledgeEntry, LessonChange, LessonChangeKind, LessonDecision, MemoryChange, MemoryNote, MemoryType,
-    NAMES_NO_PROBLEM, NEAR_DUPLICATE, NoLessonReason, PatternMerge, PatternSplit, Promotion, PromotionStep, Purge,
-    Recipe, RecipeKind, RecordedCommand, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, StrategyChange,
-    StrategyMatchKind, StrategyNote, TaskNote, TaskOutcome, TaskStep, UnseenAtoms, WeakenedCheckRecord, derived_id,
-};
-pub(crate) use event::{EventLine, parse_event_line as parse_event};
 pub(crate) use exchange::{ImportLineError, ImportTrust, ImportedSegments};
 pub(crate) use index::Index;
 pub(crate) use masked::mask_event;

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::event::{self, Event, EventBody, EventLine};
 use crate::base::file::{self, Durability};
 use crate::base::limits::NOTE_BYTES_MAX;
 use crate::base::private;
 use crate::capture::prepare_fallback;
 use crate::config::Places;
+use crate::event::{self, Event, EventBody, EventLine};
 
 /// The end of a note's file name.
 pub(crate) const NOTE_SUFFIX: &str = "event";

@@ -32,8 +32,8 @@ use super::to_json;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
+use crate::event::{Event, EventBody, Run};
 use crate::run::Ended;
-use crate::store::event::{Event, EventBody, Run};
 
 pub(crate) use about::EntryPatternsRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};

@@ -7,9 +7,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, io_at};
-use super::event::{self, Event, EventLine};
 use crate::base::file::{self, Durability};
 use crate::base::private;
+use crate::event::{self, Event, EventLine};
 
 /// Room that is made for an event before it is read, bytes.
 const EXPECTED_BYTES: u64 = 64 << 10;
@@ -362,7 +362,7 @@ fn whole_len(file: &mut File, len: u64) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sample;
+    use crate::event::sample;
 
     fn segments() -> (tempfile::TempDir, SegmentFolder) {
         let dir = sample::folder();

@@ -6,13 +6,13 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::apply::{forget_entry, insert_entry};
 use super::error::{StoreError, sql_at};
-use super::event::{EventAuthor, KnowledgeEntry, derived_id};
 use super::index::Index;
 use super::to_json;
 use super::writer::Store;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
+use crate::event::{EventAuthor, KnowledgeEntry, derived_id};
 
 /// Entries of shared lessons that one question finds.
 const FOUND_MAX: i64 = 60;

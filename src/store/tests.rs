@@ -16,12 +16,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rusqlite::types::Value;
 
-use super::event::{AttemptOutcome, Event, EventBody, LessonChange, LessonChangeKind};
 use super::index::{CatchUpResult, Index};
-use super::sample::{
-    attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
-    snapshot, split,
-};
 use super::schema::APPLICATION_ID;
 use super::segment::SegmentFolder;
 use super::{Store, StoreError, lock_store};
@@ -29,6 +24,11 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::config::Category;
+use crate::event::sample::{
+    attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
+    snapshot, split,
+};
+use crate::event::{AttemptOutcome, Event, EventBody, LessonChange, LessonChangeKind};
 pub(super) use worlds::world;
 
 pub(super) fn open(state: &Path) -> Store {

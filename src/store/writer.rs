@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::build::build_index;
 use super::error::{StoreError, io_at};
-use super::event::{Event, EventBody};
 use super::exchange::is_purged;
 use super::folder;
 use super::index::{self, CatchUpResult, Index, IndexedSegment};
@@ -18,6 +17,7 @@ use crate::base::ids::RunId;
 use crate::base::lock::{self as file_lock, Lock};
 use crate::base::private;
 use crate::base::text::{self, count};
+use crate::event::{Event, EventBody};
 use crate::store::apply::ApplyResult;
 
 /// The store, open for writing.
@@ -227,7 +227,7 @@ impl Store {
     /// # Errors
     /// I/O and SQLite errors.
     pub(crate) fn purge_runs(&mut self, runs: &[RunId]) -> Result<usize, StoreError> {
-        self.record_event(EventBody::Purge(super::Purge { runs: runs.to_vec() }))?;
+        self.record_event(EventBody::Purge(crate::event::Purge { runs: runs.to_vec() }))?;
         self.remove_purged_lines()
     }
 
@@ -241,8 +241,8 @@ impl Store {
         for segment in self.segments.list_segments()? {
             dropped += self.segments.retain_lines(&segment.name, |line| {
                 // The id is the line's own only if it parses; a line that merely mentions it stays.
-                match super::event::parse_event_line(line) {
-                    super::event::EventLine::Event(event) => !is_purged(&event, &purged),
+                match crate::event::parse_event_line(line) {
+                    crate::event::EventLine::Event(event) => !is_purged(&event, &purged),
                     _ => true,
                 }
             })?;

@@ -17,10 +17,10 @@ use crate::base::limits::{
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::Places;
-use crate::diagnose::redact::redact_text;
+use crate::event::{FileChange, FileChangeKind};
 use crate::fix::derived::is_derived;
 use crate::fix::patch::{CONTEXT_LINES, Patch};
-use crate::store::{FileChange, FileChangeKind};
+use crate::redact::redact_text;
 
 /// So much of a file's diff is read for each byte that may be kept: what is redacted must be whole.
 const READ_FACTOR: usize = 8;

@@ -43,8 +43,8 @@ use self::rule::{Rules, WeakenedRule};
 use self::view::{DiffLine, FileView, Side};
 use crate::base::arena;
 use crate::base::text;
-use crate::diagnose::redact::redact_text;
 use crate::fix::patch::Patch;
+use crate::redact::redact_text;
 use crate::whitelist::CheckKind;
 
 pub(crate) use self::rule::RuleSeverity;

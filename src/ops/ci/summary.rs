@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::Told;
 use crate::base::markdown::{code, escaped, fence};
 use crate::base::text::{count, ellipsis, one_line};
+use crate::event::DiagnosticRecord;
 use crate::ops::report::{Subject, message, rule};
-use crate::store::DiagnosticRecord;
 
 /// Problems of a run that are listed.
 const ITEMS_MAX: usize = 50;

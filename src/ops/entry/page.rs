@@ -10,11 +10,12 @@ use super::measurement::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
+use crate::event::EventAuthor;
 use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{EntryRow, EntryUseRow, EventAuthor, Index, StoreError};
+use crate::store::{EntryRow, EntryUseRow, Index, StoreError};
 
 /// A title or label that is shown, bytes.
 const LINE_BYTES_MAX: usize = 500;

@@ -13,11 +13,10 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
 use crate::config::{Places, Settings};
+use crate::event::{Attempt, AttemptOutcome, EntrySource};
 use crate::fix::fix_status;
 use crate::ops::reading;
-use crate::store::{
-    Attempt, AttemptOutcome, EntryFilter, EntrySource, FixFilter, FixRow, Index, SegmentFolder, StoreError,
-};
+use crate::store::{EntryFilter, FixFilter, FixRow, Index, SegmentFolder, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;

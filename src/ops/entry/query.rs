@@ -16,14 +16,12 @@ use crate::base::glob;
 use crate::base::words::normalised;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
+use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventBody, derived_id};
 use crate::ops::identity::{author_of, relative_files};
 use crate::ops::warn::similar;
 use crate::ops::{knowledge, reading, record};
 use crate::pattern::statistics::round_to_thousandth;
-use crate::store::{
-    EntryChange, EntryFilter, EntryNote, EntryRow, EntryUse, Event, EventBody, Index, KnowledgeLogRow, SegmentFolder,
-    StoreError, TaskDetails, derived_id, note,
-};
+use crate::store::{EntryFilter, EntryRow, Index, KnowledgeLogRow, SegmentFolder, StoreError, TaskDetails, note};
 
 /// Words of a question that are looked for.
 const WORDS_MAX: usize = 20;

@@ -18,9 +18,10 @@ use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
+use crate::event::{Event, EventBody, PromotionStep};
 use crate::ops::identity::{author_of, sanitize_name, user_name};
 use crate::ops::pattern;
-use crate::store::{Event, EventBody, PromotionRow, PromotionStep, Store, lock_store};
+use crate::store::{PromotionRow, Store, lock_store};
 
 /// A file of instructions, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -134,7 +135,7 @@ pub(crate) fn review_promotions(
             item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
-        let by = crate::store::EventAuthor { person: Some(person.clone()), ..author_of(identity, None) };
+        let by = crate::event::EventAuthor { person: Some(person.clone()), ..author_of(identity, None) };
         events.push(Event::new(
             Timestamp::now(),
             store.writer_name(),

@@ -5,11 +5,12 @@ use crate::base::lossless::Lossless;
 use crate::base::random::Random;
 use crate::capture::Identity;
 use crate::config::{Environment, Places};
-use crate::store::sample::{
+use crate::event::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
 };
-use crate::store::{EntryChange, EntryUse, Event, EventBody, Store, lock_store};
+use crate::event::{EntryChange, EntryUse, Event, EventBody};
+use crate::store::{Store, lock_store};
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
 /// rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source and is one with

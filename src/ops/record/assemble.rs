@@ -8,12 +8,12 @@ use crate::base::limits::{FAILURE_FILES_MAX, LESSON_FILES_BYTES_MAX, LESSON_PATT
 use crate::base::lossless::Lossless;
 use crate::capture::SpoolHeader;
 use crate::command;
-use crate::diagnose::redact;
 use crate::diagnose::{self, Category, Diagnosis, Diagnostic as Found, Ran, Severity};
+use crate::event::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::fingerprint;
 use crate::lesson::{LessonFacts, LocalMachine};
+use crate::redact;
 use crate::run::Ended;
-use crate::store::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are nobody's task, when the repository doesn't say which one is its default.
@@ -25,7 +25,7 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
     let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
     let dir = header.cwd.path().strip_prefix(place.root.path());
     Run {
-        argv: redacted_arguments(&header.argv),
+        argv: redact::redact_arguments(&header.argv),
         root: place.root.clone(),
         dir: relative_folder(dir.map_or_else(|_| header.cwd.clone(), Lossless::from)),
         key: header.key.clone(),
@@ -74,7 +74,7 @@ fn scope_from_header(header: &SpoolHeader) -> Scope {
     let parts = whitelist::command_key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
     let mut selectors = match check {
         Some(check) => redact::redact_args(&check.selectors).0,
-        None => redacted_arguments(&header.argv).iter().skip(1).map(Lossless::display).collect(),
+        None => redact::redact_arguments(&header.argv).iter().skip(1).map(Lossless::display).collect(),
     };
     let sub = check.and_then(|check| check.sub.clone());
     if let Some(at) = sub.as_ref().and_then(|sub| selectors.iter().position(|selector| selector == sub)) {
@@ -242,7 +242,7 @@ pub(super) fn diagnostic_records(header: &SpoolHeader, diagnosis: &Diagnosis) ->
 
 fn how_it_ended(header: &SpoolHeader) -> Found {
     let tool = header.check.as_ref().map_or("command", |check| check.tool.as_str());
-    let typed = shell_words::join(redacted_arguments(&header.argv).iter().map(Lossless::display));
+    let typed = shell_words::join(redact::redact_arguments(&header.argv).iter().map(Lossless::display));
     let what = if tool.starts_with("script:") { typed } else { command::typed(tool, &typed) };
     let message = match header.ended {
         Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
@@ -268,15 +268,6 @@ pub(super) fn is_cancelled(ended: Ended) -> bool {
     const TIMED_OUT: i32 = 124;
     let code = ended.shell_code();
     code == TIMED_OUT || [SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGKILL].iter().any(|signal| code == 128 + signal)
-}
-
-/// Arguments with secrets replaced. One that isn't UTF-8 keeps its bytes unless there is a secret between them.
-pub(crate) fn redacted_arguments(argv: &[Lossless]) -> Vec<Lossless> {
-    // Together, because an option's name is what tells that the next argument is a secret.
-    let texts: Vec<String> = argv.iter().map(Lossless::display).collect();
-    let (clean, _) = redact::redact_args(&texts);
-    let each = argv.iter().zip(texts.iter().zip(clean));
-    each.map(|(arg, (text, clean))| if *text == clean { arg.clone() } else { Lossless::from(&clean) }).collect()
 }
 
 /// A folder's path, without the secret that may be in a name.

@@ -7,9 +7,10 @@ use super::changes::RecordedChange;
 use super::steps::Projects;
 use crate::base::limits::SNAPSHOT_DIFF_FILES_MAX;
 use crate::base::lossless::Lossless;
+use crate::event::{Atom, AttemptMeans, FileChange, Run};
 use crate::fix::snapshot::Blobs;
 use crate::fix::{self, References, Relation, Sets, is_derived};
-use crate::store::{Atom, AttemptMeans, FileChange, Run, Store, StoreError};
+use crate::store::{Store, StoreError};
 use crate::whitelist::CheckKind;
 
 /// Commits before the failing run's that files may have gone back to.

@@ -9,14 +9,12 @@ use super::fixes::RecordedRun;
 use super::steps::Projects;
 use crate::base::ids::RunId;
 use crate::config::Places;
+use crate::event::{AttemptMeans, AttemptTrees as TreePair, FileChange, RecordedCommand, Run, WeakenedCheckRecord};
 use crate::fix::patch::Patch;
 use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
 use crate::fix::weakened::{self, Counts};
 use crate::fix::{self, DependencyChanges};
-use crate::store::{
-    AttemptMeans, AttemptTrees as TreePair, FileChange, RecordedCommand, Run, Store, StoreError, WeakenedCheckRecord,
-    WorkTreePeriod,
-};
+use crate::store::{Store, StoreError, WorkTreePeriod};
 
 /// Commands kept of one gap.
 const COMMANDS_MAX: usize = 20;

@@ -10,7 +10,7 @@ use crate::capture::{SpoolHeader, Spooled};
 use crate::command::KeyParts;
 use crate::config::Places;
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
-use crate::store::DiagnosticRecord;
+use crate::event::DiagnosticRecord;
 
 /// A failing run's diagnosis, and what failed in it.
 pub(super) struct DiagnosedFailure {

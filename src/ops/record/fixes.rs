@@ -16,11 +16,12 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::command::KeyParts;
 use crate::config::Places;
-use crate::fix::{self, Atoms, Reach, Sets, Sight};
-use crate::store::{
-    Attempt, AttemptMeans, AttemptOutcome, Event, EventBody, FileChange, Flake, Run, Scope, Store, StoreError,
-    UnseenAtoms, WeakenedCheckRecord,
+use crate::event::{
+    Attempt, AttemptMeans, AttemptOutcome, Event, EventBody, FileChange, Flake, Run, Scope, UnseenAtoms,
+    WeakenedCheckRecord,
 };
+use crate::fix::{self, Atoms, Reach, Sets, Sight};
+use crate::store::{Store, StoreError};
 
 /// A run that is recorded, with its id.
 #[derive(Clone, Copy)]

@@ -9,8 +9,9 @@ use super::open::Stretch;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
+use crate::event::{AttemptMeans, Event, EventBody, Flake, FlakeProof, Run};
 use crate::fix::{self, Atoms};
-use crate::store::{AttemptMeans, Event, EventBody, Flake, FlakeProof, Run, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
 const REPEATED: usize = 2;
@@ -161,7 +162,7 @@ fn environment_differences(before: &Run, after: &Run) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sample;
+    use crate::event::sample;
 
     fn run(environment: Option<&str>, program: Option<&str>) -> Run {
         match sample::passed_run(1, "main").body {

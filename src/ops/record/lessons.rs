@@ -15,14 +15,14 @@ use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::SpoolHeader;
 use crate::config::{FixSettings, Places, Settings, WriteWhen};
+use crate::event::{
+    AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, Flake, FlakeProof, LessonChange,
+    LessonChangeKind, LessonDecision, NoLessonReason, Run,
+};
 use crate::fix;
 use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
 use crate::ops::taught;
-use crate::store::{
-    AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, FixNoteRow, FixRow, Flake,
-    FlakeProof, Index, LessonChange, LessonChangeKind, LessonDecision, NoLessonReason, Run, SegmentFolder,
-    SharedLessonRow, Store, StoreError,
-};
+use crate::store::{FixNoteRow, FixRow, Index, SegmentFolder, SharedLessonRow, Store, StoreError};
 
 /// Lessons that one fix is written into.
 const LESSONS_MAX: usize = 10;

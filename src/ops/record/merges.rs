@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
+use crate::event::{DiagnosticRecord, Event, EventBody, NEAR_DUPLICATE, PatternMerge};
 use crate::fingerprint::{
     self, MessageComparison, NearDuplicateSketch, PatternLeaders, ReportedFailure, SimilarityVerdict,
 };
 use crate::pattern::statistics::to_permille;
-use crate::store::{DiagnosticRecord, Event, EventBody, NEAR_DUPLICATE, PatternMerge, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
 const LOOKUPS_MAX: usize = 200;

@@ -46,7 +46,6 @@ use queue::Queue;
 use trees::SnapshotBatch;
 
 pub(in crate::ops) use assemble::lesson_facts;
-pub(crate) use assemble::redacted_arguments;
 pub(in crate::ops) use diagnosis::pattern_keys;
 pub(in crate::ops) use lessons::fix_facts;
 pub(crate) use log::recent_lines as recent_log;

@@ -8,8 +8,9 @@ use super::queue::{self, Holds};
 use crate::base::ids::RunId;
 use crate::base::limits::NOTES_BATCH_MAX;
 use crate::config::Places;
+use crate::event::{Delivery, Event, EventBody};
 use crate::store::note::{self, NoteError};
-use crate::store::{Delivery, Event, EventBody, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
 pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {

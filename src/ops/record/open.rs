@@ -8,9 +8,10 @@ use super::fixes::RecordedRun;
 use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
+use crate::event::{Attempt, Run, Scope, UnseenAtoms};
 use crate::fix::weakened::Counts;
 use crate::fix::{self, Atoms};
-use crate::store::{Attempt, OpenFailingRun, Run, Scope, Store, StoreError, UnseenAtoms};
+use crate::store::{OpenFailingRun, Store, StoreError};
 
 /// Open failures of one class that a run is compared with; the newest ones.
 const STRETCHES_MAX: usize = 32;

@@ -18,12 +18,13 @@ use crate::base::ids::RunId;
 use crate::capture::{Identity, SpoolError, SpoolHeader, Spooled};
 use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
+use crate::event::{Event, EventBody, Failure, Run};
 use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions};
 use crate::fix::weakened;
 use crate::lesson::{LessonFolder, LocalMachine};
 use crate::ops::{definitions, taught};
-use crate::store::{Event, EventBody, Failure, Run, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
 const ZSTD_LEVEL: i32 = 3;

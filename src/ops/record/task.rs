@@ -8,7 +8,8 @@ use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::capture::{Identity, RepositoryHead};
 use crate::config::Places;
-use crate::store::{Event, EventAuthor, EventBody, Index, Store, StoreError, TaskNote, TaskStep};
+use crate::event::{Event, EventAuthor, EventBody, TaskNote, TaskStep};
+use crate::store::{Index, Store, StoreError};
 
 /// An hour, microseconds.
 const HOUR_US: i64 = 3_600_000_000;

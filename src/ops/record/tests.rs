@@ -11,9 +11,10 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::capture::{Identity, RepositoryHead, SpoolHeader};
 use crate::config::Environment;
+use crate::event::{Event, EventBody, FixNote, Purge};
 use crate::ops::last::last_run;
 use crate::run::Ended;
-use crate::store::{Event, EventBody, FixNote, Index, Purge, StoreCounts, note};
+use crate::store::{Index, StoreCounts, note};
 use crate::whitelist::{Check, CheckKind};
 
 struct World {

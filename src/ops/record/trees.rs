@@ -11,9 +11,10 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::SpoolHeader;
 use crate::config::{Places, Settings};
+use crate::event::{Event, Snapshot, SnapshotBase};
 use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions, Taken};
 use crate::lesson::LessonFolder;
-use crate::store::{Event, Snapshot, SnapshotBase, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
 /// the recorder is as fast as it can be.

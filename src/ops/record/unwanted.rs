@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::capture::SpoolHeader;
 use crate::command::KeyParts;
 use crate::diagnose::{Diagnosis, Diagnostic};
-use crate::store::NoLessonReason;
+use crate::event::NoLessonReason;
 use crate::whitelist::CheckKind;
 
 /// What a tool says of an option that it does not have.

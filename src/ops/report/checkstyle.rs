@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::text::escape_xml;
 use super::{Subject, items, message, rule};
-use crate::store::DiagnosticRecord;
+use crate::event::DiagnosticRecord;
 
 /// Stands for a file where none is known: every error is below one.
 const NO_FILE: &str = ".";

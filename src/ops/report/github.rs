@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{Subject, items, message, rule, text};
 use crate::base::text::{count, one_line};
 use crate::diagnose::Severity;
-use crate::store::DiagnosticRecord;
+use crate::event::DiagnosticRecord;
 
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
 const ANNOTATIONS_MAX: usize = 10;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Subject, items, message, rule, text};
 use crate::diagnose::Severity;
-use crate::store::DiagnosticRecord;
+use crate::event::DiagnosticRecord;
 
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";

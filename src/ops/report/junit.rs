@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::text::escape_xml;
 use super::{Subject, message, rule};
-use crate::store::DiagnosticRecord;
+use crate::event::DiagnosticRecord;
 
 pub(super) fn render_junit(subjects: &[Subject]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");

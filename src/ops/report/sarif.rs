@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Subject, message, rule, text};
 use crate::diagnose::Severity;
+use crate::event::DiagnosticRecord;
 use crate::run::Ended;
-use crate::store::DiagnosticRecord;
 
 pub(super) fn render_sarif(subjects: &[Subject]) -> String {
     let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();

@@ -6,9 +6,10 @@ use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
+use crate::event::{Delivery, DeliveryArm, Event, EventBody, derived_id};
 use crate::ops::identity::author_of;
 use crate::pattern::statistics::to_permille;
-use crate::store::{Delivery, DeliveryArm, Event, EventBody, Index, StoreError, derived_id, note};
+use crate::store::{Index, StoreError, note};
 
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;

@@ -25,9 +25,10 @@ use crate::base::random::Random;
 use crate::base::tree::FsTree;
 use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose_output};
+use crate::event::sample::{failed_run, folder, passed_run, recorded};
+use crate::event::{DiagnosticRecord, Event, EventBody, Scope};
 use crate::run::Ended;
-use crate::store::sample::{failed_run, folder, passed_run, recorded};
-use crate::store::{DiagnosticRecord, Event, EventBody, Index, Scope, Store, lock_store};
+use crate::store::{Index, Store, lock_store};
 
 /// Larger outputs are the hostile ones.
 const OUTPUT_BYTES_MAX: u64 = 200_000;

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{fix, outcome};
 
-use crate::store::event::{Acknowledgement, Delivery, TaskNote, TaskStep};
+use crate::event::{Acknowledgement, Delivery, TaskNote, TaskStep};
 use crate::store::to_json;
 
 pub(super) fn insert_task_note(

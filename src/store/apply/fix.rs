@@ -7,7 +7,7 @@ use rusqlite::{Transaction, params};
 use super::{outcome, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
-use crate::store::event::{AtomList, Attempt, FixNote, Flake};
+use crate::event::{AtomList, Attempt, FixNote, Flake};
 use crate::store::to_json;
 
 /// A recipe's label, bytes.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::outcome;
 use crate::base::words::normalised;
-use crate::store::event::{EntryChange, EntryNote, EventAuthor, KnowledgeEntry};
+use crate::event::{EntryChange, EntryNote, EventAuthor, KnowledgeEntry};
 use crate::store::to_json;
 
 /// Folders above a file whose globs are looked for.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::store::event::{LessonChange, LessonChangeKind};
+use crate::event::{LessonChange, LessonChangeKind};
 
 pub(super) fn insert_lesson_change(
     transaction: &Transaction<'_>,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::store::event::{MemoryChange, MemoryNote};
+use crate::event::{MemoryChange, MemoryNote};
 
 pub(super) fn insert_memory_note(
     transaction: &Transaction<'_>,

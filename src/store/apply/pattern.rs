@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::outcome;
-use crate::store::event::{PatternMerge, PatternSplit, Review};
+use crate::event::{PatternMerge, PatternSplit, Review};
 
 /// When something was said, and its event: what is later wins.
 type EventMoment = (String, String);

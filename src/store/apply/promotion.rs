@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::store::event::{Promotion, PromotionStep};
+use crate::event::{Promotion, PromotionStep};
 
 pub(super) fn insert_promotion(
     transaction: &Transaction<'_>,

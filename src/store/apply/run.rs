@@ -8,9 +8,9 @@ use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, IdKind};
 use crate::base::text;
 use crate::config::Category;
+use crate::event::{DiagnosticRecord, Failure, LessonDecision, NoLessonReason, Run};
 use crate::fingerprint::{self, Fingerprint};
 use crate::run::Ended;
-use crate::store::event::{DiagnosticRecord, Failure, LessonDecision, NoLessonReason, Run};
 use crate::store::to_json;
 use crate::whitelist::CheckKind;
 

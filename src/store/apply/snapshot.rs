@@ -5,7 +5,7 @@ use rusqlite::{Transaction, params};
 use super::fix::insert_quoted_runs;
 use super::{outcome, to_sql};
 use crate::base::ids::RunId;
-use crate::store::event::{Snapshot, SnapshotBase};
+use crate::event::{Snapshot, SnapshotBase};
 
 pub(super) fn insert_snapshot(
     transaction: &Transaction<'_>,

@@ -4,8 +4,9 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::store::event::{Attempt, AttemptMeans, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
-use crate::store::{DECLARED, to_json};
+use crate::event::DECLARED;
+use crate::event::{Attempt, AttemptMeans, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::store::to_json;
 
 /// A strategy's label, bytes.
 const LABEL_BYTES_MAX: usize = 200;

@@ -4,9 +4,9 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::event::Purge;
+use crate::event::Purge;
+use crate::event::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
 use crate::store::mask_event;
-use crate::store::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
 use crate::store::tests::{dump, open, world};
 
 fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {

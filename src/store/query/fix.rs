@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
+use crate::event::{Attempt, FlakeProof, RecipeKind};
 use crate::store::error::StoreError;
-use crate::store::event::{Attempt, FlakeProof, RecipeKind};
 use crate::store::index::Index;
 use crate::store::segment::SegmentFolder;
 

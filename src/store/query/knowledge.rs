@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::words::{all_words_query, any_word_query, rarest_words_query};
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::EventAuthor;
 use crate::store::apply::places_of_path;
 use crate::store::error::StoreError;
-use crate::store::event::EventAuthor;
 use crate::store::index::Index;
 use crate::store::to_json;
 

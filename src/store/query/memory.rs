@@ -5,8 +5,8 @@ use rusqlite::params;
 use super::knowledge::author_from_row;
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::EventAuthor;
 use crate::store::error::StoreError;
-use crate::store::event::EventAuthor;
 use crate::store::index::Index;
 
 /// Memories that are looked at, the newest.

@@ -9,9 +9,9 @@ use super::row_time;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
+use crate::event::{Attempt, EventBody, RecordedCommand};
 use crate::run::Ended;
 use crate::store::error::StoreError;
-use crate::store::event::{Attempt, EventBody, RecordedCommand};
 use crate::store::index::Index;
 use crate::store::segment::SegmentFolder;
 use crate::store::to_json;
@@ -70,7 +70,7 @@ pub(crate) struct WorkTreePeriod<'a> {
 }
 
 impl Index {
-    /// Failing runs of a class ([`crate::store::Scope::class`]) that ended between `since` and `until` and that no pass
+    /// Failing runs of a class ([`crate::event::Scope::class`]) that ended between `since` and `until` and that no pass
     /// on the same branch and no successful attempt closed up to then; the oldest first, of the newest 500. `run` itself
     /// counts for nothing.
     ///

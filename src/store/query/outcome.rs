@@ -5,8 +5,8 @@ use rusqlite::{Row, params};
 use super::pattern::GROUP;
 use super::row_time;
 use crate::base::clock::Timestamp;
+use crate::event::DeliveryArm;
 use crate::store::error::StoreError;
-use crate::store::event::DeliveryArm;
 use crate::store::index::Index;
 
 /// Deliveries that figures are made of, the newest.

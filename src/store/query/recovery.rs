@@ -4,9 +4,10 @@ use rusqlite::{Row, params};
 
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::DECLARED;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
-use crate::store::{DECLARED, to_json};
+use crate::store::to_json;
 
 /// Strategies that are looked at for one error, of each way of matching.
 const STRATEGIES_MAX: i64 = 500;

@@ -9,8 +9,8 @@ use rusqlite::params;
 use super::group::PatternGroupRow;
 use super::{parse_time, row_time};
 use crate::base::clock::Timestamp;
+use crate::event::DeliveryArm;
 use crate::store::error::StoreError;
-use crate::store::event::DeliveryArm;
 use crate::store::index::Index;
 
 /// Occurrences of one pattern that are looked at.

@@ -1,9 +1,10 @@
 //! What the runs after advice from an entry say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, old_failed_run, open, passed_run, snapshot, split};
-use crate::store::event::{EntryChange, Event, EventBody};
-use crate::store::sample::{delivery, entry_change, entry_delivery, gotcha, names};
-use crate::store::{DeliveryOutcomeRow, FileChangeKind, Store};
+use crate::event::FileChangeKind;
+use crate::event::sample::{delivery, entry_change, entry_delivery, gotcha, names};
+use crate::event::{EntryChange, Event, EventBody};
+use crate::store::{DeliveryOutcomeRow, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();

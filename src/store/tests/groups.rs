@@ -6,10 +6,11 @@ use super::worlds::world;
 use super::{failed_run, flake, folder, key, merge, old_failed_run, old_key, open, passed_run, review, split};
 use crate::base::ids::{self, IdKind};
 use crate::diagnose;
+use crate::event::DeliveryArm;
+use crate::event::sample::found;
+use crate::event::{Event, EventBody, LessonChange, LessonChangeKind, ReviewState};
 use crate::fingerprint::{self, CANDIDATES_MAX};
-use crate::store::event::{Event, EventBody, LessonChange, LessonChangeKind, ReviewState};
-use crate::store::sample::found;
-use crate::store::{DeliveryArm, PatternRow, Store, StoreError};
+use crate::store::{PatternRow, Store, StoreError};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
     let dir = folder();

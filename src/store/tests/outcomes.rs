@@ -1,8 +1,8 @@
 //! What the runs after advice say of it, in whichever order they come to be known.
 
 use super::{failed_run, flake, folder, key, merge, open, passed_run, snapshot, split};
-use crate::store::event::{Event, EventBody};
-use crate::store::sample::{delivery, task_done};
+use crate::event::sample::{delivery, task_done};
+use crate::event::{Event, EventBody};
 use crate::store::{DeliveryOutcomeRow, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {
@@ -26,7 +26,7 @@ fn figures(store: &Store) -> (i64, i64, f64) {
     store.index().connection.query_row(sql, [key("alpha")], read).expect("is there")
 }
 
-fn change(mut event: Event, change: impl FnOnce(&mut crate::store::Run)) -> Event {
+fn change(mut event: Event, change: impl FnOnce(&mut crate::event::Run)) -> Event {
     if let EventBody::Run(run) = &mut event.body {
         change(run);
     }

@@ -3,8 +3,8 @@
 use rusqlite::types::Value;
 
 use super::open;
-use crate::store::event::{AttemptOutcome, Event, EventBody};
-use crate::store::sample::{ack, attempt, delivery, failed_run, folder, key, of_category, passed_run, task_started};
+use crate::event::sample::{ack, attempt, delivery, failed_run, folder, key, of_category, passed_run, task_started};
+use crate::event::{AttemptOutcome, Event, EventBody};
 
 /// Each view's columns, in the specification's order.
 const COLUMNS: [(&str, &str); 11] = [
@@ -113,12 +113,12 @@ fn a_failure_its_pattern_and_its_fix_are_rows() {
 fn a_warning_is_kept_as_it_was_shown_until_what_it_quotes_is_purged() {
     let mut shown = delivery(2, "t", &key("a"));
     if let EventBody::Delivery(delivery) = &mut shown.body {
-        delivery.runs = vec![crate::store::sample::run_id(1)];
+        delivery.runs = vec![crate::event::sample::run_id(1)];
     }
     let (_dir, mut store) = store_of(&[failed_run(1, "t", &["a"]), shown, ack(2)]);
     let sql = "SELECT task_id, warning_text FROM qa_warning_deliveries";
     assert_eq!(row(&store, sql), [text("t"), text("text of 2")]);
-    store.purge_runs(&[crate::store::sample::run_id(1)]).expect("purges");
+    store.purge_runs(&[crate::event::sample::run_id(1)]).expect("purges");
     assert_eq!(row(&store, "SELECT count(*) FROM deliveries"), [Value::Integer(0)]);
 }
 

@@ -1,8 +1,8 @@
 //! What was decided about promotions, in whichever order it comes to be known.
 
 use super::{failed_run, folder, key, merge, open};
-use crate::store::event::{Event, EventBody};
-use crate::store::sample::promotion;
+use crate::event::sample::promotion;
+use crate::event::{Event, EventBody};
 use crate::store::{Index, PromotionRow, Store};
 
 fn store(events: &[Event]) -> (tempfile::TempDir, Store) {

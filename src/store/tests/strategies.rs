@@ -1,10 +1,10 @@
 //! What attempts make of strategies, and what later events make of that.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
-use crate::store::event::{
+use crate::event::sample::{merge, tried};
+use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord,
 };
-use crate::store::sample::{merge, tried};
 use crate::store::{Store, StrategyRow};
 
 /// An attempt at `alpha`, which the second recipe of is a command.
@@ -36,7 +36,7 @@ fn counts(store: &Store) -> (u64, u64, u64) {
     strategies(store).first().map_or((0, 0, 0), |row| (row.successes, row.failures, row.partials))
 }
 
-fn change(event: &mut Event, change: impl FnOnce(&mut crate::store::Attempt)) {
+fn change(event: &mut Event, change: impl FnOnce(&mut crate::event::Attempt)) {
     if let EventBody::Attempt(attempt) = &mut event.body {
         change(attempt);
     }

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids;
-use crate::store::event::{
-    AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
-    ReviewState,
-};
-use crate::store::sample::{
+use crate::event::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gotcha, key, memory,
     memory_change, merge, names, of_category, old_failed_run, old_key, passed_run, promotion, review, run_id,
     said_strategy, snapshot, split, strategy_report, task_done, task_started, tried,
+};
+use crate::event::{
+    AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
+    ReviewState,
 };
 
 /// Two begin with the same letter: an older fingerprint took them for one.
@@ -155,6 +155,6 @@ proptest! {
         let mut kinds: Vec<&str> = events.iter().map(|event| event.body.kind()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        prop_assert_eq!(kinds.len(), crate::store::event::KINDS.len(), "{:?}", kinds);
+        prop_assert_eq!(kinds.len(), crate::event::KINDS.len(), "{:?}", kinds);
     }
 }

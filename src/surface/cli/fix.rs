@@ -7,8 +7,9 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
+use crate::event::{AtomList, WeakenedCheckRecord};
 use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
-use crate::store::{AtomList, FixFilter, WeakenedCheckRecord};
+use crate::store::FixFilter;
 
 /// List failures and what fixed them, flaky checks included
 ///

@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
+use crate::event::{EntrySource, EntryUse};
 use crate::knowledge::entry_types;
 use crate::ops::entry::{self, EntryDraft, EntryQueryRequest};
 use crate::ops::fix;
-use crate::store::{EntryFilter, EntrySource, EntryUse};
+use crate::store::EntryFilter;
 
 /// Record and find gotchas, patterns and decisions
 ///

@@ -4,8 +4,8 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
+use crate::event::MemoryType;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
-use crate::store::MemoryType;
 
 /// A memory on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;

@@ -8,10 +8,10 @@ pub(super) use page::helps;
 use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Settings;
+use crate::event::ReviewState;
 use crate::ops::curate::{self, CurationReply, Saying};
 use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
-use crate::store::ReviewState;
 
 /// List failures that share a cause
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,6 @@ use super::{Exit, Output};
 use crate::base::text;
 use crate::capture::{self, Waiting};
 use crate::config::{Environment, Places, is_disabled};
-use crate::diagnose::redact::redact_text;
 use crate::host::ci::{Host, Job};
 use crate::ops::record;
 use crate::run::{self, Program, Shim};
@@ -140,19 +139,7 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
         let sync = options.sync || !finished.ended.passed() && is_ephemeral();
         let argv = options.argv;
         let record = if sync { record_now } else { record_all };
-        let redact_arguments = record::redacted_arguments;
-        let run = capture::FinishedRun {
-            argv,
-            cwd,
-            check,
-            key,
-            identity,
-            places,
-            sync,
-            redact: redact_text,
-            redact_arguments,
-            record,
-        };
+        let run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, record };
         let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
         // Only now: the record is safe, and the recorder was started by a process of one thread.

@@ -4,9 +4,9 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
+use crate::event::{AttemptOutcome, DECLARED, StrategyMatchKind};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
-use crate::store::{AttemptOutcome, DECLARED, StrategyMatchKind};
 
 /// The exit code when one technique has failed in the task too often.
 const ESCALATED: u8 = 3;

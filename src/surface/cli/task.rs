@@ -6,8 +6,8 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
+use crate::event::TaskOutcome;
 use crate::ops::task::{self, Announced, SimilarTask, TaskPage};
-use crate::store::TaskOutcome;
 
 /// Start and end tasks, and find similar ones
 ///

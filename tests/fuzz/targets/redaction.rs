@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use verify_run::diagnose::redact::{redact, redact_args};
+use verify_run::redact::{redact, redact_args};
 
 fuzz_target!(|text: &str| {
     let (once, count) = redact(text);

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
+use crate::event::DECLARED;
 use crate::ops::lookup::{self, KnownRemedy, LookupReply, LookupRequest, LookupSubject, MatchedPattern, PatternMatch};
 use crate::ops::recent::{self, RecentFailure};
 use crate::run::Ended;
-use crate::store::DECLARED;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 use crate::surface::mcp::desk::CallContext;
 

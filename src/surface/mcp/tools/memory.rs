@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Count, Tool, integer, object, parsed, string};
+use crate::event::MemoryType;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
-use crate::store::MemoryType;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 use crate::surface::mcp::desk::CallContext;
 

@@ -6,14 +6,14 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::base::lossless::Lossless;
 use crate::diagnose::{self, Severity};
-use crate::fingerprint;
-use crate::run::Ended;
-use crate::store::event::{
+use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof,
     LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion, PromotionStep, Recipe, RecipeKind, Review,
     ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
 };
+use crate::fingerprint;
+use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
 mod said;

@@ -25,6 +25,7 @@ use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use crate::base::literals::{LONG_TEXT_BYTES_MIN, Literals};
+use crate::base::lossless::Lossless;
 
 /// Names and schemes are read this far to either side of a hit, bytes.
 const NAME_BYTES_MAX: usize = 128;
@@ -177,6 +178,15 @@ fn redact_once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, us
     }
     out.push_str(&text[copied..]);
     (Cow::Owned(out), count)
+}
+
+/// [`redact_args`] of a recorded command line. An argument that isn't UTF-8 keeps its bytes unless there is a secret between them.
+pub fn redact_arguments(argv: &[Lossless]) -> Vec<Lossless> {
+    // Together, because an option's name is what tells that the next argument is a secret.
+    let texts: Vec<String> = argv.iter().map(Lossless::display).collect();
+    let (clean, _) = redact_args(&texts);
+    let each = argv.iter().zip(texts.iter().zip(clean));
+    each.map(|(arg, (text, clean))| if *text == clean { arg.clone() } else { Lossless::from(&clean) }).collect()
 }
 
 /// A command's arguments with their secrets replaced, and how many there were.

@@ -9,6 +9,8 @@ mod memory;
 mod pattern;
 mod promotion;
 mod run;
+#[cfg(test)]
+pub(crate) mod sample;
 mod scope;
 mod snapshot;
 mod strategy;
@@ -101,7 +103,7 @@ pub(crate) enum EventBody {
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(super) const KINDS: [&str; 17] = [
+pub(crate) const KINDS: [&str; 17] = [
     "run",
     "lesson",
     "purge",
@@ -216,7 +218,7 @@ impl EventBody {
     }
 
     /// Who it comes from, where it is somebody's word.
-    pub(super) fn author_mut(&mut self) -> Option<&mut EventAuthor> {
+    pub(crate) fn author_mut(&mut self) -> Option<&mut EventAuthor> {
         match self {
             EventBody::Task(note) => Some(&mut note.by),
             EventBody::Delivery(delivery) => Some(&mut delivery.by),
@@ -319,7 +321,7 @@ fn parse_body(kind: &str, line: &[u8]) -> serde_json::Result<EventBody> {
 }
 
 /// The runs that a line purges; none where it says something else. Only a line that looks like one is parsed.
-pub(super) fn purged_runs_in_line(line: &[u8]) -> Vec<RunId> {
+pub(crate) fn purged_runs_in_line(line: &[u8]) -> Vec<RunId> {
     if memchr::memmem::find(line, b"\"purge\"").is_none() {
         return Vec::new();
     }
@@ -335,7 +337,6 @@ pub(super) fn purged_runs_in_line(line: &[u8]) -> Vec<RunId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sample;
 
     #[test]
     fn a_line_read_back_is_the_event() {

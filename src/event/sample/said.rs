@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{by, delivery, event, run_id};
 use crate::base::clock::Timestamp;
 use crate::base::ids;
-use crate::store::event::{
+use crate::event::{
     AttemptOutcome, EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody,
     KnowledgeEntry, MemoryChange, MemoryNote, MemoryType, StrategyChange, StrategyMatchKind, StrategyNote,
 };
