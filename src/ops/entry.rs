@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::identity::{author_of, sanitize_name};
+use super::identity::author_of;
 use super::record;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
@@ -28,7 +28,7 @@ use crate::event::{
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
-use crate::redact::redact_text;
+use crate::redact::{redact_text, sanitize_name};
 use crate::store::{Index, Store, StoreError, lock_store};
 
 pub(crate) use measurement::EntryMeasurement;

@@ -4,26 +4,16 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::text;
 use crate::capture::Identity;
 use crate::config::Places;
 use crate::event::EventAuthor;
 use crate::host::process::{self, ProcessCall};
-use crate::redact::redact_text;
+use crate::redact::{redact_text, sanitize_name};
 
-/// A text that somebody gave, bytes.
-const TEXT_BYTES_MAX: usize = 500;
 /// How long git may take to say a setting.
 const GIT_LIMIT: Duration = Duration::from_secs(2);
 /// Files of one question.
 pub(super) const FILES_MAX: usize = 200;
-
-/// A text for an event: one line, bounded, without secrets. `None` when nothing is left of it.
-pub(super) fn sanitize_name(text: &str) -> Option<String> {
-    let text = text::one_line(&redact_text(text).0);
-    let text = text::ellipsis(text.trim(), TEXT_BYTES_MAX);
-    (!text.is_empty()).then_some(text)
-}
 
 /// The user's name as git knows it.
 pub(super) fn user_name(places: &Places) -> Option<String> {
@@ -39,7 +29,7 @@ pub(super) fn author_of(identity: &Identity, task: Option<&str>) -> EventAuthor 
     EventAuthor {
         agent: clean(identity.agent.as_ref()),
         session: clean(identity.session.as_ref()),
-        task: task.and_then(self::sanitize_name),
+        task: task.and_then(sanitize_name),
         person: None,
     }
 }

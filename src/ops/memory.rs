@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::entry::{self, EntryAddReply, EntryDraft, KnowledgeWriter};
-use super::identity::{author_of, sanitize_name};
+use super::identity::author_of;
 use super::{reading, record};
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
@@ -18,7 +18,7 @@ use crate::event::{EntrySource, Event, EventBody, KnowledgeEntry, MemoryChange, 
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
-use crate::redact::redact_text;
+use crate::redact::{redact_text, sanitize_name};
 use crate::store::{Index, MemoryRow, StoreError, note};
 
 /// A memory, bytes.

@@ -4,7 +4,6 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
 use super::entry::KnowledgeWriter;
-use super::identity::sanitize_name;
 use super::reading::{self, Reading};
 use super::{definitions, record, report};
 use crate::advice::similarity::telling_words;
@@ -26,6 +25,7 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::remedy::{
     self, RemedyCandidate, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
 };
+use crate::redact::sanitize_name;
 use crate::run::Ended;
 use crate::store::{Index, RemedyRow, StoreError};
 

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::entry::{self, EntryProposal};
-use super::identity::{author_of, relative_files, sanitize_name};
+use super::identity::{author_of, relative_files};
 use super::{memory, reading, record};
 use crate::advice::ranking;
 use crate::advice::similarity::{TaskProfile, TaskSimilarity, telling_words};
@@ -19,6 +19,7 @@ use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::event::{EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
+use crate::redact::sanitize_name;
 use crate::store::{Index, Store, StoreError, TaskDetails, lock_store};
 
 /// Tasks that may be like another that are compared.

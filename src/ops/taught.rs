@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::identity::sanitize_name;
-use super::warn::tool_class;
 use crate::advice::ProvenRemedy;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
@@ -19,6 +17,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::event::{EntryOrigin, EntrySource, EventAuthor, KnowledgeEntry};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
+use crate::redact::sanitize_name;
 use crate::store::{EntryRow, Index, SharedLessonContent, SharedLessonSource, Store, StoreError, lock_store};
 use crate::whitelist::Whitelist;
 
@@ -177,7 +176,7 @@ fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelis
     let said = texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::String(text?))));
     let properties = Value::Object(said.collect::<Map<_, _>>());
     let command = prefix(&front.command, COMMAND_BYTES_MAX);
-    let tool = tool_class(whitelist, &places.root, &places.root.join(&front.directory), command);
+    let tool = whitelist.tool_class(&places.root, &places.root.join(&front.directory), command);
     let tags = [tool.or_else(|| sanitize_name(&front.tool)), sanitize_name(&front.category)];
     let sources = [path.to_owned()].into_iter().chain(pattern_ids(lesson)).take(LABELS_MAX);
     let origin = EntryOrigin {

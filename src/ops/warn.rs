@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::identity::{relative_files, sanitize_name};
+use super::identity::relative_files;
 use super::{knowledge, reading, record};
 use crate::advice::ranking::{self, FileReach, RankedWarning, WarningCandidate, WarningConcern};
 use crate::advice::similarity::telling_words;
@@ -29,8 +29,9 @@ use crate::config::{Environment, Places, Settings};
 use crate::event::Event;
 use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
+use crate::redact::sanitize_name;
 use crate::store::{Index, PatternBriefRow, ProvenRemedyRow, SegmentFolder, StoreError};
-use crate::whitelist::{self, Whitelist};
+use crate::whitelist::Whitelist;
 use insight::DetectorInsight;
 
 pub(crate) use delivery::record_deliveries;
@@ -146,7 +147,7 @@ pub(crate) fn collect_warnings(
         class: asked
             .command
             .as_deref()
-            .and_then(|line| tool_class(&Whitelist::open(places, environment), &places.root, cwd, line)),
+            .and_then(|line| Whitelist::open(places, environment).tool_class(&places.root, cwd, line)),
         words: telling_words(&title),
         category: asked.category.as_deref().and_then(sanitize_name),
         title,
@@ -405,13 +406,6 @@ fn complete_question(
         }
     }
     Ok(())
-}
-
-/// The tool class of a command line; `None` of one that is no check.
-pub(super) fn tool_class(whitelist: &Whitelist, root: &Path, cwd: &Path, line: &str) -> Option<String> {
-    let check = whitelist.decide_line(line).into_check()?;
-    let argv: Vec<_> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
-    Some(whitelist::command_key_parts(root, cwd, Some(&check), &argv).subject)
 }
 
 /// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when

@@ -26,6 +26,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::base::literals::{LONG_TEXT_BYTES_MIN, Literals};
 use crate::base::lossless::Lossless;
+use crate::base::text::{ellipsis, one_line};
 
 /// Names and schemes are read this far to either side of a hit, bytes.
 const NAME_BYTES_MAX: usize = 128;
@@ -33,6 +34,8 @@ const NAME_BYTES_MAX: usize = 128;
 const VALUE_BYTES_MAX: usize = 512;
 /// A text of at most so many bytes is searched without an automaton.
 const LINE_BYTES_MAX: usize = 512;
+/// A name or a line that a person or an agent gave, bytes.
+const NAME_TEXT_BYTES_MAX: usize = 500;
 /// How what was replaced begins.
 const MARKER: &[u8] = b"[redacted:";
 
@@ -123,6 +126,13 @@ fn each_literal(text: &[u8], mut found: impl FnMut(usize, usize)) {
 struct Secret {
     range: Range<usize>,
     kind: &'static str,
+}
+
+/// A text for an event: one line, bounded, without secrets. `None` when nothing is left of it.
+pub(crate) fn sanitize_name(text: &str) -> Option<String> {
+    let text = one_line(&redact_text(text).0);
+    let text = ellipsis(text.trim(), NAME_TEXT_BYTES_MAX);
+    (!text.is_empty()).then_some(text)
 }
 
 /// `text` with every secret replaced by `[redacted:<kind>]`, and how many there were.

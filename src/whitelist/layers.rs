@@ -14,7 +14,7 @@ use super::program::without_version;
 use super::recognise::CheckSearch;
 use super::resolution::Resolution;
 use super::table::{CompiledLayer, ScriptNameRules, WhitelistRule};
-use super::{Check, CheckDecision, CheckKind, ExitMeaning};
+use super::{Check, CheckDecision, CheckKind, ExitMeaning, command_key_parts};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -148,6 +148,13 @@ impl Whitelist {
             Some(check) => CheckDecision::Check(check),
             None => CheckDecision::NotACheck { why: search.reason.to_string() },
         }
+    }
+
+    /// The tool class of the check that a command line in `cwd` names; `None` of one that is no check.
+    pub(crate) fn tool_class(&self, root: &Path, cwd: &Path, line: &str) -> Option<String> {
+        let check = self.decide_line(line).into_check()?;
+        let argv: Vec<OsString> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();
+        Some(command_key_parts(root, cwd, Some(&check), &argv).subject)
     }
 
     /// Every name of a program that some rule in force has, sorted; those that are known by a path are left out.

@@ -19,8 +19,9 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::event::{Event, EventBody, PromotionStep};
-use crate::ops::identity::{author_of, sanitize_name, user_name};
+use crate::ops::identity::{author_of, user_name};
 use crate::ops::pattern;
+use crate::redact::sanitize_name;
 use crate::store::{PromotionRow, Store, lock_store};
 
 /// A file of instructions, bytes.
