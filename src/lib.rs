@@ -16,6 +16,7 @@
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
+//! - [`recorder`]: takes finished runs from the spool and writes them, with all that follows from them, into the store
 //! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
@@ -64,6 +65,7 @@ mod knowledge;
 pub mod lesson;
 mod ops;
 mod pattern;
+mod recorder;
 pub mod redact;
 pub mod run;
 mod store;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::record;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
 use crate::pattern::PatternGroupSummary;
+use crate::recorder;
 use crate::store::{Store, StoreError, lock_store};
 
 /// What a person says with a change: who they are and why.
@@ -94,7 +94,7 @@ struct PatternWriter {
 
 impl PatternWriter {
     fn new(places: &Places) -> Result<Self, StoreError> {
-        let notes = record::drain_for_reading(places)?.notes;
+        let notes = recorder::drain_for_reading(places)?.notes;
         let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
         Ok(PatternWriter { store: Store::open(&places.state, lock)?, notes })
     }

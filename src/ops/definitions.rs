@@ -1,4 +1,4 @@
-//! Tool definitions of the user and the project: read here, understood in [`crate::diagnose`].
+//! `whitelist check` and `whitelist new`: checks the definitions of the user and the project, and drafts one from a sample.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,63 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::base::file::{Durability, read_start, write_atomic};
-use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
-use crate::config::{Categories, Environment, Places, Problem, Settings};
-use crate::diagnose::{self, Category, DefinitionFault, DefinitionFile, Definitions};
+use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::config::{Environment, Places, Settings};
+use crate::diagnose::{self, Category};
 use crate::pattern::detector::DetectorRegistry;
+use crate::recorder::definitions::{Loaded, load_definitions, to_problem};
 use crate::whitelist::{CheckKind, Whitelist};
-
-/// The strongest layer.
-const PROJECT: usize = 0;
-
-/// What was read.
-pub(crate) struct Loaded {
-    /// The definitions in force.
-    pub definitions: Definitions,
-    /// The files they come from, the strongest layer first; without the shipped ones.
-    pub files: Vec<DefinitionFile>,
-    /// What is wrong with them.
-    pub problems: Vec<Problem>,
-}
-
-/// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
-/// others hold.
-pub(crate) fn load_definitions(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
-    let (files, mut faults) = read_definitions(places, environment);
-    let (definitions, more) = Definitions::from_layers(&files, categories);
-    faults.extend(more);
-    Loaded { definitions, files, problems: faults.into_iter().map(to_problem).collect() }
-}
-
-/// The files alone, for their detectors: reading the definitions in them takes longer than a hook has.
-pub(super) fn definition_files(places: &Places, environment: &Environment) -> Vec<DefinitionFile> {
-    read_definitions(places, environment).0
-}
-
-fn read_definitions(places: &Places, environment: &Environment) -> (Vec<DefinitionFile>, Vec<DefinitionFault>) {
-    let mut files = Vec::new();
-    let mut faults = Vec::new();
-    for (layer, dir) in places.definition_dirs(environment).into_iter().enumerate() {
-        for (index, file) in list_definition_files(&dir).into_iter().enumerate() {
-            let text = if index < DEFINITION_FILES_MAX {
-                text_of(&file)
-            } else {
-                Err(format!("more than {DEFINITION_FILES_MAX} files in this folder"))
-            };
-            match text {
-                Ok(text) => {
-                    let names = diagnose::attachment_names(&text).into_iter();
-                    let attached = names.map(|name| {
-                        (name.clone(), read_attached_file(&file, &name, layer_boundary(&dir, layer, places)))
-                    });
-                    files.push(DefinitionFile { attached: attached.collect(), file, layer, text });
-                }
-                Err(reason) => faults.push(DefinitionFault { file, line: None, reason, without: Some("the file") }),
-            }
-        }
-    }
-    (files, faults)
-}
 
 /// As [`load_definitions`], with every regex compiled and every inline test run.
 pub(crate) fn check_definitions(places: &Places, environment: &Environment) -> Loaded {
@@ -163,53 +112,4 @@ fn write_new_file(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let made = file.parent().map_or(Ok(()), fs::create_dir_all);
     let written = made.and_then(|()| write_atomic(file, bytes, 0o644, Durability::Cached));
     written.with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// The folder's definition files, by name.
-fn list_definition_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_ours = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        !hidden && path.extension().is_some_and(|extension| extension == "toml")
-    };
-    let mut files: Vec<PathBuf> = entries.filter(is_ours).collect();
-    files.sort();
-    files
-}
-
-/// What a definition's files have to be inside of: a cloned repository must not have the user's other files read.
-fn layer_boundary<'a>(dir: &'a Path, layer: usize, places: &'a Places) -> &'a Path {
-    if layer == PROJECT { &places.root } else { dir }
-}
-
-/// The text of a file that a definition names.
-fn read_attached_file(definition: &Path, name: &str, boundary: &Path) -> Result<String, String> {
-    let file = definition.parent().unwrap_or(boundary).join(name);
-    let resolve = |path: &Path| path.canonicalize().map_err(|error| format!("cannot be read: {error}"));
-    if !resolve(&file)?.starts_with(resolve(boundary)?) {
-        return Err(format!("is not below {}", boundary.display()));
-    }
-    text_of(&file)
-}
-
-/// A file's text. The error is a reason for people.
-fn text_of(file: &Path) -> Result<String, String> {
-    let bytes = read_start(file, CONFIG_FILE_BYTES_MAX + 1).map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() as u64 > CONFIG_FILE_BYTES_MAX {
-        return Err(format!("is larger than {CONFIG_FILE_BYTES_MAX} bytes"));
-    }
-    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
-}
-
-fn to_problem(fault: DefinitionFault) -> Problem {
-    let next = "correct it, then type `verify-run whitelist check`";
-    let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
-    Problem {
-        file: fault.file,
-        line: fault.line,
-        reason: fault.reason,
-        hint,
-        used: fault.without != Some("the file"),
-        warning: false,
-    }
 }

@@ -13,7 +13,7 @@ use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::event::EVENT_VERSION;
 use crate::fix::snapshot;
 use crate::lesson::LessonFolder;
-use crate::ops::{definitions, record};
+use crate::recorder;
 use crate::store::{Index, SegmentFolder, folder};
 use crate::whitelist::Whitelist;
 
@@ -91,7 +91,7 @@ pub(crate) fn diagnose_installation(places: &Places, environment: &Environment) 
     findings.extend(problems_of("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(places, environment);
     findings.extend(problems_of("whitelist", "no problems in whitelist.toml", problems));
-    let problems = definitions::load_definitions(places, environment, &settings.categories).problems;
+    let problems = recorder::definitions::load_definitions(places, environment, &settings.categories).problems;
     findings.extend(problems_of("definitions", "no problems in the tool definitions", problems));
     findings.extend(check_advice(&settings));
     findings.extend(check_promotions(places));
@@ -177,10 +177,10 @@ fn check_state_folder(places: &Places) -> Finding {
 
 /// Runs that were not recorded yet, and spool files that could not be read. Recorded first, as every reader does.
 fn check_waiting_runs(places: &Places) -> Vec<Finding> {
-    let drained = if places.state.is_dir() || !record::pending_entries(places).is_empty() {
-        record::drain_for_reading(places)
+    let drained = if places.state.is_dir() || !recorder::pending_entries(places).is_empty() {
+        recorder::drain_for_reading(places)
     } else {
-        Ok(record::Drained::default())
+        Ok(recorder::Drained::default())
     };
     let mut findings = Vec::new();
     match &drained {
@@ -198,12 +198,12 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
         }
     }
     let waiting =
-        record::pending_entries(places).into_iter().filter(|pending| pending.holds == record::Holds::Run).count();
+        recorder::pending_entries(places).into_iter().filter(|pending| pending.holds == recorder::Holds::Run).count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
         findings.push(with_hint(new_finding("spool", CheckStatus::Warning, message, None), "verify-run last"));
     }
-    for path in record::bad_files(places) {
+    for path in recorder::bad_files(places) {
         let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
         findings.push(with_hint(
             new_finding("spool", CheckStatus::Problem, message, Some(&path)),

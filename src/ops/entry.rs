@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::identity::author_of;
-use super::record;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
@@ -28,6 +27,7 @@ use crate::event::{
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
+use crate::recorder;
 use crate::redact::{redact_text, sanitize_name};
 use crate::store::{Index, Store, StoreError, lock_store};
 
@@ -401,12 +401,12 @@ impl KnowledgeWriter {
         identity: &Identity,
         person: Option<&str>,
     ) -> anyhow::Result<Self> {
-        let notes = record::drain_for_reading(places)?.notes;
+        let notes = recorder::drain_for_reading(places)?.notes;
         let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
         let lock = lock_store(&places.state, wait).context("cannot record it now")?;
         let store = Store::open(&places.state, lock)?;
         let hours = settings.fix.silence_hours;
-        let task = record::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
+        let task = recorder::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
         let by = EventAuthor { person: person.and_then(sanitize_name), ..author_of(identity, Some(&task)) };
         Ok(KnowledgeWriter { store, by, notes })
     }

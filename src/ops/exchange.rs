@@ -15,6 +15,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text::count;
 use crate::config::Places;
 use crate::event::{EventLine, parse_event_line};
+use crate::recorder;
 use crate::store::{ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event};
 
 /// What is to be exported.
@@ -136,7 +137,7 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
         }
         files.extend(found);
     }
-    let notes = super::record::drain_for_reading(places)?.notes;
+    let notes = recorder::drain_for_reading(places)?.notes;
     let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
     let mut store = Store::open(&places.state, lock)?;
     let ImportedSegments { events, known, purged, removed, newer, bad, faults } =

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{definitions, knowledge, reading, record, taught, warn};
+use super::{knowledge, reading, taught, warn};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::Spooled;
 use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::detector::DetectorRegistry;
+use crate::recorder;
 use crate::store::{EntryRow, Index, PatternBriefRow, SegmentFolder, StoreError};
 
 /// Patterns of a failure that are looked up.
@@ -36,8 +37,8 @@ fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Re
     let Some(index) = reading::open_with_lessons(places, environment, &settings, &mut Vec::new())? else {
         return Ok(None);
     };
-    let loaded = definitions::load_definitions(places, environment, &settings.categories);
-    let keys = record::pattern_keys(places, &loaded.definitions, failed);
+    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
+    let keys = recorder::pattern_keys(places, &loaded.definitions, failed);
     let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
     let segments = SegmentFolder::new(places.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());

@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use super::entry;
 use super::warn::{self, CurrentFailure};
-use super::{definitions, record};
 use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
 use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
+use crate::recorder;
 use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
 
@@ -98,7 +98,7 @@ impl Hook {
             // Without them a check is still recorded where the agent names us, or the hook sees its end.
             let _ = shims::put_in_front(&shims, file.as_ref());
         }
-        if self.moment == Moment::SessionEnd && !record::pending_entries(&self.places).is_empty() {
+        if self.moment == Moment::SessionEnd && !recorder::pending_entries(&self.places).is_empty() {
             observed::start_recorder(&self.places);
         }
     }
@@ -168,8 +168,9 @@ impl Hook {
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
                 let (settings, _) = Settings::load(&self.places, &self.environment);
-                let loaded = definitions::load_definitions(&self.places, &self.environment, &settings.categories);
-                let keys = record::pattern_keys(&self.places, &loaded.definitions, failed);
+                let loaded =
+                    recorder::definitions::load_definitions(&self.places, &self.environment, &settings.categories);
+                let keys = recorder::pattern_keys(&self.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
                 warn::WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
             }

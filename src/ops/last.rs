@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use serde::Serialize;
 
-use super::{reading, record, report};
+use super::{reading, report};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
 use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
@@ -15,6 +15,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::event::DiagnosticRecord;
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
+use crate::recorder;
 use crate::run::Ended;
 use crate::store::{Index, RunRow, SegmentFolder, StoreError};
 
@@ -125,7 +126,7 @@ pub(crate) fn last_run(places: &Places, environment: &Environment) -> Result<(Op
     let reading = reading::open_for_reading(places);
     let now = Timestamp::now();
     // Before the index is asked: a run that is recorded meanwhile is then found twice, else it would not be at all.
-    let waiting = record::waiting_headers(places).into_iter().filter(|header| header.place.root == root);
+    let waiting = recorder::waiting_headers(places).into_iter().filter(|header| header.place.root == root);
     let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
     let (recorded, notes) = match reading {
@@ -307,5 +308,33 @@ impl Last {
             lesson_file: None,
             recorded: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::recorder::tests::World;
+    use crate::run::Ended;
+    use crate::store::lock_store;
+
+    #[test]
+    fn while_somebody_records_the_last_run_is_read_from_the_spool() {
+        let world = World::new();
+        let held = lock_store(&world.places.state, Duration::ZERO).expect("free");
+        world.spool(&world.header(1, "aa", Ended::Exit(1)), "error\n");
+        assert!(recorder::drain(&world.places).expect("is no error").busy);
+        let mut second = world.header(2, "aa", Ended::Exit(3));
+        second.argv.push(Lossless::from("--token=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"));
+        world.spool(&second, "error\n");
+        let waiting = recorder::waiting_headers(&world.places);
+        assert_eq!(waiting.len(), 2);
+        drop(held);
+        let (run, _) = last_run(&world.places, &Environment::default()).expect("reads");
+        let run = run.expect("is there");
+        assert_eq!((run.exit_code, run.recorded), (3, true));
+        assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);
     }
 }

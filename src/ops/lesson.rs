@@ -11,8 +11,9 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
 use crate::event::{AttemptOutcome, EventBody, LessonChange, LessonChangeKind};
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
-use crate::ops::record::drain_for_reading;
-use crate::ops::{reading, record};
+use crate::ops::reading;
+use crate::recorder;
+use crate::recorder::drain_for_reading;
 use crate::redact::redact_text;
 use crate::store::{Index, LessonRow, SegmentFolder, Store, lock_store};
 
@@ -125,7 +126,7 @@ fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> 
     let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
     let (folder, local) =
-        (LessonFolder::find(places, settings), record::local_machine(places, &Environment::from_process()));
+        (LessonFolder::find(places, settings), recorder::local_machine(places, &Environment::from_process()));
     let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
     for row in index.list_lessons()? {
         if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
@@ -135,7 +136,7 @@ fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> 
     let mut found = Vec::new();
     for row in rows.into_values() {
         let Some(run) = index.read_run(&reading.segments, &row.run)? else { continue };
-        let Some(facts) = record::lesson_facts(&run, &local) else { continue };
+        let Some(facts) = recorder::lesson_facts(&run, &local) else { continue };
         let part = match &row.fix {
             Some(fix) => fix_part(index, &reading.segments, settings, &local, fix)?,
             None => None,
@@ -161,7 +162,7 @@ fn fix_part(
     };
     let first = index.read_run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
-    let facts = record::fix_facts(index, segments, (&settings.fix, local), since, last)?;
+    let facts = recorder::fix_facts(index, segments, (&settings.fix, local), since, last)?;
     Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
 }
 
@@ -172,7 +173,7 @@ fn fix_part(
 pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
     let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Ok(()) };
-    let local = record::local_machine(places, &Environment::from_process());
+    let local = recorder::local_machine(places, &Environment::from_process());
     let part = fix_part(index, &reading.segments, settings, &local, fix)?;
     let mut lessons = BTreeSet::new();
     for attempt in index.read_attempts(&reading.segments, fix)? {

@@ -6,7 +6,7 @@ use fragment::OutputFragment;
 use serde::Serialize;
 
 use super::strategy::{self, ErrorSource};
-use super::{definitions, knowledge, reading, report, warn};
+use super::{knowledge, reading, report, warn};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::markdown::untagged;
@@ -20,6 +20,7 @@ use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::pattern::knowledge::Strategy;
 use crate::pattern::statistics::round_to_thousandth;
+use crate::recorder;
 use crate::run::Ended;
 use crate::store::{Index, PatternRow, SegmentFolder, StoreError};
 use crate::whitelist::Whitelist;
@@ -278,7 +279,7 @@ fn subject_from_text(
     command: Option<&str>,
 ) -> FailureSubject {
     let (text, cut) = shorten_text(text);
-    let loaded = definitions::load_definitions(places, environment, &settings.categories);
+    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
     let command = command.unwrap_or_default();
     let check = Whitelist::open(places, environment).decide_line(command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::entry::{self, EntryAddReply, EntryDraft, KnowledgeWriter};
 use super::identity::author_of;
-use super::{reading, record};
+use super::reading;
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
@@ -18,6 +18,7 @@ use crate::event::{EntrySource, Event, EventBody, KnowledgeEntry, MemoryChange, 
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::memory;
 use crate::pattern::statistics::to_permille;
+use crate::recorder;
 use crate::redact::{redact_text, sanitize_name};
 use crate::store::{Index, MemoryRow, StoreError, note};
 
@@ -181,7 +182,7 @@ pub(crate) fn recall_memories(
     let Some(index) = &reading.index else { return Ok(found) };
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
-    let task = record::current_task(places, Some(index), identity, now, hours)?;
+    let task = recorder::current_task(places, Some(index), identity, now, hours)?;
     let agent = identity.agent.as_deref().and_then(sanitize_name);
     let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
@@ -303,7 +304,7 @@ pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
             None => is_silent,
         };
         if is_over && settings.advice.learning {
-            record::note(places, &promote_task_memories(places, &settings, &Identity::default(), &task)?);
+            recorder::note(places, &promote_task_memories(places, &settings, &Identity::default(), &task)?);
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub(crate) mod pattern;
 pub(crate) mod promote;
 pub(crate) mod reading;
 pub(crate) mod recent;
-pub(crate) mod record;
+pub(crate) mod recording;
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod shims;

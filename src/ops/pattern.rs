@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::definitions;
 use super::knowledge;
 use super::reading::{self, Reading};
 use super::warn;
@@ -15,6 +14,7 @@ use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubjec
 use crate::pattern::history::TaskHistory;
 use crate::pattern::wording;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
+use crate::recorder;
 use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
 /// Failures, files shown of one pattern.
@@ -129,7 +129,7 @@ pub(super) fn open_reader(
     let Reading { index, segments, mut notes } = reading::open_for_reading(places)?;
     let Some(index) = index else { return Ok((None, notes)) };
     let (settings, _) = Settings::load(places, environment);
-    let files = definitions::load_definitions(places, environment, &settings.categories).files;
+    let files = recorder::definitions::load_definitions(places, environment, &settings.categories).files;
     let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();

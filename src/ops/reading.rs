@@ -3,7 +3,8 @@
 use crate::config::{Environment, Places, Settings};
 use crate::store::{Index, SegmentFolder, StoreError};
 
-use super::{record, taught};
+use super::recording;
+use crate::recorder::{self, shared_lessons};
 
 /// The store, open for reading.
 pub(crate) struct Reading {
@@ -21,11 +22,11 @@ pub(crate) struct Reading {
 /// When a newer verify-run wrote it, or it can't be read.
 pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
     let mut notes = Vec::new();
-    if places.events().exists() || !record::pending_entries(places).is_empty() {
-        match record::drain_for_reading(places) {
+    if places.events().exists() || !recorder::pending_entries(places).is_empty() {
+        match recorder::drain_for_reading(places) {
             Ok(drained) => {
                 // A pass alone starts no recorder, and a task may be over without any.
-                record::promote_ended(places, &drained);
+                recording::promote_ended(places, &drained);
                 notes.extend(drained.notes);
                 if drained.busy {
                     notes.push("another verify-run is recording: the newest runs may be missing".into());
@@ -52,7 +53,7 @@ fn with_lessons(
     settings: &Settings,
     notes: &mut Vec<String>,
 ) -> Result<Option<Index>, StoreError> {
-    taught::refreshed_reading(index, places, environment, settings).or_else(|error| {
+    shared_lessons::refreshed_reading(index, places, environment, settings).or_else(|error| {
         notes.push(format!("shared lessons could not be read: {error}"));
         Index::open_read(&places.index())
     })
@@ -84,4 +85,24 @@ pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<
     let reading = open_for_reading(places)?;
     notes.extend(reading.notes);
     Ok(reading.index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::Timestamp;
+    use crate::event::{Event, EventBody, FixNote};
+    use crate::recorder::tests::World;
+    use crate::store::note;
+
+    #[test]
+    fn a_reading_command_takes_the_notes_that_wait() {
+        let world = World::new();
+        let body =
+            EventBody::FixNote(FixNote { fix: "x-1".into(), cause: Some("a cause".into()), ..FixNote::default() });
+        note::write_note(&world.places, &Event::with_derived_id("said", &["1"], Timestamp(1), "", body)).expect("puts");
+        let reading = open_for_reading(&world.places).expect("reads");
+        assert_eq!(reading.index.expect("is there").count_rows().expect("counts").events, 1);
+        assert!(recorder::pending_entries(&world.places).is_empty());
+    }
 }

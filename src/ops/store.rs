@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{reading, record};
+use super::reading;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::Places;
 use crate::fix::snapshot::{self, ObjectFolderStatus};
+use crate::recorder;
 use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup, lock_store};
 
 /// What `store status --json` prints. Sizes are bytes.
@@ -89,8 +90,8 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
         segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
         index_bytes: fs::metadata(places.index()).map_or(0, |metadata| metadata.len()),
         index_damage,
-        pending: record::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
-        bad: record::bad_files(places),
+        pending: recorder::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
+        bad: recorder::bad_files(places),
         torn: reading.segments.torn_files(),
         backups: backup::list_backups(&places.state),
         raw_bytes: folder_bytes(&places.state.join("raw")),
@@ -99,7 +100,7 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
             bytes: snapshot::folder_size(&places.state),
             work_trees: snapshot::folder_statuses(&places.state),
         },
-        log: record::recent_log(&places.state, LOG_LINES_MAX),
+        log: recorder::recent_log(&places.state, LOG_LINES_MAX),
         notes: reading.notes,
     })
 }
@@ -144,7 +145,7 @@ pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, S
     let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
     store.rebuild_damaged_index(&damage)?;
     let notes = store.take_notes();
-    record::note(places, &notes);
+    recorder::note(places, &notes);
     Ok(notes)
 }
 
@@ -164,7 +165,7 @@ pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
 pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
-    let mut done = record::drain_for_reading(places)?.notes;
+    let mut done = recorder::drain_for_reading(places)?.notes;
     let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
     let runs = store.index().runs_of_id(id)?;
     let lessons = lessons_of(store.index(), &runs)?;

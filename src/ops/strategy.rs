@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::entry::KnowledgeWriter;
 use super::reading::{self, Reading};
-use super::{definitions, record, report};
+use super::report;
 use crate::advice::similarity::telling_words;
 use crate::advice::strategy::{
     DeclaredStrategy, RenderedStrategy, StrategyDiagnostic, StrategySubject, declared_strategies,
@@ -25,6 +25,7 @@ use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::remedy::{
     self, RemedyCandidate, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
 };
+use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::run::Ended;
 use crate::store::{Index, RemedyRow, StoreError};
@@ -219,7 +220,7 @@ pub(crate) fn diagnose_text(
     settings: &Settings,
     text: &str,
 ) -> ErrorSource {
-    let loaded = definitions::load_definitions(places, environment, &settings.categories);
+    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
     let diagnosis = diagnose::diagnose_output(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
         command: "",
@@ -262,7 +263,7 @@ pub(crate) fn suggest_strategies(
         let keys: Vec<String> = items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
         add_recorded_candidates(index, recoveries_against(index, settings, &error, keys)?, &mut candidates)?;
         let hours = settings.fix.silence_hours;
-        situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+        situation.task = recorder::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
         situation.category = task_category(index, &situation.task)?;
     }
     let file = items.iter().find_map(|item| item.file.as_deref());
@@ -417,7 +418,7 @@ pub(crate) fn list_strategies(
         rows.retain(|row| !remedy::is_learnt(row) || row.successes + row.failures + row.partials > 0);
         add_recorded_candidates(index, rows, &mut candidates)?;
         let hours = settings.fix.silence_hours;
-        situation.task = record::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+        situation.task = recorder::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
     }
     let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::entry::{self, EntryProposal};
 use super::identity::{author_of, relative_files};
-use super::{memory, reading, record};
+use super::{memory, reading};
 use crate::advice::ranking;
 use crate::advice::similarity::{TaskProfile, TaskSimilarity, telling_words};
 use crate::advice::task::{self, TaskEnd};
@@ -19,6 +19,7 @@ use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::event::{EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
+use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::store::{Index, Store, StoreError, TaskDetails, lock_store};
 
@@ -190,7 +191,7 @@ fn find_named(places: &Places, settings: &Settings, identity: &Identity, name: O
     }
     let index = reading::open_for_reading(places)?.index;
     let hours = settings.fix.silence_hours;
-    Ok(record::current_task(places, index.as_ref(), identity, Timestamp::now(), hours)?)
+    Ok(recorder::current_task(places, index.as_ref(), identity, Timestamp::now(), hours)?)
 }
 
 /// Everything about a task: the one that is named, else the current one.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::identity::relative_files;
-use super::{knowledge, reading, record};
+use super::{knowledge, reading};
 use crate::advice::ranking::{self, FileReach, RankedWarning, WarningCandidate, WarningConcern};
 use crate::advice::similarity::telling_words;
 use crate::advice::{Arm, ProvenRemedy, Warning, WarningFacts, mention};
@@ -29,6 +29,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::event::Event;
 use crate::pattern::statistics::share_bound;
 use crate::pattern::wording;
+use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::store::{Index, PatternBriefRow, ProvenRemedyRow, SegmentFolder, StoreError};
 use crate::whitelist::Whitelist;
@@ -138,7 +139,7 @@ pub(crate) fn collect_warnings(
     let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
     let now = Timestamp::now();
     let hours = settings.fix.silence_hours;
-    let task = record::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
+    let task = recorder::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
     let session =
         asked.identity.session.as_deref().and_then(sanitize_name).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
     let title = asked.title.clone().unwrap_or_default();

@@ -19,8 +19,9 @@ use crate::config::{Places, Settings};
 use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventBody, derived_id};
 use crate::ops::identity::{author_of, relative_files};
 use crate::ops::warn::similar;
-use crate::ops::{knowledge, reading, record};
+use crate::ops::{knowledge, reading};
 use crate::pattern::statistics::round_to_thousandth;
+use crate::recorder;
 use crate::store::{EntryFilter, EntryRow, Index, KnowledgeLogRow, SegmentFolder, StoreError, TaskDetails, note};
 
 /// Words of a question that are looked for.
@@ -182,7 +183,7 @@ pub(crate) fn relevant_entries(
         return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
     };
     let hours = settings.fix.silence_hours;
-    let task = record::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
+    let task = recorder::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
     let mut alike = SimilarTaskLinks::default();
     if let Some(task) = index.find_task(&task)? {
         alike = SimilarTaskLinks::for_task(&index, &task, settings)?;

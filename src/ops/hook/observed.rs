@@ -10,7 +10,7 @@ use crate::capture::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolH
 use crate::command::{LineStep, ShellLine};
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::dialect::{Ending, HookAction, HookCall};
-use crate::ops::record;
+use crate::ops::recording;
 use crate::run::{self, Detached, Ended};
 use crate::whitelist::{self, Check, Whitelist};
 
@@ -128,7 +128,7 @@ fn is_us(word: &str) -> bool {
 /// Starts the recorder in a process of its own.
 pub(super) fn start_recorder(places: &Places) {
     if matches!(run::detached(&[]), Ok(Detached::Process)) {
-        let work = std::panic::AssertUnwindSafe(|| record::drain(places));
+        let work = std::panic::AssertUnwindSafe(|| recording::drain(places));
         let _ = std::panic::catch_unwind(work);
         run::end_as(Ended::Exit(0))
     }

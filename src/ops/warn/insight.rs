@@ -3,9 +3,9 @@
 use crate::advice::WarningFacts;
 use crate::base::glob;
 use crate::config::{Environment, Places, Settings};
-use crate::ops::definitions;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::{self, TaskHistory};
+use crate::recorder;
 use crate::store::{Index, PatternBriefRow, StoreError};
 
 /// Findings about files that are looked at.
@@ -46,7 +46,7 @@ impl DetectorInsight {
         if !settings.advice.injection {
             return Ok(DetectorInsight::default());
         }
-        let files = definitions::definition_files(places, environment);
+        let files = recorder::definitions::definition_files(places, environment);
         let (registry, _) = DetectorRegistry::new(&files, &settings.categories);
         Ok(DetectorInsight { registry: Some(registry), history: TaskHistory::from_rows(index.brief_history()?) })
     }

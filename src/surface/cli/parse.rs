@@ -11,7 +11,7 @@ use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::config::{Places, Settings};
 use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose_output};
-use crate::ops::definitions;
+use crate::recorder;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
 
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let places = root.as_deref().map(|root| Places::find(root, &context.environment));
     let places = places.as_ref().unwrap_or(&context.places);
     let (settings, _) = Settings::load(places, &context.environment);
-    let loaded = definitions::load_definitions(places, &context.environment, &settings.categories);
+    let loaded = recorder::definitions::load_definitions(places, &context.environment, &settings.categories);
     for problem in &loaded.problems {
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));

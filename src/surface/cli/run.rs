@@ -14,7 +14,7 @@ use crate::base::text;
 use crate::capture::{self, Waiting};
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{Host, Job};
-use crate::ops::record;
+use crate::ops::recording;
 use crate::run::{self, Program, Shim};
 use crate::whitelist::{self, Check, Whitelist};
 use options::{Recording, RunOptions};
@@ -153,12 +153,12 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
 
 /// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
 fn record_now(places: &Places, waiting: Waiting) {
-    let _ = record::drain_sync(places, || drop(waiting));
+    let _ = recording::drain_sync(places, || drop(waiting));
 }
 
 /// The recorder's work. What it could not do is in its log; there is nobody to tell here.
 fn record_all(places: &Places, waiting: Waiting) {
-    let _ = record::drain(places);
+    let _ = recording::drain(places);
     // The first process of a container waits until everything is done: its end is everybody's.
     drop(waiting);
 }

@@ -7,6 +7,7 @@
 mod assemble;
 mod attribution;
 mod changes;
+pub(crate) mod definitions;
 mod diagnosis;
 mod fixes;
 mod flakes;
@@ -19,10 +20,11 @@ mod observed;
 mod open;
 mod queue;
 mod reports;
+pub(crate) mod shared_lessons;
 mod steps;
 mod task;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trees;
 mod unwanted;
 mod upkeep;
@@ -40,17 +42,16 @@ use crate::base::text;
 use crate::capture;
 use crate::config::Places;
 use crate::diagnose;
-use crate::ops::memory;
 use crate::store::{Store, StoreError, folder, lock_store};
 use queue::Queue;
 use trees::SnapshotBatch;
 
-pub(in crate::ops) use assemble::lesson_facts;
-pub(in crate::ops) use diagnosis::pattern_keys;
-pub(in crate::ops) use lessons::fix_facts;
+pub(crate) use assemble::lesson_facts;
+pub(crate) use diagnosis::pattern_keys;
+pub(crate) use lessons::fix_facts;
 pub(crate) use log::recent_lines as recent_log;
 pub(crate) use queue::{Holds, bad_files, pending_entries, waiting_headers};
-pub(in crate::ops) use steps::local_machine;
+pub(crate) use steps::local_machine;
 pub(crate) use task::current_task;
 
 /// How often a recorder that waits for a lock looks whether there is still something to record.
@@ -76,7 +77,7 @@ pub(crate) struct Drained {
     /// What was found and put right, or could not be done.
     pub notes: Vec<String>,
     /// Something was learnt in a task that waits for the task's end to be shared.
-    promotes: bool,
+    pub promotes: bool,
     /// Another process is recording: nothing was done here.
     pub busy: bool,
 }
@@ -95,18 +96,7 @@ pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
     while drained.busy && Instant::now() < until && !pending_entries(places).is_empty() {
         drained = drain_within(places, HOLDER_LOOKS, None, || {})?;
     }
-    promote_ended(places, &drained);
     Ok(drained)
-}
-
-/// Makes knowledge of what was learnt in tasks that are over, where what was recorded says that something waits for that.
-pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
-    if !drained.promotes {
-        return;
-    }
-    if let Err(error) = memory::promote_ended_tasks(places) {
-        log::append_lines(&places.state, &[format!("{error:#}")]);
-    }
 }
 
 /// Records before somebody goes on (`--sync`), within [`SYNC_MS_MAX`], and says so by `recorded`, once: what else a
@@ -116,9 +106,7 @@ pub(in crate::ops) fn promote_ended(places: &Places, drained: &Drained) {
 /// As [`drain`].
 pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
-    let drained = drain_within(places, limit, Some(Instant::now() + limit), recorded)?;
-    promote_ended(places, &drained);
-    Ok(drained)
+    drain_within(places, limit, Some(Instant::now() + limit), recorded)
 }
 
 /// Records what waits before something is read.

@@ -144,7 +144,7 @@ pub(super) fn name_lesson(run: &mut Run) {
 
 /// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
 /// is written late is the same.
-pub(in crate::ops) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<LessonFacts> {
+pub(crate) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<LessonFacts> {
     let failure = run.failure.as_ref()?;
     let LessonDecision::Written { id, elsewhere, .. } = &failure.lesson else { return None };
     let program = || {

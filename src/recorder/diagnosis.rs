@@ -36,7 +36,7 @@ fn is_of_the_reader(message: &str) -> bool {
 }
 
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.
-pub(in crate::ops) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
+pub(crate) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for item in DiagnosedFailure::from_spooled(places, definitions, spooled).items {
         if !item.is_uninformative() && !keys.contains(&item.pattern) {

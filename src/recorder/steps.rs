@@ -11,7 +11,7 @@ use super::fixes::{self, RecordedRun};
 use super::merges::Merges;
 use super::queue::{self, SpoolEntry};
 use super::trees::{self, SnapshotBatch};
-use super::{Drained, assemble, head, lessons, observed, task, unwanted};
+use super::{Drained, assemble, definitions, head, lessons, observed, shared_lessons, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -23,7 +23,6 @@ use crate::fix;
 use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions};
 use crate::fix::weakened;
 use crate::lesson::{LessonFolder, LocalMachine};
-use crate::ops::{definitions, taught};
 use crate::store::{Store, StoreError};
 
 /// zstd's own default: fast, and small enough for text.
@@ -52,7 +51,7 @@ struct ProjectSettings {
 }
 
 /// What texts say of this machine.
-pub(in crate::ops) fn local_machine(places: &Places, environment: &Environment) -> LocalMachine {
+pub(crate) fn local_machine(places: &Places, environment: &Environment) -> LocalMachine {
     let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
     let tops = fs::read_dir("/").into_iter().flatten().flatten();
     let tops = tops.filter_map(|entry| entry.file_name().into_string().ok());
@@ -142,7 +141,7 @@ impl Projects<'_> {
     pub(super) fn read_shared(&mut self, store: &mut Store, root: &Path) -> Result<(), StoreError> {
         self.project_at(root);
         let ProjectSettings { places, lessons, .. } = &self.known[root];
-        taught::refresh_taught(store, places, &self.environment, lessons)
+        shared_lessons::refresh_taught(store, places, &self.environment, lessons)
     }
 
     /// The lessons of the work tree at `root`.

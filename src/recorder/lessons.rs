@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::merges::Merges;
 use super::open::Stretch;
 use super::steps::{Projects, note_error};
-use super::{Drained, assemble};
+use super::{Drained, assemble, shared_lessons};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::{self, IdKind, RunId};
@@ -21,7 +21,6 @@ use crate::event::{
 };
 use crate::fix;
 use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
-use crate::ops::taught;
 use crate::store::{FixNoteRow, FixRow, Index, SegmentFolder, SharedLessonRow, Store, StoreError};
 
 /// Lessons that one fix is written into.
@@ -224,7 +223,9 @@ fn update_taught(
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let set = match folder.read_shared_lesson(&name).map(|taught| taught.fix) {
         Ok(Some(SharedLessonFix { id: None, .. })) => return Ok(()),
-        Ok(Some(SharedLessonFix { id: Some(id), .. })) if !taught::is_own_fix(store.index(), &id)? => return Ok(()),
+        Ok(Some(SharedLessonFix { id: Some(id), .. })) if !shared_lessons::is_own_fix(store.index(), &id)? => {
+            return Ok(());
+        }
         Ok(_) => folder.set_fix(&path, part).map(drop),
         Err(error) => Err(error),
     };
@@ -311,7 +312,7 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn fix_facts(
+pub(crate) fn fix_facts(
     index: &Index,
     segments: &SegmentFolder,
     (settings, local): (&FixSettings, &LocalMachine),
