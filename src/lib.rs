@@ -12,6 +12,7 @@
 //! - [`diagnose`]: output to items, affected files, kept lines and a category
 //! - [`fingerprint`]: masks and the three keys of an item
 //! - [`event`]: what is recorded, as values: runs, failures, attempts, deliveries; the domain model
+//! - [`report`]: a recorded run as SARIF, JUnit, GitLab, GitHub or Checkstyle document, and the page of a CI job
 //! - [`lesson`]: the Markdown file with its front matter
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key
@@ -28,7 +29,7 @@
 //! # Invariants
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
-//! - `redact`, `diagnose`, `fingerprint`, `event`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
+//! - `redact`, `diagnose`, `fingerprint`, `event`, `report`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
 //! - Only `store` knows SQL and the event files, only `lesson` and `host` know YAML, only `config`, `whitelist`, the
 //!   definitions of `diagnose`, the detectors of `pattern`, the rules of `fix::weakened` and `host` know TOML, only
 //!   `surface` prints.
@@ -67,6 +68,7 @@ mod ops;
 mod pattern;
 mod recorder;
 pub mod redact;
+mod report;
 pub mod run;
 mod store;
 pub mod surface;

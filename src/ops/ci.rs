@@ -1,9 +1,5 @@
 //! `ci`: what a job of a CI system has to say of the checks that were run in it.
 
-mod summary;
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +9,6 @@ use serde::Serialize;
 
 use super::hint;
 use super::reading::{self, Reading};
-use super::report::{self, Format, Subject};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::lossless::Lossless;
@@ -21,6 +16,7 @@ use crate::base::text::ellipsis;
 use crate::config::{Places, Settings};
 use crate::event::EventBody;
 use crate::host::ci::{Host, Job};
+use crate::report::{ReportFormat, ReportedRun, SummarizedRun, render_job_summary, render_report};
 use crate::store::{StoreError, own_writer};
 
 /// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
@@ -66,13 +62,6 @@ pub(crate) struct Reported {
     pub notes: Vec<String>,
 }
 
-/// A run to report on.
-struct Told {
-    subject: Subject,
-    /// What is known of its failure from earlier ones.
-    known: Vec<String>,
-}
-
 /// Says what there is to say to the host. What can't be written is a note: a report must not fail a job.
 ///
 /// # Errors
@@ -80,24 +69,24 @@ struct Told {
 pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) -> Result<Reported, StoreError> {
     let mut reading = reading::open_for_reading(places)?;
     let mut notes = std::mem::take(&mut reading.notes);
-    let told = runs(places, settings, &reading, wanted)?;
-    let subjects: Vec<Subject> = told.iter().map(|told| told.subject.clone()).collect();
+    let summarized = find_reported_runs(places, settings, &reading, wanted)?;
+    let runs: Vec<ReportedRun> = summarized.iter().map(|summarized| summarized.run.clone()).collect();
     let mut reported = Reported {
         schema: 1,
         host: wanted.job.host,
-        runs: told.len(),
-        failed: told.iter().filter(|told| !told.subject.run.ended.passed()).count(),
-        known: told.iter().filter(|told| !told.known.is_empty()).count(),
+        runs: runs.len(),
+        failed: runs.iter().filter(|run| !run.record.ended.passed()).count(),
+        known: summarized.iter().filter(|summarized| !summarized.known.is_empty()).count(),
         files: Vec::new(),
         commands: String::new(),
         notes: Vec::new(),
     };
     if wanted.job.host == Host::Github {
-        let lines = report::render(&subjects, Format::Github).text;
+        let lines = render_report(&runs, ReportFormat::Github).text;
         reported.commands = lines.lines().map(|line| ellipsis(line, LINE_BYTES_MAX) + "\n").collect();
     }
     if let Some(file) = &wanted.job.summary {
-        append(file, |room| summary::render_markdown(&told, room), SUMMARY_BYTES_MAX, &mut notes);
+        append(file, |room| render_job_summary(&summarized, room), SUMMARY_BYTES_MAX, &mut notes);
     }
     if let Some(file) = &wanted.job.outputs {
         let Reported { runs, failed, known, .. } = &reported;
@@ -105,7 +94,7 @@ pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) 
     }
     let folder = wanted.out.or((wanted.job.host != Host::Github).then_some(Path::new("verify-run-report")));
     if let Some(folder) = folder {
-        for (name, text) in documents(wanted.job.host, &told, &subjects) {
+        for (name, text) in documents(wanted.job.host, &summarized, &runs) {
             match write(folder, name, &text) {
                 Ok(file) => reported.files.push(file),
                 Err(error) => notes.push(format!("cannot write {}: {error}", folder.join(name).display())),
@@ -118,47 +107,52 @@ pub(crate) fn report(places: &Places, settings: &Settings, wanted: &Wanted<'_>) 
 
 /// The newest run of each check that is reported on, in the order in which they began. Only what was recorded here
 /// counts: an imported failure is another job's.
-fn runs(places: &Places, settings: &Settings, reading: &Reading, wanted: &Wanted<'_>) -> Result<Vec<Told>, StoreError> {
+fn find_reported_runs(
+    places: &Places,
+    settings: &Settings,
+    reading: &Reading,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<SummarizedRun>, StoreError> {
     let (Some(index), Some(own)) = (&reading.index, own_writer(&places.state)) else { return Ok(Vec::new()) };
     let root = Lossless::from(&places.root);
     let ids = match wanted.session {
         Some(session) => index.runs_in_session(&root, session)?,
         None => index.last_run(&root, Timestamp::now())?.map(|run| run.id).into_iter().collect(),
     };
-    let mut newest: BTreeMap<String, Subject> = BTreeMap::new();
+    let mut newest: BTreeMap<String, ReportedRun> = BTreeMap::new();
     for id in ids {
         let event = index.read_event(&reading.segments, &id)?.filter(|event| event.writer == own);
         let Some(EventBody::Run(run)) = event.map(|event| event.body) else { continue };
         if wanted.since.is_none_or(|since| run.started_at >= since) {
-            newest.insert(run.key.clone(), Subject { id, run: *run });
+            newest.insert(run.key.clone(), ReportedRun { id, record: *run });
         }
     }
-    let mut subjects: Vec<Subject> = newest.into_values().collect();
-    subjects.sort_by_key(|subject| subject.run.started_at);
-    let mut told = Vec::with_capacity(subjects.len());
+    let mut runs: Vec<ReportedRun> = newest.into_values().collect();
+    runs.sort_by_key(|run| run.record.started_at);
+    let mut summarized = Vec::with_capacity(runs.len());
     let (segments, root) = (&reading.segments, places.root.as_path());
     let sources = hint::HintSources { index, segments, registry: None, settings, root };
-    for subject in subjects {
+    for run in runs {
         let key = |item: &crate::event::DiagnosticRecord| {
             item.recomputed_fingerprint().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
         };
-        let keys: Vec<String> = subject.items().iter().map(key).collect();
-        let known = hint::hint_lines(&sources, &keys, subject.run.started_at, KNOWN_MAX)?;
-        told.push(Told { subject, known });
+        let keys: Vec<String> = run.items().iter().map(key).collect();
+        let known = hint::hint_lines(&sources, &keys, run.record.started_at, KNOWN_MAX)?;
+        summarized.push(SummarizedRun { run, known });
     }
-    Ok(told)
+    Ok(summarized)
 }
 
 /// The report files that a host reads.
-fn documents(host: Host, told: &[Told], subjects: &[Subject]) -> Vec<(&'static str, String)> {
+fn documents(host: Host, summarized: &[SummarizedRun], runs: &[ReportedRun]) -> Vec<(&'static str, String)> {
     let room = usize::try_from(SUMMARY_BYTES_MAX).unwrap_or(usize::MAX);
-    let junit = ("junit.xml", Format::Junit);
-    let summary = || ("summary.md", summary::render_markdown(told, room));
-    let rendered = |(name, format): (&'static str, Format)| (name, report::render(subjects, format).text);
+    let junit = ("junit.xml", ReportFormat::Junit);
+    let summary = || ("summary.md", render_job_summary(summarized, room));
+    let rendered = |(name, format): (&'static str, ReportFormat)| (name, render_report(runs, format).text);
     match host {
-        Host::Gitlab => vec![rendered(("gl-code-quality-report.json", Format::Gitlab)), rendered(junit)],
-        Host::Jenkins => vec![rendered(junit), rendered(("checkstyle.xml", Format::Checkstyle))],
-        Host::Github => vec![rendered(junit), rendered(("report.sarif", Format::Sarif))],
+        Host::Gitlab => vec![rendered(("gl-code-quality-report.json", ReportFormat::Gitlab)), rendered(junit)],
+        Host::Jenkins => vec![rendered(junit), rendered(("checkstyle.xml", ReportFormat::Checkstyle))],
+        Host::Github => vec![rendered(junit), rendered(("report.sarif", ReportFormat::Sarif))],
         Host::Buildkite | Host::Other => vec![rendered(junit), summary()],
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn run_by_id(
     environment: &Environment,
     id: &str,
 ) -> Result<(Last, Vec<String>), StoreError> {
-    let (subject, notes) = report::find(places, Some(id))?;
+    let (subject, notes) = report::find_reported_run(places, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
     let reading = reading::open_for_reading(places)?;

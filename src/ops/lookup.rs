@@ -240,9 +240,9 @@ pub(crate) fn look_up_failure(
 fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<FailureSubject> {
     let nothing =
         |about| FailureSubject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
-    let (subject, more) = report::find(places, id)?;
+    let (subject, more) = report::find_reported_run(places, id)?;
     notes.extend(more);
-    let Some(report::Subject { id, run }) = subject else {
+    let Some(crate::report::ReportedRun { id, record: run }) = subject else {
         return Ok(nothing(LookupSubject { source: "nothing", ..LookupSubject::default() }));
     };
     let about = LookupSubject {

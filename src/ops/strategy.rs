@@ -314,8 +314,8 @@ fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<Resol
             (text.clone(), None, Vec::new())
         }
         ErrorSource::Run(id) => {
-            let (subject, notes) = report::find(places, id.as_deref())?;
-            let run = subject.context("no run is recorded here yet")?.run;
+            let (subject, notes) = report::find_reported_run(places, id.as_deref())?;
+            let run = subject.context("no run is recorded here yet")?.record;
             let failure = run.failure.as_ref().context("that run passed: there is nothing to do")?;
             let messages = failure.items.iter().map(|item| item.message.as_str());
             let text: Vec<&str> = messages.chain(failure.lines.iter().map(String::as_str)).collect();

@@ -42,7 +42,7 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
 ];
 
 /// Stages that take values and return values.
-const PURE: [&str; 7] = ["redact", "event", "diagnose", "fingerprint", "pattern", "knowledge", "advice"];
+const PURE: [&str; 8] = ["redact", "event", "report", "diagnose", "fingerprint", "pattern", "knowledge", "advice"];
 /// Parts of a stage that do the same, though another part of it doesn't.
 const PURE_PARTS: [&str; 3] = ["src/fix/patch", "src/fix/regression", "src/fix/weakened"];
 /// Words of code that touches the world.

@@ -1,7 +1,8 @@
 //! `verify-run report`.
 
 use super::{CommandContext, Exit};
-use crate::ops::report::{self, Format};
+use crate::ops::report::find_reported_run;
+use crate::report::{ReportFormat, render_report};
 
 /// Export a run as SARIF, JUnit, GitLab, GitHub or Checkstyle
 ///
@@ -32,19 +33,19 @@ enum FormatChoice {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (subject, notes) = report::find(&context.places, args.run.as_deref())?;
+    let (run, notes) = find_reported_run(&context.places, args.run.as_deref())?;
     notes.iter().for_each(|note| context.output.note(note));
-    let Some(subject) = subject else {
+    let Some(run) = run else {
         anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
     };
     let format = match args.format {
-        FormatChoice::Sarif => Format::Sarif,
-        FormatChoice::Junit => Format::Junit,
-        FormatChoice::Gitlab => Format::Gitlab,
-        FormatChoice::Github => Format::Github,
-        FormatChoice::Checkstyle => Format::Checkstyle,
+        FormatChoice::Sarif => ReportFormat::Sarif,
+        FormatChoice::Junit => ReportFormat::Junit,
+        FormatChoice::Gitlab => ReportFormat::Gitlab,
+        FormatChoice::Github => ReportFormat::Github,
+        FormatChoice::Checkstyle => ReportFormat::Checkstyle,
     };
-    let rendered = report::render(&[subject], format);
+    let rendered = render_report(&[run], format);
     rendered.notes.iter().for_each(|note| context.output.note(note));
     context.output.text(&rendered.text)?;
     Ok(Exit::Ok)

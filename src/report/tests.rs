@@ -3,12 +3,12 @@ use serde_json::{Value, json};
 use super::*;
 
 /// One run in a format.
-fn render(subject: &Subject, format: Format) -> Rendered {
-    super::render(std::slice::from_ref(subject), format)
+fn render(run: &ReportedRun, format: ReportFormat) -> ReportDocument {
+    render_report(std::slice::from_ref(run), format)
 }
 
 /// A run of `eslint` with these items.
-fn subject(items: &[Value]) -> Subject {
+fn run_with(items: &[Value]) -> ReportedRun {
     let mut run = json!({
         "argv": ["eslint", "src dir"], "root": "/repo", "dir": "", "key": "k", "tool": "eslint",
         "started_at": "2026-03-04T05:06:07.250000Z", "ended_at": "2026-03-04T05:06:08.500000Z",
@@ -19,7 +19,7 @@ fn subject(items: &[Value]) -> Subject {
             "id": "f-1", "category": "lint_error", "files": [], "items": items, "lines": [], "lesson": "known",
         });
     }
-    Subject { id: "r".to_owned(), run: serde_json::from_value(run).expect("a run") }
+    ReportedRun { id: "r".to_owned(), record: serde_json::from_value(run).expect("a run") }
 }
 
 fn item(fields: Value) -> Value {
@@ -34,8 +34,8 @@ fn item(fields: Value) -> Value {
 }
 
 /// What every format has trouble with.
-fn awkward() -> Subject {
-    subject(&[
+fn awkward() -> ReportedRun {
+    run_with(&[
         item(
             json!({ "file": "src/a b%c.js", "line": 3, "col": 7, "code": "no-undef", "message": "50% < \"x\" & y\nmore" }),
         ),
@@ -49,20 +49,20 @@ fn workflow_commands_are_escaped_as_the_toolkit_does_it() {
     let expected = "::error file=src/a b%25c.js,line=3,col=7,title=eslint%3A no-undef::50%25 < \"x\" & y%0Amore\n\
                     ::error title=jest%3A lint_error::adds: 1, 2: bad[31m\u{fffe} (2 times in this file)\n\
                     ::warning file=/usr/include/é.h,title=eslint%3A lint_error::eslint failed\n";
-    assert_eq!(render(&awkward(), Format::Github).text, expected);
+    assert_eq!(render(&awkward(), ReportFormat::Github).text, expected);
 }
 
 #[test]
 fn a_step_gets_ten_annotations_of_a_kind_and_the_rest_is_counted() {
     let items: Vec<Value> = (1..=13).map(|line| item(json!({ "file": "a.js", "line": line }))).collect();
-    let text = render(&subject(&items), Format::Github).text;
+    let text = render(&run_with(&items), ReportFormat::Github).text;
     assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 10);
     assert_eq!(text.lines().last(), Some("verify-run: 3 errors more: a step shows 10 of each kind"));
 }
 
 #[test]
 fn sarif_places_are_percent_encoded_and_relative_to_the_root() {
-    let text = render(&awkward(), Format::Sarif).text;
+    let text = render(&awkward(), ReportFormat::Sarif).text;
     let sarif: Value = serde_json::from_str(&text).expect("JSON");
     let runs = sarif["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 2, "one a tool");
@@ -81,7 +81,7 @@ fn sarif_places_are_percent_encoded_and_relative_to_the_root() {
 
 #[test]
 fn junit_has_a_suite_a_tool_and_what_the_schema_of_ant_asks_for() {
-    let text = render(&awkward(), Format::Junit).text;
+    let text = render(&awkward(), ReportFormat::Junit).text;
     let suite = "<testsuite name=\"eslint\" id=\"0\" package=\"eslint\" hostname=\"localhost\" \
                  timestamp=\"2026-03-04T05:06:07\" tests=\"2\" failures=\"2\" errors=\"0\" time=\"1.250000\">";
     assert!(text.contains(suite), "{text}");
@@ -96,7 +96,7 @@ fn junit_has_a_suite_a_tool_and_what_the_schema_of_ant_asks_for() {
 #[test]
 fn gitlab_gives_every_issue_a_place_and_its_own_fingerprint() {
     let items = [item(json!({ "file": "a.js" })), item(json!({ "file": "b.js" })), item(json!({ "tool": "tsc" }))];
-    let issues: Value = serde_json::from_str(&render(&subject(&items), Format::Gitlab).text).expect("JSON");
+    let issues: Value = serde_json::from_str(&render(&run_with(&items), ReportFormat::Gitlab).text).expect("JSON");
     let issues = issues.as_array().expect("an array");
     let mut prints: Vec<&str> = issues.iter().filter_map(|issue| issue["fingerprint"].as_str()).collect();
     prints.sort_unstable();
@@ -114,27 +114,27 @@ fn checkstyle_has_the_errors_below_their_files() {
                     severity=\"warning\" message=\"eslint failed\" source=\"eslint.lint_error\"/>\n  </file>\n  <file \
                     name=\"src/a b%c.js\">\n    <error line=\"3\" column=\"7\" severity=\"error\" message=\"50% &lt; \
                     &quot;x&quot; &amp; y&#10;more\" source=\"eslint.no-undef\"/>\n  </file>\n</checkstyle>\n";
-    assert_eq!(render(&awkward(), Format::Checkstyle).text, expected);
+    assert_eq!(render(&awkward(), ReportFormat::Checkstyle).text, expected);
 }
 
 #[test]
 fn a_run_that_passed_is_a_document_without_findings() {
-    let mut passed = subject(&[]);
-    passed.run.ended = crate::run::Ended::Exit(0);
-    assert_eq!(render(&passed, Format::Github).text, "");
-    assert_eq!(render(&passed, Format::Gitlab).text, "[]\n");
-    let sarif: Value = serde_json::from_str(&render(&passed, Format::Sarif).text).expect("JSON");
+    let mut passed = run_with(&[]);
+    passed.record.ended = crate::run::Ended::Exit(0);
+    assert_eq!(render(&passed, ReportFormat::Github).text, "");
+    assert_eq!(render(&passed, ReportFormat::Gitlab).text, "[]\n");
+    let sarif: Value = serde_json::from_str(&render(&passed, ReportFormat::Sarif).text).expect("JSON");
     assert_eq!(sarif["runs"][0]["results"], json!([]));
     assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], true);
-    let junit = render(&passed, Format::Junit).text;
+    let junit = render(&passed, ReportFormat::Junit).text;
     assert!(junit.contains("tests=\"1\" failures=\"0\"") && !junit.contains("<failure"), "{junit}");
 }
 
 #[test]
 fn what_a_record_does_not_hold_is_said() {
     let mut cut = awkward();
-    cut.run.failure.as_mut().expect("a failure").items_cut = 97;
-    let rendered = render(&cut, Format::Sarif);
+    cut.record.failure.as_mut().expect("a failure").items_cut = 97;
+    let rendered = render(&cut, ReportFormat::Sarif);
     assert_eq!(rendered.notes, ["97 problems more than a record holds are missing here"]);
     let sarif: Value = serde_json::from_str(&rendered.text).expect("JSON");
     let note = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
@@ -143,27 +143,30 @@ fn what_a_record_does_not_hold_is_said() {
 
 #[test]
 fn a_failure_that_nobody_can_explain_is_one_all_the_same() {
-    let mut killed = subject(&[]);
-    killed.run.ended = crate::run::Ended::Signal(9);
-    let junit = render(&killed, Format::Junit).text;
+    let mut killed = run_with(&[]);
+    killed.record.ended = crate::run::Ended::Signal(9);
+    let junit = render(&killed, ReportFormat::Junit).text;
     assert!(junit.contains("tests=\"1\" failures=\"1\"") && junit.contains("message=\"ended by signal 9\""), "{junit}");
-    assert_eq!(render(&killed, Format::Github).text, "::error title=eslint::eslint 'src dir': ended by signal 9\n");
+    assert_eq!(
+        render(&killed, ReportFormat::Github).text,
+        "::error title=eslint::eslint 'src dir': ended by signal 9\n"
+    );
 }
 
 #[test]
 fn runs_share_a_document_and_what_a_step_may_say() {
     let items: Vec<Value> =
         (1..=7).map(|line| item(json!({ "file": "a.js", "line": line, "exact": line.to_string() }))).collect();
-    let twice = [subject(&items), subject(&items)];
-    let text = super::render(&twice, Format::Github).text;
+    let twice = [run_with(&items), run_with(&items)];
+    let text = render_report(&twice, ReportFormat::Github).text;
     assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 10);
     assert_eq!(text.lines().last(), Some("verify-run: 4 errors more: a step shows 10 of each kind"));
-    let issues: Value = serde_json::from_str(&super::render(&twice, Format::Gitlab).text).expect("JSON");
+    let issues: Value = serde_json::from_str(&render_report(&twice, ReportFormat::Gitlab).text).expect("JSON");
     assert_eq!(issues.as_array().map(Vec::len), Some(7), "a finding of both is one");
-    let sarif: Value = serde_json::from_str(&super::render(&twice, Format::Sarif).text).expect("JSON");
+    let sarif: Value = serde_json::from_str(&render_report(&twice, ReportFormat::Sarif).text).expect("JSON");
     assert_eq!(sarif["runs"].as_array().map(Vec::len), Some(2));
-    let junit = super::render(&twice, Format::Junit).text;
+    let junit = render_report(&twice, ReportFormat::Junit).text;
     assert!(junit.contains("id=\"0\"") && junit.contains("id=\"1\"") && junit.matches("<testsuites>").count() == 1);
-    let checkstyle = super::render(&twice, Format::Checkstyle).text;
+    let checkstyle = render_report(&twice, ReportFormat::Checkstyle).text;
     assert_eq!(checkstyle.matches("<file ").count(), 1);
 }

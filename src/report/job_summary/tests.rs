@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn told(argv: &str, code: u8, items: usize, message: &str) -> Told {
+fn summarized(argv: &str, code: u8, items: usize, message: &str) -> SummarizedRun {
     let item = |line: usize| {
         json!({ "tool": "eslint", "severity": "error", "file": "src/a.js", "line": line, "col": 2, "code": "no-x",
             "message": message, "exact": line.to_string(), "pattern": "p", "family": "f", "masked": "m",
@@ -17,14 +17,15 @@ fn told(argv: &str, code: u8, items: usize, message: &str) -> Told {
         run["failure"] = json!({ "id": "f-1", "category": "lint_error", "files": [], "items": items,
             "lines": ["first", "```", "</details>\u{1b}[31m"], "lesson": "known" });
     }
-    Told { subject: Subject { id: argv.into(), run: serde_json::from_value(run).expect("a run") }, known: Vec::new() }
+    let record = serde_json::from_value(run).expect("a run");
+    SummarizedRun { run: ReportedRun { id: argv.into(), record }, known: Vec::new() }
 }
 
 #[test]
 fn a_page_says_what_failed_and_nothing_of_a_tool_is_more_than_text() {
-    let mut failed = told("eslint", 2, 1, "a `b` <img src=x> ::error::no |\n# x");
+    let mut failed = summarized("eslint", 2, 1, "a `b` <img src=x> ::error::no |\n# x");
     failed.known = vec!["seen before: <b>*x*</b>, 2 times".into()];
-    let page = summary::render_markdown(&[told("ok", 0, 0, ""), failed], 10_000);
+    let page = render_job_summary(&[summarized("ok", 0, 0, ""), failed], 10_000);
     let expected = "### verify-run: 1 of 2 checks failed\n\n\
         - **failed**: `eslint` (exit code 2, 1.3 s)\n  - seen before: &lt;b&gt;\\*x\\*&lt;/b&gt;, 2 times\n  \
         - `src/a.js:1:2` `no-x` ``a `b` <img src=x> ::error::no | # x``\n\n\
@@ -35,13 +36,14 @@ fn a_page_says_what_failed_and_nothing_of_a_tool_is_more_than_text() {
 
 #[test]
 fn a_page_keeps_its_limit_whatever_there_is_to_say() {
-    let many: Vec<Told> = (0..60).map(|n| told(&format!("eslint {n}"), 1, 60, &"é".repeat(300))).collect();
+    let many: Vec<SummarizedRun> =
+        (0..60).map(|n| summarized(&format!("eslint {n}"), 1, 60, &"é".repeat(300))).collect();
     let sizes =
         [(0, ""), (110, "60 more checks left out"), (20_000, "  - 60 problems\n"), (1 << 20, "  - 10 more problems\n")];
     for (room, wanted) in sizes {
-        let page = summary::render_markdown(&many, room);
+        let page = render_job_summary(&many, room);
         assert!(page.len() <= room && page.contains(wanted), "{} in {room}", page.len());
         assert_eq!(page.matches("### verify-run: 60 of 60 checks failed").count(), usize::from(room > 0), "{room}");
     }
-    assert_eq!(summary::render_markdown(&[], 1_000), "");
+    assert_eq!(render_job_summary(&[], 1_000), "");
 }

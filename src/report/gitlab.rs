@@ -5,28 +5,29 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Subject, items, message, rule, text};
+use super::reported_run::{ReportedRun, items_of_runs, message_text, rule_name};
+use super::text;
 use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
 
 /// Stands for a file where none is known: every issue must have a place.
 const NO_FILE: &str = ".";
 
-pub(super) fn render_code_quality(subjects: &[Subject]) -> String {
-    let mut issues: Vec<Value> = items(subjects).map(|(subject, item)| code_quality_issue(subject, item)).collect();
+pub(super) fn render_code_quality(runs: &[ReportedRun]) -> String {
+    let mut issues: Vec<Value> = items_of_runs(runs).map(|(run, item)| code_quality_issue(run, item)).collect();
     // Two checks may have run the same tool over the same files.
     let mut known = BTreeSet::new();
     issues.retain(|issue| known.insert(issue["fingerprint"].to_string()));
     format!("{:#}\n", Value::from(issues))
 }
 
-fn code_quality_issue(subject: &Subject, item: &DiagnosticRecord) -> Value {
+fn code_quality_issue(run: &ReportedRun, item: &DiagnosticRecord) -> Value {
     let file = item.file.as_deref().unwrap_or(NO_FILE);
     // Two issues of one fingerprint are one to GitLab, and the item's key does not hold its file's place in the tree.
     let fingerprint = blake3::hash(format!("{}\0{}\0{file}", item.tool, item.exact).as_bytes()).to_hex();
     json!({
-        "description": message(item),
-        "check_name": text::bounded_text(&format!("{}/{}", item.tool, rule(item, subject))),
+        "description": message_text(item),
+        "check_name": text::bounded_text(&format!("{}/{}", item.tool, rule_name(item, run))),
         "fingerprint": fingerprint[..32],
         "severity": match item.severity {
             Severity::Error => "major",

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Subject, message, rule, text};
+use super::reported_run::{ReportedRun, message_text, rule_name};
+use super::text;
 use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
 use crate::run::Ended;
 
-pub(super) fn render_sarif(subjects: &[Subject]) -> String {
-    let tools = |subject: &Subject| subject.tools().iter().map(|tool| run(subject, tool)).collect::<Vec<_>>();
-    let runs: Vec<Value> = subjects.iter().flat_map(tools).collect();
+pub(super) fn render_sarif(runs: &[ReportedRun]) -> String {
+    let of_tools = |run: &ReportedRun| run.tools().iter().map(|tool| sarif_run(run, tool)).collect::<Vec<_>>();
+    let runs: Vec<Value> = runs.iter().flat_map(of_tools).collect();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -18,50 +19,50 @@ pub(super) fn render_sarif(subjects: &[Subject]) -> String {
     format!("{document:#}\n")
 }
 
-fn run(subject: &Subject, tool: &str) -> Value {
-    let items: Vec<&DiagnosticRecord> = subject.items().iter().filter(|item| item.tool == tool).collect();
+fn sarif_run(run: &ReportedRun, tool: &str) -> Value {
+    let items: Vec<&DiagnosticRecord> = run.items().iter().filter(|item| item.tool == tool).collect();
     let mut rules: Vec<&str> = Vec::new();
     for item in &items {
-        let id = rule(item, subject);
+        let id = rule_name(item, run);
         if !rules.contains(&id) {
             rules.push(id);
         }
     }
-    let results: Vec<Value> = items.iter().map(|item| sarif_result(subject, item, &rules)).collect();
+    let results: Vec<Value> = items.iter().map(|item| sarif_result(run, item, &rules)).collect();
     let rules: Vec<Value> = rules.iter().map(|id| json!({ "id": text::bounded_text(id) })).collect();
     json!({
         "tool": { "driver": { "name": text::bounded_text(tool), "rules": rules } },
         "automationDetails": { "id": format!("verify-run/{}/", text::bounded_text(tool)) },
         "originalUriBaseIds": { "%SRCROOT%": { "description": { "text": "The project's root." } } },
         "columnKind": "unicodeCodePoints",
-        "invocations": [sarif_invocation(subject)],
+        "invocations": [sarif_invocation(run)],
         "results": results,
     })
 }
 
-fn sarif_invocation(subject: &Subject) -> Value {
-    let run = &subject.run;
+fn sarif_invocation(run: &ReportedRun) -> Value {
+    let record = &run.record;
     // The standard's word for "the tool did its job", whatever it found.
-    let did_its_job = !matches!(subject.category(), "config_error" | "missing_dependency");
+    let did_its_job = !matches!(run.category(), "config_error" | "missing_dependency");
     let mut invocation = json!({
-        "commandLine": subject.command(),
-        "startTimeUtc": run.started_at.rfc3339(),
-        "endTimeUtc": run.ended_at.rfc3339(),
-        "executionSuccessful": did_its_job && matches!(run.ended, Ended::Exit(_)),
+        "commandLine": run.command(),
+        "startTimeUtc": record.started_at.rfc3339(),
+        "endTimeUtc": record.ended_at.rfc3339(),
+        "executionSuccessful": did_its_job && matches!(record.ended, Ended::Exit(_)),
     });
-    match run.ended {
+    match record.ended {
         Ended::Exit(code) => invocation["exitCode"] = code.into(),
         Ended::Signal(signal) => invocation["exitSignalNumber"] = signal.into(),
     }
-    if subject.cut() > 0 {
-        let said = format!("{} more problems than a record holds are missing here", subject.cut());
+    if run.cut() > 0 {
+        let said = format!("{} more problems than a record holds are missing here", run.cut());
         invocation["toolExecutionNotifications"] = json!([{ "level": "note", "message": { "text": said } }]);
     }
     invocation
 }
 
-fn sarif_result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> Value {
-    let id = rule(item, subject);
+fn sarif_result(run: &ReportedRun, item: &DiagnosticRecord, rules: &[&str]) -> Value {
+    let id = rule_name(item, run);
     let mut result = json!({
         "ruleId": text::bounded_text(id),
         "ruleIndex": rules.iter().position(|rule| *rule == id),
@@ -70,7 +71,7 @@ fn sarif_result(subject: &Subject, item: &DiagnosticRecord, rules: &[&str]) -> V
             Severity::Warning => "warning",
             Severity::Info => "note",
         },
-        "message": { "text": message(item) },
+        "message": { "text": message_text(item) },
         "occurrenceCount": item.count.max(1),
         "partialFingerprints": { "verifyRunExact/v1": item.exact },
     });
