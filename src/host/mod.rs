@@ -3,13 +3,17 @@
 
 pub mod agent;
 mod change;
+pub(crate) mod checkup;
 pub mod ci;
 pub mod dialect;
 pub mod document;
 pub mod file;
 pub mod git;
+pub(crate) mod install;
 mod permission;
 pub mod process;
+pub(crate) mod rewrite;
+pub(crate) mod shims;
 pub mod survey;
 
 pub use change::{ConfigFileChange, Planned, Site};

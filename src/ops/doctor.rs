@@ -1,8 +1,5 @@
 //! Is everything as it should be here? Every problem says where it is and what to type next.
 
-mod hosts;
-mod shells;
-
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,39 +9,11 @@ use crate::config::packager;
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
 use crate::event::EVENT_VERSION;
 use crate::fix::snapshot;
+use crate::host::checkup::{CheckStatus, Finding, host_findings, new_finding, with_hint};
 use crate::lesson::LessonFolder;
 use crate::recorder;
 use crate::store::{Index, SegmentFolder, folder};
 use crate::whitelist::Whitelist;
-
-/// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CheckStatus {
-    /// As it should be.
-    Ok,
-    /// Works, but worth knowing.
-    Warning,
-    /// Does not work.
-    Problem,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Finding {
-    /// What was looked at (`state`, `whitelist`).
-    pub name: &'static str,
-    /// How it stands.
-    pub status: CheckStatus,
-    /// A sentence for people.
-    pub message: String,
-    /// The file or folder.
-    pub file: Option<PathBuf>,
-    /// The line in it, from 1.
-    pub line: Option<usize>,
-    /// What to type next.
-    pub hint: Option<String>,
-}
 
 /// Everything that was looked at.
 #[derive(Debug, Clone, Serialize)]
@@ -70,14 +39,6 @@ impl DoctorReport {
     }
 }
 
-fn new_finding(name: &'static str, status: CheckStatus, message: impl Into<String>, file: Option<&Path>) -> Finding {
-    Finding { name, status, message: message.into(), file: file.map(Path::to_owned), line: None, hint: None }
-}
-
-fn with_hint(finding: Finding, hint: impl Into<String>) -> Finding {
-    Finding { hint: Some(hint.into()), ..finding }
-}
-
 /// Looks at everything, changes nothing but what recording waiting runs changes.
 pub(crate) fn diagnose_installation(places: &Places, environment: &Environment) -> DoctorReport {
     let (settings, problems) = Settings::load(places, environment);
@@ -100,7 +61,7 @@ pub(crate) fn diagnose_installation(places: &Places, environment: &Environment) 
     if let Some(problems) = super::strategy::settings_problems(&settings) {
         findings.extend(problems_of("strategies", "no problems in the strategies of verify-run.toml", problems));
     }
-    findings.extend(hosts::host_findings(places, environment));
+    findings.extend(host_findings(places, environment));
     findings.extend(check_platform());
     DoctorReport {
         schema: 1,

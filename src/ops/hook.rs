@@ -5,9 +5,7 @@
 //! it. At the start of a session and at a prompt: the few things that concern the task. Nothing twice in a session, and
 //! nothing at all where there is nothing to say.
 
-mod line;
 mod observed;
-mod shims;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +19,8 @@ use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places, Settings};
 use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
+use crate::host::rewrite::{self, LineToRewrite};
+use crate::host::shims;
 use crate::recorder;
 use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
@@ -112,11 +112,23 @@ impl Hook {
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
     pub(crate) fn plain_reply(&self) -> HookReply {
         let line = match (&self.call.action, self.moment) {
-            (HookAction::Shell(line), Moment::BeforeTool) => line::rewritten_line(self, line),
+            (HookAction::Shell(line), Moment::BeforeTool) => self.rewritten_line(line),
             _ => None,
         };
         let text = self.dialect.write(self.moment, &self.said, &HookAnswer { context: None, line: line.clone() });
         HookReply { text, line, advice: None }
+    }
+
+    fn rewritten_line(&self, line: &str) -> Option<String> {
+        rewrite::rewritten_line(&LineToRewrite {
+            line,
+            dialect: self.dialect,
+            call: &self.call,
+            cwd: &self.cwd,
+            places: &self.places,
+            environment: &self.environment,
+            rewrite: self.rewrite,
+        })
     }
 
     /// The same with what there is to say.

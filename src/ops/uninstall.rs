@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::config::{Environment, Places, Settings};
+use crate::host::install::InstalledFile;
 use crate::lesson::LessonFolder;
 use crate::ops::init;
 use crate::run::SHIMS_MARK;
@@ -50,12 +51,12 @@ impl UninstallPlan {
 /// # Errors
 /// When what is installed can't be read.
 pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow::Result<UninstallPlan> {
-    let (installed_at_home, installed) = init::standing::install_status(places, environment)?
+    let (installed_at_home, installed) = init::installation_status(places, environment)?
         .files
         .into_iter()
         .filter(|file| file.recorded)
         .partition::<Vec<_>, _>(|file| file.user);
-    let paths = |files: Vec<init::standing::InstallStanding>| files.into_iter().map(|file| file.path).collect();
+    let paths = |files: Vec<InstalledFile>| files.into_iter().map(|file| file.path).collect();
     let settings = Settings::load(places, environment).0;
     let folder = LessonFolder::find(places, &settings);
     // Outside of a work tree the lessons are in the state folder and can only go with it.
@@ -108,7 +109,7 @@ pub(crate) fn purge_state(
     environment: &Environment,
     mut plan: UninstallPlan,
 ) -> anyhow::Result<UninstallPlan> {
-    let report = init::removal::uninstall_hosts(places, environment, false, &[])?;
+    let report = init::uninstall_hosts(places, environment, false, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }

@@ -2,7 +2,8 @@
 
 use super::{CommandContext, Exit};
 use crate::base::text::one_line;
-use crate::ops::doctor::{self, CheckStatus};
+use crate::host::checkup::CheckStatus;
+use crate::ops::doctor;
 
 /// Check the installation and every host
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,9 @@
 //! `verify-run hook install`, `uninstall` and `status`. What hosts call (`hook AGENT EVENT`) is `surface::hook`.
 
-use super::init::{self, InitOptions};
+use super::init::{InitOptions, print_problems, set_up};
 use super::{CommandContext, Exit};
-use crate::ops::init::removal::{self, RemovalOutcome};
-use crate::ops::init::standing;
+use crate::host::install::RemovalOutcome;
+use crate::ops::init;
 
 /// Install, inspect and remove hooks
 ///
@@ -53,14 +53,14 @@ enum HookSubcommand {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     match &args.action {
-        HookSubcommand::Install { hosts, options } => init::set_up(hosts.clone(), !hosts.is_empty(), options, context),
+        HookSubcommand::Install { hosts, options } => set_up(hosts.clone(), !hosts.is_empty(), options, context),
         HookSubcommand::Uninstall { hosts, user, json } => uninstall(context, hosts, *user, *json),
         HookSubcommand::Status { json } => status(context, *json),
     }
 }
 
 fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: bool) -> anyhow::Result<Exit> {
-    let report = removal::uninstall_hosts(&context.places, &context.environment, user, hosts)?;
+    let report = init::uninstall_hosts(&context.places, &context.environment, user, hosts)?;
     let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&report)?;
@@ -77,7 +77,7 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: b
         };
         context.output.line(&format!("{}: {what}", file.path.display()))?;
     }
-    init::print_problems(&report.problems, &mut context.output)?;
+    print_problems(&report.problems, &mut context.output)?;
     report.notes.iter().try_for_each(|note| context.output.line(note))?;
     if report.files.is_empty() && report.problems.is_empty() && report.notes.is_empty() {
         context.output.line("nothing is installed")?;
@@ -86,7 +86,7 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: b
 }
 
 fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
-    let status = standing::install_status(&context.places, &context.environment)?;
+    let status = init::installation_status(&context.places, &context.environment)?;
     if json {
         context.output.json(&status)?;
         return Ok(Exit::Ok);
@@ -112,6 +112,6 @@ fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
             .output
             .note(&format!("{agent} is used here and doesn't call verify-run: verify-run hook install {agent}"));
     }
-    init::print_problems(&status.problems, &mut context.output)?;
+    print_problems(&status.problems, &mut context.output)?;
     Ok(Exit::Ok)
 }

@@ -4,8 +4,9 @@ use super::shell_init::{self, Shell};
 use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Problem;
-use crate::ops::init::{self, InstallOptions, InstallPlan};
-use crate::ops::shims::Scene;
+use crate::host::install::{InstallOptions, InstallPlan};
+use crate::host::shims::ShimFolder;
+use crate::ops::init;
 
 /// Set up agents and git hooks in this project
 ///
@@ -67,8 +68,8 @@ pub(super) struct InitOptions {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
-        let scene = Scene::from_process(&context.environment)?;
-        context.output.text(&shell_init::script(shell, &scene.folder)?)?;
+        let folder = ShimFolder::from_process(&context.environment)?.folder;
+        context.output.text(&shell_init::script(shell, &folder)?)?;
         return Ok(Exit::Ok);
     }
     set_up(args.hosts.clone(), args.only, &args.options, context)

@@ -2,8 +2,8 @@
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text::count;
-use crate::ops::shims::{self, Scene, ShimOptions, ShimStanding, ShimState, ShimStatus, ShimsReply};
-use crate::whitelist::Whitelist;
+use crate::host::shims::{ShimOptions, ShimStanding, ShimState, ShimStatus, ShimsReply};
+use crate::ops::shims;
 
 /// Record checks that are called by their own names
 ///
@@ -51,8 +51,8 @@ enum ShimsCommand {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let scene = Scene::from_process(&context.environment)?.in_project(&context.places.root);
-    let whitelist = || Whitelist::open(&context.places, &context.environment);
+    let (places, environment) = (&context.places, &context.environment);
+    let folder = shims::find_folder(places, environment)?;
     match &args.command {
         ShimsCommand::Install { names, all, json } => {
             let wanted = match (names.is_empty(), all) {
@@ -60,20 +60,20 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (true, true) => ShimOptions::All,
                 (true, false) => ShimOptions::Usual,
             };
-            let done = shims::install_shims(&scene, &whitelist(), &wanted)?;
+            let done = shims::install_shims(places, environment, &folder, &wanted)?;
             if *json {
                 context.output.json(&done)?;
             } else {
                 print_done(&done, &mut context.output)?;
-                advise(scene.shim_standing(), &mut context.output);
+                advise(folder.shim_standing(), &mut context.output);
             }
         }
         ShimsCommand::Uninstall { names, json } => {
-            let done = shims::uninstall_shims(&scene, names)?;
+            let done = shims::uninstall_shims(&folder, names)?;
             if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
         }
         ShimsCommand::Status { json } => {
-            let status = shims::shim_status(&scene, &whitelist());
+            let status = shims::shim_status(places, environment, &folder);
             if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
         }
     }

@@ -7,8 +7,9 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
 use super::ledger::{Ledger, LedgerEntry, hash};
-use super::put::{mode_of, read_if_present, remove_folders, write_file};
-use super::{InstallOptions, host_names, standing};
+use super::plan::host_names;
+use super::status::find_unrecorded;
+use super::transaction::{mode_of, read_if_present, remove_folders, write_file};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError, Written};
@@ -173,8 +174,7 @@ fn remove_unrecorded(
     names: &[String],
     report: &mut RemovalReport,
 ) -> anyhow::Result<()> {
-    let wanted = InstallOptions { user, ..InstallOptions::default() };
-    for there in standing::find_unrecorded(places, environment, &wanted)? {
+    for there in find_unrecorded(places, environment, user)? {
         let handled = report.files.iter().any(|file| file.path == there.path)
             || report.problems.iter().any(|problem| problem.file == there.path);
         if handled || !there.hosts.iter().any(|host| is_meant(names, host)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::config::{Environment, Places};
 use crate::host::Site;
-use crate::host::process::{ProcessCall, run};
+use crate::host::process::{ProcessCall, find_on_path, run};
 
 /// What everybody calls us by.
 const NAME: &str = "verify-run";
@@ -20,7 +20,7 @@ const GIT_MS_MAX: u64 = 2_000;
 pub(super) fn find_site(places: &Places, environment: &Environment, user: bool) -> Site {
     let own = env::current_exe().ok();
     let program =
-        own.filter(|own| user && on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok());
+        own.filter(|own| user && find_on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok());
     Site {
         root: places.root.clone(),
         home: environment.home.clone(),
@@ -29,20 +29,11 @@ pub(super) fn find_site(places: &Places, environment: &Environment, user: bool) 
     }
 }
 
-/// The program that this name stands for here.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(|file| nix::unistd::access(file, nix::unistd::AccessFlags::X_OK).is_ok() && file.is_file())
-}
-
 /// As git says; where it says nothing the folder in its own.
 fn git_hooks(places: &Places) -> Option<PathBuf> {
     let repository = places.repository.as_ref()?;
     let own = repository.common_dir.join("hooks");
-    let Some(git) = on_path("git").filter(|git| !git.starts_with(&places.root)) else { return Some(own) };
+    let Some(git) = find_on_path("git").filter(|git| !git.starts_with(&places.root)) else { return Some(own) };
     let argv: Vec<OsString> = [git.as_os_str(), OsStr::new("rev-parse"), OsStr::new("--git-path"), OsStr::new("hooks")]
         .map(OsStr::to_owned)
         .into();
@@ -60,7 +51,7 @@ fn git_hooks(places: &Places) -> Option<PathBuf> {
 /// Whether git leaves a file of the project out; `None` where it says nothing.
 pub(super) fn is_ignored(places: &Places, path: &Path) -> Option<bool> {
     places.repository.as_ref()?;
-    let git = on_path("git").filter(|git| !git.starts_with(&places.root))?;
+    let git = find_on_path("git").filter(|git| !git.starts_with(&places.root))?;
     let words =
         [git.as_os_str(), OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), path.as_os_str()];
     let argv: Vec<OsString> = words.map(OsStr::to_owned).into();

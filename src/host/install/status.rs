@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::ledger::{Ledger, hash};
-use super::put::read_if_present;
-use super::{InstallOptions, site};
+use super::site;
+use super::transaction::read_if_present;
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
 use crate::host::agent::{self, AGENTS, InstallScope};
@@ -46,7 +46,7 @@ impl InstallState {
 
 /// A file that is installed.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct InstallStanding {
+pub(crate) struct InstalledFile {
     /// For which hosts.
     pub hosts: Vec<String>,
     /// Absolute.
@@ -66,7 +66,7 @@ pub(crate) struct InstallStatus {
     /// Version of this shape.
     pub schema: u32,
     /// Every file, those of the project first.
-    pub files: Vec<InstallStanding>,
+    pub files: Vec<InstalledFile>,
     /// Files that can't be read, or take no entries.
     pub problems: Vec<Problem>,
     /// Agents of which something is in the project, but nothing of ours.
@@ -77,7 +77,7 @@ pub(crate) struct InstallStatus {
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn install_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
+pub(crate) fn find_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
     let mut status = InstallStatus { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
     for user in [false, true] {
         if user && environment.home.is_none() {
@@ -97,7 +97,7 @@ pub(crate) fn install_status(places: &Places, environment: &Environment) -> anyh
                     _ => InstallState::Edited,
                 },
             };
-            status.files.push(InstallStanding {
+            status.files.push(InstalledFile {
                 hosts: entry.hosts.clone(),
                 path: path.to_owned(),
                 state,
@@ -110,7 +110,7 @@ pub(crate) fn install_status(places: &Places, environment: &Environment) -> anyh
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let state = if edit.is_outdated { InstallState::Outdated } else { InstallState::FoundHere };
-            status.files.push(InstallStanding { hosts, path: edit.change.path.clone(), state, user, recorded: false });
+            status.files.push(InstalledFile { hosts, path: edit.change.path.clone(), state, user, recorded: false });
         }
         if !user {
             let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
@@ -171,10 +171,10 @@ pub(super) struct Unrecorded {
 pub(super) fn find_unrecorded(
     places: &Places,
     environment: &Environment,
-    wanted: &InstallOptions,
+    user: bool,
 ) -> anyhow::Result<Vec<Unrecorded>> {
-    let ledger = Ledger::open_ledger(places, environment, wanted.user)?;
-    let planned = plan_everything(places, environment, wanted.user, &ledger);
+    let ledger = Ledger::open_ledger(places, environment, user)?;
+    let planned = plan_everything(places, environment, user, &ledger);
     let mut found = Vec::new();
     for edit in planned.edits.iter().filter(|edit| ledger.find_entry(&edit.change.path).is_none()) {
         let Some(current) = edit.change.before.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {

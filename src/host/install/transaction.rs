@@ -24,7 +24,7 @@ const EXECUTABLE: u32 = 0o111;
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written. What was written until then is put back.
-pub(super) fn install_change(
+pub(super) fn install_changes(
     places: &Places,
     environment: &Environment,
     user: bool,
@@ -157,7 +157,7 @@ pub(super) fn remove_folders(entry: &LedgerEntry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::init::removal::{self, RemovalOutcome};
+    use crate::host::install::removal::{self, RemovalOutcome};
 
     fn places(dir: &Path) -> Places {
         Places { root: dir.join("root"), repository: None, state: dir.join("state/deep"), fallbacks: Vec::new() }
@@ -172,7 +172,7 @@ mod tests {
         let hosts = ["claude".to_owned()];
         let all: Vec<(&[String], &ConfigFileChange)> =
             changes.iter().map(|change| (hosts.as_slice(), change)).collect();
-        install_change(places, &Environment::default(), false, &all, &[])
+        install_changes(places, &Environment::default(), false, &all, &[])
     }
 
     fn text(path: &Path) -> String {

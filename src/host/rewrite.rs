@@ -3,11 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::Hook;
 use crate::base::file::is_program;
-use crate::config::is_disabled;
+use crate::config::{Environment, Places, is_disabled};
 use crate::host::Permissions;
-use crate::host::dialect::{Rewriting, Unruled};
+use crate::host::dialect::{Dialect, HookCall, Rewriting, Unruled};
 use crate::whitelist::{Whitelist, WrapperPosition};
 
 /// What comes between us and the command, so that a command of any name is one.
@@ -15,34 +14,53 @@ const PLAIN: &str = "--";
 /// The same where a rule lets only this run unasked.
 const ONLY_CHECKS: &str = "--only-checks --";
 
+/// A shell line that an agent is about to run.
+pub(crate) struct LineToRewrite<'a> {
+    /// The line.
+    pub line: &'a str,
+    /// The agent's dialect.
+    pub dialect: &'a Dialect,
+    /// The call that has the line.
+    pub call: &'a HookCall,
+    /// Where it is run.
+    pub cwd: &'a Path,
+    /// The project.
+    pub places: &'a Places,
+    /// The user's environment.
+    pub environment: &'a Environment,
+    /// Whether lines are replaced even if that allows them.
+    pub rewrite: bool,
+}
+
 /// The line that is to be run instead; `None` where this one is.
 ///
 /// What is run without being asked about stays so, and what is asked about is asked about: the wrapper is left out where
 /// the host's rules would judge the new line otherwise than the old one.
-pub(super) fn rewritten_line(hook: &Hook, line: &str) -> Option<String> {
-    let wanted = match hook.dialect.rewriting {
+pub(crate) fn rewritten_line(asked: &LineToRewrite<'_>) -> Option<String> {
+    let line = asked.line;
+    let wanted = match asked.dialect.rewriting {
         Rewriting::Asks => true,
-        Rewriting::Allows => hook.rewrite,
+        Rewriting::Allows => asked.rewrite,
         Rewriting::Never => false,
     };
     if !wanted || is_disabled() {
         return None;
     }
-    let whitelist = Whitelist::open(&hook.places, &hook.environment);
+    let whitelist = Whitelist::open(asked.places, asked.environment);
     let openings = whitelist.wrapper_positions(line);
     let us = our_name()?;
-    let rules = match hook.dialect.name {
-        "claude" => Permissions::read(&hook.places.root, hook.environment.home.as_deref()),
+    let rules = match asked.dialect.name {
+        "claude" => Permissions::read(&asked.places.root, asked.environment.home.as_deref()),
         _ => Permissions::default(),
     };
     let mut text = line.to_owned();
     for opening in openings.iter().rev() {
-        if !opening.prepared && !can_be_found(&hook.cwd, opening) {
+        if !opening.prepared && !can_be_found(asked.cwd, opening) {
             return None;
         }
         let words: Vec<&[u8]> = opening.words.iter().map(String::as_bytes).collect();
-        let is_alone = opening.check.alone && whitelist.ensure_confined(&words, &hook.places.root).is_ok();
-        text.insert_str(opening.at, &allowed_before(opening, is_alone, &us, &rules, unruled_policy(hook))?);
+        let is_alone = opening.check.alone && whitelist.ensure_confined(&words, &asked.places.root).is_ok();
+        text.insert_str(opening.at, &allowed_before(opening, is_alone, &us, &rules, unruled_policy(asked))?);
     }
     (!openings.is_empty()).then_some(text)
 }
@@ -76,13 +94,13 @@ fn allowed_before(
 
 /// What becomes of a command without a rule: Claude Code tells its hooks in their environment that nobody attends (`-p`,
 /// its SDK).
-fn unruled_policy(hook: &Hook) -> Unruled {
+fn unruled_policy(asked: &LineToRewrite<'_>) -> Unruled {
     let is_unattended = || {
         env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|value| value == "0")
             || env::var("CLAUDE_CODE_ENTRYPOINT").is_ok_and(|value| value.starts_with("sdk"))
     };
-    match hook.call.unruled {
-        Unruled::Asked if hook.dialect.name == "claude" && is_unattended() => Unruled::Refused,
+    match asked.call.unruled {
+        Unruled::Asked if asked.dialect.name == "claude" && is_unattended() => Unruled::Refused,
         told => told,
     }
 }
@@ -90,7 +108,7 @@ fn unruled_policy(hook: &Hook) -> Unruled {
 /// What the agent's shell can call us by: the name, if that is found here and is us, else the whole path.
 fn our_name() -> Option<String> {
     let own = env::current_exe().ok()?.canonicalize().ok()?;
-    let named = settings_folders().map(|dir| dir.join("verify-run")).find(|path| is_program(path));
+    let named = path_folders().map(|dir| dir.join("verify-run")).find(|path| is_program(path));
     if named.and_then(|path| path.canonicalize().ok()) == Some(own.clone()) {
         return Some("verify-run".to_owned());
     }
@@ -105,11 +123,11 @@ fn can_be_found(cwd: &Path, opening: &WrapperPosition) -> bool {
     if name.contains('/') {
         dir.contains(['$', '~', '`']) || is_program(&cwd.join(dir).join(name))
     } else {
-        settings_folders().any(|dir| is_program(&dir.join(name)))
+        path_folders().any(|dir| is_program(&dir.join(name)))
     }
 }
 
-fn settings_folders() -> impl Iterator<Item = PathBuf> {
+fn path_folders() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).collect::<Vec<_>>().into_iter().filter(|dir| dir.is_absolute())
 }

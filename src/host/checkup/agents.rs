@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{CheckStatus, Finding, new_finding, shells, with_hint};
+use super::finding::{CheckStatus, Finding, new_finding, with_hint};
+use super::shells;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, ellipsis, one_line};
@@ -20,8 +21,8 @@ use crate::host::agent::{self, AGENTS, Agent, ConfigPart};
 use crate::host::dialect::Dialect;
 use crate::host::document::{self, json as jsonc};
 use crate::host::file::quoted;
+use crate::host::install::{InstallState, InstalledFile, find_status};
 use crate::host::process::{Orphanage, ProcessAnswer, ProcessCall, run};
-use crate::ops::init::standing::{self, InstallStanding, InstallState};
 
 /// How long a hook may take, milliseconds; hosts wait for so long.
 const ANSWER_MS_MAX: u64 = 5_000;
@@ -33,8 +34,8 @@ const RECORD_MS_MAX: u64 = 20_000;
 const SAID_BYTES_MAX: usize = 160;
 
 /// What there is to say of the hosts; nothing where none calls us and none could.
-pub(super) fn host_findings(places: &Places, environment: &Environment) -> Vec<Finding> {
-    let status = match standing::install_status(places, environment) {
+pub(crate) fn host_findings(places: &Places, environment: &Environment) -> Vec<Finding> {
+    let status = match find_status(places, environment) {
         Ok(status) => status,
         Err(error) => {
             let message = format!("{error:#}");
@@ -70,7 +71,7 @@ pub(super) fn host_findings(places: &Places, environment: &Environment) -> Vec<F
     findings.extend(shells::check_front(environment));
     findings.extend(shells::check_environments(places, environment));
     for agent in AGENTS {
-        let files: Vec<&InstallStanding> =
+        let files: Vec<&InstalledFile> =
             status.files.iter().filter(|it| it.hosts.iter().any(|host| host == agent.name)).collect();
         if files.is_empty() {
             continue;
@@ -89,7 +90,7 @@ pub(super) fn host_findings(places: &Places, environment: &Environment) -> Vec<F
 }
 
 /// A file that isn't as it was written.
-fn standing_of(agent: &Agent, file: &InstallStanding) -> Option<Finding> {
+fn standing_of(agent: &Agent, file: &InstalledFile) -> Option<Finding> {
     let user = if file.user { " --user" } else { "" };
     let repair = format!("verify-run hook install{user} {}", agent.name);
     let (status, message) = match file.state {
@@ -162,7 +163,7 @@ fn check_doubled(agent: &Agent, places: &Places, environment: &Environment) -> V
 
 /// Hooks that Codex leaves out until a person trusts them. Whether what was trusted is what stands there now, only it
 /// knows.
-fn check_untrusted(agent: &Agent, files: &[&InstallStanding], environment: &Environment) -> Option<Finding> {
+fn check_untrusted(agent: &Agent, files: &[&InstalledFile], environment: &Environment) -> Option<Finding> {
     let home = environment.home.as_ref().filter(|_| agent.name == "codex")?;
     let settings_of_user = read_settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
     let trusted = settings_of_user.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
@@ -183,12 +184,12 @@ fn check_untrusted(agent: &Agent, files: &[&InstallStanding], environment: &Envi
 }
 
 /// What is run by an agent that tells no exit codes is recorded where we replace its commands, or by shims.
-fn check_unrecorded(agent: &Agent, files: &[&InstallStanding], has_shims: bool) -> Option<Finding> {
+fn check_unrecorded(agent: &Agent, files: &[&InstalledFile], has_shims: bool) -> Option<Finding> {
     if has_shims || !agent.tells_no_exit_codes() {
         return None;
     }
     let call = format!("hook {} pre-tool", agent.name);
-    let has_call = |file: &&&InstallStanding| read_settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
+    let has_call = |file: &&&InstalledFile| read_settings(&file.path).is_some_and(|(_, text)| text.contains(&call));
     let file = files.iter().find(has_call)?;
     if read_settings(&file.path)?.1.contains(&format!("{call} --rewrite")) {
         return None;
@@ -215,7 +216,7 @@ fn snake_case(event: &str) -> String {
 }
 
 /// Instructions that Claude Code doesn't read.
-fn check_displaced(files: &[InstallStanding], places: &Places) -> Option<Finding> {
+fn check_displaced(files: &[InstalledFile], places: &Places) -> Option<Finding> {
     let told = files.iter().find(|file| file.path == places.root.join("AGENTS.md"))?;
     let claude = agent::displacing(&places.root)?;
     if files.iter().any(|file| file.hosts.iter().any(|host| host == "claude"))
@@ -242,12 +243,7 @@ fn read_settings(path: &Path) -> Option<(Value, String)> {
 }
 
 /// Sends each installed command line what the host sends.
-fn check_answers(
-    agent: &Agent,
-    files: &[&InstallStanding],
-    places: &Places,
-    environment: &Environment,
-) -> Vec<Finding> {
+fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
     for user in [false, true] {
         let lines = installed_lines(agent, files, user);
@@ -325,7 +321,7 @@ fn environment_name() -> String {
 }
 
 /// The command lines of ours in the files of an agent, with the file.
-fn installed_lines(agent: &Agent, files: &[&InstallStanding], user: bool) -> Vec<(PathBuf, ProbeLine)> {
+fn installed_lines(agent: &Agent, files: &[&InstalledFile], user: bool) -> Vec<(PathBuf, ProbeLine)> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.user == user) {
         let path = file.path.clone();

@@ -6,12 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{CheckStatus, Finding, new_finding, with_hint};
+use super::finding::{CheckStatus, Finding, new_finding, with_hint};
 use crate::config::{Environment, Places};
 use crate::host::file::quoted;
-use crate::host::process::{ProcessCall, run};
-use crate::ops::init::on_path;
-use crate::ops::shims::{Scene, ShimStanding};
+use crate::host::process::{ProcessCall, find_on_path, run};
+use crate::host::shims::{ShimFolder, ShimStanding};
 use crate::whitelist::Whitelist;
 
 /// How long a shell may take to start, milliseconds.
@@ -47,9 +46,9 @@ pub(super) fn shims_folder(environment: &Environment) -> Option<PathBuf> {
 /// Whether programs are found before their shims where we were started; nothing where the folder isn't on that PATH,
 /// which the shells tell.
 pub(super) fn check_front(environment: &Environment) -> Option<Finding> {
-    let scene = Scene::from_process(environment).ok()?;
-    let found = |status, message| new_finding("shims", status, message, Some(&scene.folder));
-    match scene.shim_standing() {
+    let folder = ShimFolder::from_process(environment).ok()?;
+    let found = |status, message| new_finding("shims", status, message, Some(&folder.folder));
+    match folder.shim_standing() {
         ShimStanding::NotInstalled | ShimStanding::NotOnPath => None,
         ShimStanding::InFront => Some(found(CheckStatus::Ok, "the shims come first on PATH")),
         ShimStanding::Shadowed => {
@@ -61,13 +60,13 @@ pub(super) fn check_front(environment: &Environment) -> Option<Finding> {
 
 /// Programs of the project's virtual environments that are called without a shim, where shims are installed.
 pub(super) fn check_environments(places: &Places, environment: &Environment) -> Option<Finding> {
-    let scene = Scene::from_process(environment).ok()?.in_project(&places.root);
-    if scene.shim_standing() == ShimStanding::NotInstalled {
+    let folder = ShimFolder::from_process(environment).ok()?.in_project(&places.root);
+    if folder.shim_standing() == ShimStanding::NotInstalled {
         return None;
     }
-    let names = scene.unshimmed_programs(&Whitelist::load(places, environment).0);
+    let names = folder.unshimmed_programs(&Whitelist::load(places, environment).0);
     let message = format!("{} of the virtual environment have no shim: their runs are not recorded", names.join(", "));
-    let found = new_finding("shims", CheckStatus::Warning, message, scene.environments.first().map(PathBuf::as_path));
+    let found = new_finding("shims", CheckStatus::Warning, message, folder.environments.first().map(PathBuf::as_path));
     (!names.is_empty()).then(|| with_hint(found, "verify-run shims install"))
 }
 
@@ -76,7 +75,7 @@ pub(super) fn check_environments(places: &Places, environment: &Environment) -> 
 pub(super) fn shell_findings(environment: &Environment, shims: Option<&Path>, agents: &[&str]) -> Vec<Finding> {
     let (mut findings, mut fine) = (Vec::new(), Vec::new());
     for form in FORMS {
-        let Some(shell) = on_path(form.shell).filter(|_| form.shell != "fish" || has_fish(environment)) else {
+        let Some(shell) = find_on_path(form.shell).filter(|_| form.shell != "fish" || has_fish(environment)) else {
             continue;
         };
         let name = format!("{} {}", form.shell, form.option);

@@ -15,7 +15,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 ///
 /// # Errors
 /// When the file can't be read or written.
-pub(super) fn put_in_front(shims: &Path, file: &Path) -> io::Result<()> {
+pub(crate) fn put_in_front(shims: &Path, file: &Path) -> io::Result<()> {
     let Some(shims) = shims.to_str().filter(|_| shims.is_dir()) else { return Ok(()) };
     let known = match read_start(file, FILE_BYTES_MAX) {
         Ok(known) => known,

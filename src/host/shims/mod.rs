@@ -1,0 +1,11 @@
+//! Shims: links in the names of programs that run verify-run before them.
+
+mod folder;
+mod names;
+mod session_path;
+
+pub(crate) use folder::{
+    ShimFolder, ShimOptions, ShimStanding, ShimState, ShimStatus, ShimsReply, find_status, install_shims,
+    uninstall_shims,
+};
+pub(crate) use session_path::put_in_front;
