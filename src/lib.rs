@@ -21,6 +21,7 @@
 //! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
+//! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
@@ -69,6 +70,7 @@ mod pattern;
 mod recorder;
 pub mod redact;
 mod report;
+mod retrieval;
 pub mod run;
 mod store;
 pub mod surface;

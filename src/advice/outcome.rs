@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::trial::{Arm, HoldoutTrial};
 use crate::base::clock::Timestamp;
+use crate::event::DeliveryArm;
+use crate::store::DeliveryOutcomeRow;
 
 /// What became of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -52,6 +54,20 @@ pub(crate) fn is_task_over(done: bool, last: Timestamp, now: Timestamp, silence:
 }
 
 impl ObservedDelivery {
+    /// What is known of a delivery at `now`; a task of which nothing was heard for `silence` is over.
+    pub(crate) fn from_row(row: &DeliveryOutcomeRow, now: Timestamp, silence: Duration) -> Self {
+        ObservedDelivery {
+            task: row.task.clone(),
+            family: row.family.clone(),
+            arm: if row.arm == DeliveryArm::Shown { Arm::Shown } else { Arm::HeldOut },
+            holdout: row.holdout,
+            failed: row.failed_in.is_some(),
+            passed: row.passed_in.is_some(),
+            any_pass: row.any_pass,
+            over: is_task_over(row.task_done.is_some(), row.task_last_at, now, silence),
+        }
+    }
+
     /// What became of it.
     pub(crate) fn outcome(&self) -> DeliveryOutcome {
         match self {

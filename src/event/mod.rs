@@ -32,7 +32,7 @@ pub(crate) use knowledge::{EntryChange, EntryNote, EntryOrigin, EntrySource, Ent
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
-pub(crate) use promotion::{Promotion, PromotionStep};
+pub(crate) use promotion::{Promotion, PromotionState, PromotionStep};
 pub(crate) use run::{
     DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
 };

@@ -84,3 +84,40 @@ impl PromotionStep {
         !matches!(self, PromotionStep::Proposed { .. } | PromotionStep::RetirementProposed { .. })
     }
 }
+
+/// Where a promotion stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PromotionState {
+    /// It waits for a person.
+    #[default]
+    Pending,
+    /// A person wanted it.
+    Approved,
+    /// A person didn't.
+    Rejected,
+    /// A person took it out again.
+    RolledBack,
+}
+
+impl PromotionState {
+    /// The word in events, tables and JSON.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            PromotionState::Pending => "pending",
+            PromotionState::Approved => "approved",
+            PromotionState::Rejected => "rejected",
+            PromotionState::RolledBack => "rolled_back",
+        }
+    }
+
+    /// The state with this word; what a newer store says is still to be decided here.
+    pub(crate) fn from_word(word: &str) -> Self {
+        match word {
+            "approved" => PromotionState::Approved,
+            "rejected" => PromotionState::Rejected,
+            "rolled_back" => PromotionState::RolledBack,
+            _ => PromotionState::Pending,
+        }
+    }
+}

@@ -15,6 +15,7 @@ pub mod process;
 pub(crate) mod rewrite;
 pub(crate) mod shims;
 pub mod survey;
+pub(crate) mod user;
 
 pub use change::{ConfigFileChange, Planned, Site};
 pub use permission::Permissions;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::hint;
 use super::reading::{self, Reading};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
@@ -17,6 +16,7 @@ use crate::config::{Places, Settings};
 use crate::event::EventBody;
 use crate::host::ci::{Host, Job};
 use crate::report::{ReportFormat, ReportedRun, SummarizedRun, render_job_summary, render_report};
+use crate::retrieval::hint::{HintSources, hint_lines};
 use crate::store::{StoreError, own_writer};
 
 /// What GitHub and Buildkite take for a page of a step, bytes; GitHub drops a longer one as a whole.
@@ -131,13 +131,13 @@ fn find_reported_runs(
     runs.sort_by_key(|run| run.record.started_at);
     let mut summarized = Vec::with_capacity(runs.len());
     let (segments, root) = (&reading.segments, places.root.as_path());
-    let sources = hint::HintSources { index, segments, registry: None, settings, root };
+    let sources = HintSources { index, segments, registry: None, settings, root };
     for run in runs {
         let key = |item: &crate::event::DiagnosticRecord| {
             item.recomputed_fingerprint().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)
         };
         let keys: Vec<String> = run.items().iter().map(key).collect();
-        let known = hint::hint_lines(&sources, &keys, run.record.started_at, KNOWN_MAX)?;
+        let known = hint_lines(&sources, &keys, run.record.started_at, KNOWN_MAX)?;
         summarized.push(SummarizedRun { run, known });
     }
     Ok(summarized)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::lesson::{self, Annotation};
-use super::{knowledge, reading};
+use super::reading;
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
@@ -18,6 +18,7 @@ use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::redact::redact_text;
+use crate::retrieval::pattern_remedies::pattern_remedies;
 use crate::store::{
     FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, Store, StoreError, lock_store,
 };
@@ -278,7 +279,7 @@ pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
     for number in index.patterns_of_fix(&row.id)? {
         let pattern = index.pattern_at(number)?;
-        let known = knowledge::pattern_remedies(&index, &reading.segments, &pattern, settings, now)?;
+        let known = pattern_remedies(&index, &reading.segments, &pattern, settings, now)?;
         strategies.extend(known.strategies_of_fix(&row.id));
         gotchas.extend(known.gotcha);
     }

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::entry;
-use super::warn::{self, CurrentFailure};
+use super::knowledge;
+use super::warn;
+
 use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
@@ -22,6 +23,10 @@ use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
 use crate::host::rewrite::{self, LineToRewrite};
 use crate::host::shims;
 use crate::recorder;
+use crate::retrieval::due::is_held_out;
+use crate::retrieval::entry_page::EntryPage;
+use crate::retrieval::entry_search::EntryQueryRequest;
+use crate::retrieval::question::{CurrentFailure, WarnRequest};
 use crate::store::{EntryFilter, Index};
 use crate::whitelist::Whitelist;
 
@@ -161,21 +166,21 @@ impl Hook {
     }
 
     /// The question that the call amounts to; `None` where it amounts to none.
-    fn warn_request(&self) -> Option<warn::WarnRequest> {
-        let asked = warn::WarnRequest {
+    fn warn_request(&self) -> Option<WarnRequest> {
+        let asked = WarnRequest {
             identity: self.identity.clone(),
             news: true,
             surface: format!("hook:{}", self.dialect.name),
-            ..warn::WarnRequest::default()
+            ..WarnRequest::default()
         };
         let whitelist = || Whitelist::open(&self.places, &self.environment);
         Some(match (self.moment, &self.call.action) {
             (Moment::BeforeTool, HookAction::Edit(files)) => {
-                warn::WarnRequest { files: files.clone(), at_hand: true, ..asked }
+                WarnRequest { files: files.clone(), at_hand: true, ..asked }
             }
             (Moment::BeforeTool, HookAction::Shell(line)) => {
                 whitelist().decide_line(line).into_check()?;
-                warn::WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
+                WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
             }
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
@@ -184,7 +189,7 @@ impl Hook {
                     recorder::definitions::load_definitions(&self.places, &self.environment, &settings.categories);
                 let keys = recorder::pattern_keys(&self.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
-                warn::WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
+                WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
             }
             (Moment::SessionStart, _) => asked,
             (Moment::Prompt, _) => {
@@ -192,7 +197,7 @@ impl Hook {
                 if prompt.is_empty() {
                     return None;
                 }
-                warn::WarnRequest { title: Some(ellipsis(&prompt, PROMPT_BYTES_MAX)), ..asked }
+                WarnRequest { title: Some(ellipsis(&prompt, PROMPT_BYTES_MAX)), ..asked }
             }
             _ => return None,
         })
@@ -209,15 +214,12 @@ impl Hook {
         let mut lines: Vec<String> = Vec::new();
         for kind in ["gotcha", "pattern"] {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
-            let asked = entry::EntryQueryRequest {
-                filter,
-                min_confidence: ENTRY_CONFIDENCE_MIN,
-                ..entry::EntryQueryRequest::default()
-            };
-            let found = entry::relevant_entries(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
+            let asked =
+                EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..EntryQueryRequest::default() };
+            let found = knowledge::relevant_entries(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
             for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
-                if !is_said && !warn::is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
+                if !is_said && !is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
                     lines.push(line_of(page));
                 }
             }
@@ -228,7 +230,7 @@ impl Hook {
 }
 
 /// An entry in one line.
-fn line_of(page: &entry::EntryPage) -> String {
+fn line_of(page: &EntryPage) -> String {
     let property = |name: &str| page.properties.get(name).and_then(Value::as_str).unwrap_or_default();
     let body = ["fix", "description"].map(property).into_iter().find(|text| !text.is_empty());
     let body = body.map_or_else(String::new, |text| format!(": {}", ellipsis(&one_line(text), LINE_BYTES_MAX)));

@@ -1,156 +1,449 @@
-//! What is known to help against a pattern: for the pages of patterns and of fixes.
+//! `knowledge add`, `supersede`, `merge`, `confidence`, `pin` and `boost`: what people and agents write down, and what is
+//! said of it.
 
-use std::collections::HashSet;
+mod proposals;
+mod query;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::base::clock::Timestamp;
-use crate::config::Settings;
-use crate::event::{EventAuthor, EventBody, LessonChangeKind};
-use crate::fix::{fix_status, has_held};
-use crate::knowledge::ledger::{self, EntryHistory};
-use crate::pattern::knowledge::{self, Gotcha, Strategy};
-use crate::store::{Index, PatternBriefRow, PatternRow, SegmentFolder, StoreError, StrategyRow};
+use crate::base::ids;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::text::printable;
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::event::{
+    EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody, KnowledgeEntry,
+};
+use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
+use crate::knowledge::{EntryDraft, entry, entry_types};
+use crate::pattern::statistics::{round_to_thousandth, to_permille};
+use crate::recorder;
+use crate::redact::{redact_text, sanitize_name};
+use crate::retrieval::entry_page::{EntryPage, page_line};
+use crate::retrieval::entry_search::learnt_page;
+use crate::store::{Index, Store, StoreError, lock_store};
 
-/// What is known to help against a pattern.
-pub(super) struct PatternRemedies {
-    /// What was tried, what most surely helps first.
-    pub strategies: Vec<Strategy>,
-    /// What was learnt.
-    pub gotcha: Option<Gotcha>,
-    /// The strategies of each fix.
-    tried: HashSet<(String, String)>,
+pub(crate) use proposals::{EntryProposalList, draft_from_fix, list_proposals};
+pub(crate) use query::{
+    EntryList, KnowledgeLog, export_entries, query_entries, read_log, relevant_entries, show_entry,
+};
+
+/// All properties of an entry, bytes.
+const PROPERTIES_BYTES_MAX: usize = 32 << 10;
+/// Globs, actions, tags or sources of an entry.
+const LABELS_MAX: usize = 50;
+/// Duplicates that are suggested.
+const SUGGESTED_MAX: usize = 5;
+
+/// What `knowledge add --json` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct EntryAddReply {
+    /// Version of this shape.
+    pub schema: u32,
+    /// `created`, or `merged` with one that says the same.
+    pub result: &'static str,
+    /// The entry that stands for it: itself, or the one that it was merged with.
+    pub entry: EntryPage,
+    /// What was written, also when it was merged.
+    pub written: String,
+    /// Entries that may say the same.
+    pub similar: Vec<SimilarEntry>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
-impl PatternRemedies {
-    /// What was tried in a fix.
-    pub(super) fn strategies_of_fix(&self, fix: &str) -> Vec<Strategy> {
-        let of_fix = |strategy: &&Strategy| self.tried.contains(&(fix.to_owned(), strategy.id.clone()));
-        self.strategies.iter().filter(of_fix).cloned().collect()
-    }
+/// An entry that may say the same.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SimilarEntry {
+    /// `k-…`
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Shared words by all words.
+    pub similarity: f64,
 }
 
-/// Everything that is known to help against a pattern.
+/// What was changed, and the entry after it; what `supersede`, `merge`, `confidence`, `pin` and `boost --json` print.
+#[derive(Debug, Serialize)]
+pub(crate) struct EntryChangeReply {
+    /// Version of this shape.
+    pub schema: u32,
+    /// One line: what was done.
+    pub done: String,
+    /// The entry.
+    pub entry: EntryPage,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Writes an entry down. One that says what another of its type says is written too, and merged with it.
 ///
 /// # Errors
-/// When the store can't be read.
-pub(super) fn pattern_remedies(
-    index: &Index,
-    segments: &SegmentFolder,
-    pattern: &PatternRow,
+/// When there is no such type, a property doesn't fit its schema, or the store can't be written.
+pub(crate) fn add_entry(
+    places: &Places,
     settings: &Settings,
-    now: Timestamp,
-) -> Result<PatternRemedies, StoreError> {
-    let rows = index.strategies_of_pattern(pattern.number)?;
-    let tried = rows.iter().flat_map(|row| row.tries.iter().map(|tried| (tried.fix.clone(), row.id.clone())));
-    let tried = tried.collect();
-    let mut strategies = knowledge::ranked_strategies(&pattern.id, rows, settings, now);
-    for strategy in &mut strategies {
-        update_confirmed(index, strategy, settings, now)?;
-    }
-    let about = (pattern.id.as_str(), pattern.masked.as_str());
-    let gotcha = match index.gotcha_of_pattern(pattern.number)? {
-        Some(id) => Gotcha::from_strategies(id, about, &strategies, cause_and_rule(index, segments, pattern.number)?),
-        None => None,
-    };
-    let gotcha = match gotcha {
-        Some(gotcha) => Some(with_history(index, gotcha, settings)?.0),
-        None => None,
-    };
-    Ok(PatternRemedies { strategies, gotcha, tried })
+    identity: &Identity,
+    given: &EntryDraft,
+) -> anyhow::Result<EntryAddReply> {
+    let entry = build_entry(settings, identity, given)?;
+    let mut open = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
+    let mut added = open.add_entry(settings, entry)?;
+    added.notes = open.into_notes();
+    Ok(added)
 }
 
-/// A gotcha with what was said of it and came of using it since it was learnt.
-fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(Gotcha, EntryHistory), StoreError> {
-    let (changes, uses) = (index.entry_changes(&gotcha.id)?, index.entry_uses(&gotcha.id)?);
-    let history = EntryHistory { changes, uses, ..EntryHistory::default() };
-    let last = |words: &[&str]| history.changes.iter().rev().find(|change| words.contains(&change.change.as_str()));
-    let pinned = last(&["pinned", "unpinned"]).is_some_and(|change| change.change == "pinned");
-    let superseded_by = last(&["superseded"]).and_then(|change| change.other.clone());
-    let more = ledger::feedback_increments(&EventAuthor::default(), &history, settings);
-    let confidence = gotcha.confidence.with_increments(more, !pinned, &settings.confidence);
-    Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
-}
-
-/// Whether what was learnt about a pattern is pinned: nobody is kept from it.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError> {
-    let Some(id) = index.gotcha_of_pattern(pattern)? else { return Ok(false) };
-    let changes = index.entry_changes(&id)?;
-    Ok(changes.iter().rev().find(|change| change.change.ends_with("pinned")).is_some_and(|it| it.change == "pinned"))
-}
-
-/// What was learnt about a pattern, without a look at anything but the fix that most surely helps.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn learnt_gotcha(
-    index: &Index,
-    segments: &SegmentFolder,
-    pattern: &PatternBriefRow,
+/// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
+pub(super) fn build_entry(
     settings: &Settings,
-    now: Timestamp,
-) -> Result<Option<(Gotcha, EntryHistory)>, StoreError> {
-    let Some(id) = index.gotcha_of_pattern(pattern.number)? else { return Ok(None) };
-    for row in knowledge::sort_surest_first(index.strategies_without_tries(pattern.number)?, settings) {
-        let tries = index.tries_of_strategy(pattern.number, &row)?;
-        let mut strategy = knowledge::strategy_from_row(&pattern.id, StrategyRow { tries, ..row }, settings, now);
-        if strategy.confidence.is_some() {
-            update_confirmed(index, &mut strategy, settings, now)?;
-            let said = cause_and_rule(index, segments, pattern.number)?;
-            let gotcha = Gotcha::from_strategies(id, (&pattern.id, &pattern.masked), &[strategy], said);
-            return gotcha.map(|gotcha| with_history(index, gotcha, settings)).transpose();
+    identity: &Identity,
+    given: &EntryDraft,
+) -> anyhow::Result<(KnowledgeEntry, bool)> {
+    let all = entry_types(&settings.knowledge);
+    let Some(sort) = all.get(&given.kind) else {
+        let known: Vec<&str> = all.keys().map(String::as_str).collect();
+        bail!("there is no type {:?}; there are {}: type `verify-run knowledge types`", given.kind, known.join(", "));
+    };
+    let title = sanitize_name(&given.title).context("an entry needs a title: --title TEXT")?;
+    let properties = clean_value(&Value::Object(given.properties.clone()));
+    let faults = sort.schema.faults(&properties);
+    ensure!(
+        faults.is_empty(),
+        "this is no {}: {}; type `verify-run knowledge types` for what it has",
+        given.kind,
+        faults.join("; ")
+    );
+    ensure!(
+        properties.to_string().len() <= PROPERTIES_BYTES_MAX,
+        "the properties have more than {PROPERTIES_BYTES_MAX} bytes; say it shorter"
+    );
+    let actions: Vec<String> = clean_labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
+    let is_action = |action: &String| action.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
+        bail!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY");
+    }
+    let source = given.source.unwrap_or(match identity.agent.as_deref() {
+        None | Some("human") => EntrySource::Human,
+        Some("ci") => EntrySource::Check,
+        Some(_) => EntrySource::Agent,
+    });
+    let entry = KnowledgeEntry {
+        sort: given.kind.clone(),
+        title,
+        properties,
+        globs: clean_labels(&given.globs).into_iter().map(|glob| glob.trim_start_matches("./").to_owned()).collect(),
+        actions,
+        tags: clean_labels(&given.tags).into_iter().map(|tag| tag.to_lowercase()).collect(),
+        sources: clean_labels(&given.sources),
+        origin: EntryOrigin { source, prevented: given.prevented, fix_applied: given.fix_applied },
+    };
+    Ok((entry, sort.merges))
+}
+
+/// Single lines without secrets, each once.
+fn clean_labels(given: &[String]) -> Vec<String> {
+    let unique: BTreeSet<String> = given.iter().filter_map(|label| sanitize_name(label)).collect();
+    unique.into_iter().take(LABELS_MAX).collect()
+}
+
+/// Sources by their whole ids, with the patterns that were seen in them: those are what the entry is about, and by them
+/// it will be known what comes of it. What is not recorded here stays as it was given.
+fn resolve_sources(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError> {
+    let mut found = BTreeSet::new();
+    let mut patterns = BTreeSet::new();
+    for source in sources {
+        match index.find_source(&source)? {
+            Some(row) => {
+                found.insert(row.id);
+                patterns.extend(row.patterns);
+            }
+            None => drop(found.insert(source)),
         }
     }
-    Ok(None)
+    let room = LABELS_MAX.saturating_sub(found.len());
+    let further: Vec<String> = patterns.into_iter().filter(|id| !found.contains(id)).take(room).collect();
+    found.extend(further);
+    Ok(found.into_iter().collect())
 }
 
-/// Looks whether a strategy worked twice, or one of its fixes is confirmed.
-fn update_confirmed(
-    index: &Index,
-    strategy: &mut Strategy,
-    settings: &Settings,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    strategy.confirmed = strategy.successes > 1;
-    for fix in &strategy.fixes {
-        if strategy.confirmed {
-            break;
-        }
-        strategy.confirmed = is_confirmed(index, fix, settings, now)?;
+/// A value without secrets and control characters in its texts.
+fn clean_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(printable(&redact_text(text).0).trim().to_owned()),
+        Value::Array(items) => items.iter().map(clean_value).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (printable(name), clean_value(field))).collect(),
+        other => other.clone(),
     }
-    Ok(())
 }
 
-/// Whether a fix is confirmed; as `fix::fix_status` says it, but without a look at other fixes where those don't matter.
+/// Entries of the type that say the same or may, the most alike first.
+fn find_duplicates(
+    index: &Index,
+    settings: &Settings,
+    new: &KnowledgeEntry,
+) -> anyhow::Result<Vec<(SimilarEntry, EntryLikeness)>> {
+    let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
+    let shared = words.min_shared_words(settings.knowledge.suggested);
+    let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
+    for (number, forms) in index.similar_entries(&new.sort, words.as_slice(), shared)? {
+        let (jaccard, likeness) =
+            duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
+        if likeness != EntryLikeness::Different {
+            found.push((number, jaccard, likeness));
+        }
+    }
+    let rank = |likeness: EntryLikeness| likeness != EntryLikeness::Same;
+    found.sort_by(|a, b| rank(a.2).cmp(&rank(b.2)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0)));
+    let mut seen = BTreeSet::new();
+    found.retain(|(number, _, _)| seen.insert(*number));
+    found.truncate(SUGGESTED_MAX);
+    let mut similar = Vec::new();
+    for (number, jaccard, likeness) in found {
+        let row = index.entry_at(number)?;
+        let (title, similarity) = (page_line(&row.title), round_to_thousandth(jaccard));
+        similar.push((SimilarEntry { id: row.id, title, similarity }, likeness));
+    }
+    Ok(similar)
+}
+
+/// Says that another entry is better.
 ///
 /// # Errors
-/// When the store can't be read.
-pub(super) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: Timestamp) -> Result<bool, StoreError> {
-    let silence = settings.fix.silence();
-    let Some(solved) = index.solved_fix(fix)? else { return Ok(false) };
-    match has_held(&solved, now, silence) {
-        Some(held) => Ok(held),
-        None => Ok(fix_status(&index.find_fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
+/// When an id names none or more than one, it would supersede itself, or the store can't be written.
+pub(crate) fn supersede_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    with: &str,
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
+    ensure!(old != new, "{id} and {with} are one entry: it can't supersede itself");
+    let mut next = open.entry_page(settings, &new)?.superseded_by;
+    let mut seen = BTreeSet::new();
+    while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
+        ensure!(id != old, "{new} is superseded by {old} already");
+        next = open.entry_page(settings, &id).ok().and_then(|page| page.superseded_by);
     }
+    let done = format!("{old} is superseded by {new}");
+    open.apply_change(settings, &old, EntryChange::Superseded { with: new }, done)
 }
 
-/// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.
-pub(super) fn cause_and_rule(
-    index: &Index,
-    segments: &SegmentFolder,
-    pattern: i64,
-) -> Result<(Option<String>, Option<String>), StoreError> {
-    let (mut cause, mut rule) = (None, None);
-    for id in index.annotations_of_pattern(pattern)? {
-        let Some(event) = index.read_event(segments, &id)? else { continue };
-        if let EventBody::Lesson(change) = event.body
-            && let LessonChangeKind::Annotated { cause: said, corrective_rule, .. } = change.change
+/// Says that two entries say the same.
+///
+/// # Errors
+/// When an id names none or more than one, their type is never merged, or the store can't be written.
+pub(crate) fn merge_entries(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    into: &str,
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    for id in [id, into] {
+        let is_learnt = open.index().find_entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
+        ensure!(
+            !is_learnt,
+            "{id} was learnt and follows from fixes; type `verify-run knowledge supersede {id} --with ID` instead"
+        );
+    }
+    let (one, other) = (open.store.index().find_entry(id)?, open.store.index().find_entry(into)?);
+    ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
+    ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
+    let may = entry_types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
+    ensure!(
+        may,
+        "a {} is never merged; type `verify-run knowledge supersede {} --with {}`",
+        one.kind,
+        one.id,
+        other.id
+    );
+    let done = format!("{} and {} are one entry", one.id, other.id);
+    open.apply_change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
+}
+
+/// Sets how far an entry is believed.
+///
+/// # Errors
+/// When the value is out of bounds, nobody says why, the id names none or more than one, or the store can't be written.
+pub(crate) fn set_confidence(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    value: f64,
+    said: (&str, Option<&str>),
+) -> anyhow::Result<EntryChangeReply> {
+    let (min, max) = (settings.confidence.min, settings.confidence.max);
+    ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
+    let reason = sanitize_name(said.0).context("say why: --reason TEXT")?;
+    let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
+    let leader = open.leader_id(id)?;
+    let done = format!("the confidence of {leader} is {value:.2}");
+    open.apply_change(
+        settings,
+        &leader,
+        EntryChange::ConfidenceSet { value_permille: to_permille(value), reason },
+        done,
+    )
+}
+
+/// Pins an entry: it never fades and is never held out; or takes the pin off.
+///
+/// # Errors
+/// When the id names none or more than one, or the store can't be written.
+pub(crate) fn pin_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    on: bool,
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let leader = open.leader_id(id)?;
+    let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
+    open.apply_change(settings, &leader, EntryChange::Pinned { on }, done)
+}
+
+/// Says what came of an entry.
+///
+/// # Errors
+/// When the id names none or more than one, or the store can't be written.
+pub(crate) fn boost_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+    how: EntryUse,
+) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+    let leader = open.leader_id(id)?;
+    let done = format!("{leader} {}", how.as_str().replace('_', " "));
+    open.apply_change(settings, &leader, EntryChange::Used { how, with: Vec::new() }, done)
+}
+
+/// The store, open for writing after what waited was recorded, and who writes.
+pub(super) struct KnowledgeWriter {
+    store: Store,
+    by: EventAuthor,
+    notes: Vec<String>,
+}
+
+impl KnowledgeWriter {
+    pub(super) fn new(
+        places: &Places,
+        settings: &Settings,
+        identity: &Identity,
+        person: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let notes = recorder::drain_for_reading(places)?.notes;
+        let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
+        let lock = lock_store(&places.state, wait).context("cannot record it now")?;
+        let store = Store::open(&places.state, lock)?;
+        let hours = settings.fix.silence_hours;
+        let task = recorder::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
+        let by =
+            EventAuthor { person: person.and_then(sanitize_name), ..EventAuthor::from_identity(identity, Some(&task)) };
+        Ok(KnowledgeWriter { store, by, notes })
+    }
+
+    /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
+    pub(super) fn add_entry(
+        &mut self,
+        settings: &Settings,
+        (mut entry, merges): (KnowledgeEntry, bool),
+    ) -> anyhow::Result<EntryAddReply> {
+        entry.sources = resolve_sources(self.store.index(), entry.sources)?;
+        let found = if merges { find_duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
+        let mut event = self.entry_event(String::new(), EntryChange::Created(Box::new(entry)));
+        let id = ids::short(ids::IdKind::Knowledge, event.id.as_bytes());
+        if let EventBody::Knowledge(note) = &mut event.body {
+            note.entry.clone_from(&id);
+        }
+        let mut events = vec![event];
+        let same =
+            found.iter().find(|(_, likeness)| *likeness == EntryLikeness::Same).map(|(similar, _)| similar.id.clone());
+        let result = match &same {
+            Some(into) => {
+                events.push(self.entry_event(id.clone(), EntryChange::Merged { into: into.clone() }));
+                "merged"
+            }
+            None => "created",
+        };
+        self.store.append(&events)?;
+        let similar =
+            found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id)).collect();
+        let entry = self.entry_page(settings, &id)?;
+        Ok(EntryAddReply { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
+    }
+
+    /// The id of what stands for the entry whose id starts with this: written, or learnt.
+    fn leader_id(&self, id: &str) -> Result<String, StoreError> {
+        match (self.index().find_entry(id), self.index().learnt_entry(id)?) {
+            (Ok(row), _) => Ok(row.leader),
+            (Err(StoreError::NoSuchId { .. }), Some(learnt)) => Ok(learnt),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The page of the entry that stands for the one with this id.
+    fn entry_page(&self, settings: &Settings, id: &str) -> anyhow::Result<EntryPage> {
+        let index = self.store.index();
+        if let Some(pattern) = index.pattern_of_gotcha(id)?
+            && let Some(page) = learnt_page(index, self.store.segments(), pattern, settings, Timestamp::now())?
         {
-            cause = cause.or(said);
-            rule = rule.or(corrective_rule);
+            return Ok(page);
         }
+        let leader = index.find_entry(&index.find_entry(id)?.leader)?;
+        Ok(EntryPage::from_row(index, leader, settings, Timestamp::now())?)
     }
-    let note = index.pattern_note(pattern)?;
-    Ok((cause.or(note.cause), rule.or(note.rule)))
+
+    /// The index.
+    pub(super) fn index(&self) -> &Index {
+        self.store.index()
+    }
+
+    /// The task that is being worked on.
+    pub(super) fn task_name(&self) -> String {
+        self.by.task.clone().unwrap_or_default()
+    }
+
+    /// Writes what somebody says.
+    pub(super) fn record(&mut self, body: impl FnOnce(EventAuthor) -> EventBody) -> anyhow::Result<()> {
+        Ok(self.store.record_event(body(self.by.clone()))?)
+    }
+
+    /// For standard error.
+    pub(super) fn into_notes(mut self) -> Vec<String> {
+        self.notes.extend(self.store.take_notes());
+        self.notes
+    }
+
+    fn entry_event(&self, entry: String, change: EntryChange) -> Event {
+        let note = EntryNote { entry, change, by: self.by.clone() };
+        Event::new(Timestamp::now(), self.store.writer_name(), EventBody::Knowledge(note))
+    }
+
+    fn apply_change(
+        mut self,
+        settings: &Settings,
+        id: &str,
+        change: EntryChange,
+        done: String,
+    ) -> anyhow::Result<EntryChangeReply> {
+        let event = self.entry_event(id.to_owned(), change);
+        self.store.append(&[event])?;
+        let entry = self.entry_page(settings, id)?;
+        Ok(EntryChangeReply { schema: 1, done, entry, notes: self.into_notes() })
+    }
 }

@@ -5,8 +5,7 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::entry::{self, EntryAddReply, EntryDraft, KnowledgeWriter};
-use super::identity::author_of;
+use super::knowledge::{self, EntryAddReply, KnowledgeWriter};
 use super::reading;
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
@@ -14,9 +13,9 @@ use crate::base::ids;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::event::{EntrySource, Event, EventBody, KnowledgeEntry, MemoryChange, MemoryNote, MemoryType};
+use crate::event::{EntrySource, Event, EventAuthor, EventBody, KnowledgeEntry, MemoryChange, MemoryNote, MemoryType};
 use crate::knowledge::duplicate::NormalisedWords;
-use crate::knowledge::memory;
+use crate::knowledge::{EntryDraft, memory};
 use crate::pattern::statistics::to_permille;
 use crate::recorder;
 use crate::redact::{redact_text, sanitize_name};
@@ -198,7 +197,11 @@ pub(crate) fn recall_memories(
     let mut ids = found.memories.iter().map(|memory| memory.id.clone());
     if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
-        let body = EventBody::Memory(MemoryNote { memory: first, change, by: author_of(identity, Some(&task)) });
+        let body = EventBody::Memory(MemoryNote {
+            memory: first,
+            change,
+            by: EventAuthor::from_identity(identity, Some(&task)),
+        });
         // The writer is the store's that takes it.
         if let Err(error) = note::write_note(places, &Event::new(now, "", body)) {
             found.notes.push(format!("cannot remember that it was looked up: {error}"));
@@ -229,7 +232,7 @@ pub(crate) fn learn_entry(
         sources: sources.to_vec(),
         ..draft_from_memory(given.sort.as_str(), &text)
     };
-    let entry = entry::build_entry(settings, identity, &learnt)?;
+    let entry = knowledge::build_entry(settings, identity, &learnt)?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let id = write_memory(&mut writing, change)?;
     let mut knowledge = promote_memory(&mut writing, settings, &id, entry)?;
@@ -271,7 +274,7 @@ pub(super) fn promote_task_memories(
             session: row.by.session.clone().or_else(|| identity.session.clone()),
             agent: row.by.agent.clone(),
         };
-        let entry = entry::build_entry(settings, &owner, &given).context("cannot promote what was learnt")?;
+        let entry = knowledge::build_entry(settings, &owner, &given).context("cannot promote what was learnt")?;
         let mut writing = KnowledgeWriter::new(places, settings, &owner, None)?;
         let added = promote_memory(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);

@@ -5,12 +5,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::identity::author_of;
 use super::reading;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::Places;
-use crate::event::{Acknowledgement, EventBody};
+use crate::event::{Acknowledgement, EventAuthor, EventBody};
 use crate::store::{DeliveryRow, Index, Store, StoreError, lock_store};
 
 /// What `outcome ack --json` prints.
@@ -46,7 +45,7 @@ pub(crate) fn acknowledge_warning(
     store.record_event(EventBody::Ack(Acknowledgement {
         warning: row.warning.clone(),
         useful,
-        by: author_of(identity, None),
+        by: EventAuthor::from_identity(identity, None),
     }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })

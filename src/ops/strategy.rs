@@ -3,39 +3,33 @@
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
-use super::entry::KnowledgeWriter;
+use super::knowledge::KnowledgeWriter;
 use super::reading::{self, Reading};
 use super::report;
-use crate::advice::similarity::telling_words;
-use crate::advice::strategy::{
-    DeclaredStrategy, RenderedStrategy, StrategyDiagnostic, StrategySubject, declared_strategies,
-};
+use crate::advice::strategy::declared_strategies;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
-use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line, prefix};
 use crate::base::tree::NoTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
-use crate::event::{
-    AttemptOutcome, DECLARED, DiagnosticRecord, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote,
-};
-use crate::knowledge::duplicate::NormalisedWords;
+use crate::event::{AttemptOutcome, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
 use crate::knowledge::remedy::{
-    self, RemedyCandidate, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
+    self, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
 };
 use crate::recorder;
 use crate::redact::sanitize_name;
+use crate::retrieval::remedy_candidates::{
+    DiagnosedText, add_recorded_candidates, declared_candidate, fitting_declared, recoveries_against,
+};
 use crate::run::Ended;
-use crate::store::{Index, RemedyRow, StoreError};
+use crate::store::{Index, StoreError};
 
 /// An error that is looked up, bytes.
 const ERROR_BYTES_MAX: usize = 64 << 10;
 /// Patterns that an error may be.
 const PATTERNS_MAX: usize = 20;
-/// Strategies that are ranked.
-const CANDIDATES_MAX: usize = 100;
 /// A shown line, bytes.
 const LINE_BYTES_MAX: usize = 400;
 
@@ -274,28 +268,6 @@ pub(crate) fn suggest_strategies(
     Ok(StrategyList { schema: 1, error: Some(shown), strategies, escalation, notes })
 }
 
-/// What is known against an error with these patterns; without any, with those whose messages read like it.
-fn recoveries_against(
-    index: &Index,
-    settings: &Settings,
-    error: &str,
-    keys: Vec<String>,
-) -> anyhow::Result<Vec<RemedyRow>> {
-    let keys = if keys.is_empty() { patterns_like(index, settings, error)? } else { keys };
-    let mut rows = index.remedies_of_patterns(&keys)?;
-    rows.extend(index.remedies_in_text(&error.to_lowercase())?);
-    let is_match = |row: &RemedyRow| compile_error_regex(&row.error).is_ok_and(|regex| regex.is_match(error));
-    rows.extend(index.remedies_by_regex()?.into_iter().filter(is_match));
-    // Agents ask this when something failed; the steps of a stranger are not for them.
-    rows.retain(|row| !row.imported);
-    // What was changed in a failing attempt, and what only a flake seemed to need, is no proposal.
-    rows.retain(|row| !remedy::is_learnt(row) || row.successes > 0);
-    Ok(rows)
-}
-
-/// What a text is found to be: its category, and what is wrong.
-type DiagnosedText = (Option<String>, Vec<diagnose::Diagnostic>);
-
 /// An error, and the run that it is of.
 struct ResolvedError {
     text: String,
@@ -325,64 +297,6 @@ fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<Resol
     let text = prefix(&text, ERROR_BYTES_MAX).to_owned();
     ensure!(!text.trim().is_empty(), "say against which error: --error TEXT, or --run last");
     Ok(ResolvedError { text, run, found, notes })
-}
-
-/// The strategies of the settings that fit, as they read for this failure, and what is wrong with others.
-fn fitting_declared(
-    index: Option<&Index>,
-    settings: &Settings,
-    error: &str,
-    (run, found): (Option<&Run>, Option<DiagnosedText>),
-) -> anyhow::Result<(Vec<RemedyCandidate>, Vec<Problem>)> {
-    let command = run.map(|run| shell_words::join(run.argv.iter().map(Lossless::display)));
-    let failure = run.and_then(|run| run.failure.as_ref());
-    let subject = StrategySubject {
-        text: error,
-        category: failure.map(|failure| failure.category.as_str()),
-        tool: run.and_then(|run| run.tool.as_deref()),
-        command: command.as_deref(),
-        items: failure.iter().flat_map(|failure| failure.items.iter().map(recorded_diagnostic)).collect(),
-    };
-    let printed = found.as_ref().filter(|(_, items)| !items.is_empty()).map(|(category, items)| StrategySubject {
-        text: error,
-        category: category.as_deref(),
-        items: items.iter().map(printed_diagnostic).collect(),
-        ..StrategySubject::default()
-    });
-    let (known, mut problems) = declared_strategies(settings);
-    let mut candidates = Vec::new();
-    for known in known {
-        // A text that fits as what a tool printed; else as a text, of which nothing but its words is known.
-        let proposal = match printed.as_ref().map(|printed| known.render_for_subject(printed)) {
-            Some(Ok(Some(proposal))) => Ok(Some(proposal)),
-            Some(Err(problem)) => Err(problem),
-            _ => known.render_for_subject(&subject),
-        };
-        match proposal {
-            Ok(Some(proposal)) => candidates.push(declared_candidate(index, &known, proposal)?),
-            Ok(None) => {}
-            Err(problem) => problems.push(problem),
-        }
-    }
-    Ok((candidates, problems))
-}
-
-fn recorded_diagnostic(item: &DiagnosticRecord) -> StrategyDiagnostic<'_> {
-    StrategyDiagnostic {
-        tool: &item.tool,
-        code: item.code.as_deref(),
-        message: &item.message,
-        file: item.file.as_deref(),
-    }
-}
-
-fn printed_diagnostic(item: &diagnose::Diagnostic) -> StrategyDiagnostic<'_> {
-    StrategyDiagnostic {
-        tool: &item.tool,
-        code: item.code.as_deref(),
-        message: &item.message,
-        file: item.file.as_deref(),
-    }
 }
 
 /// What is wrong with the strategies of the settings; `None` when they have none.
@@ -423,59 +337,6 @@ pub(crate) fn list_strategies(
     let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, settings);
     strategies.truncate(limit);
     Ok(StrategyList { schema: 1, error: None, strategies, escalation: None, notes })
-}
-
-/// A strategy of the settings with what was told of it; without, as nobody has tried it.
-fn declared_candidate(
-    index: Option<&Index>,
-    declared: &DeclaredStrategy,
-    proposal: RenderedStrategy,
-) -> anyhow::Result<RemedyCandidate> {
-    let mut row = RemedyRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RemedyRow::default() };
-    let mut attempts = Vec::new();
-    if let Some(index) = index
-        && let Some(recorded) = index.declared_remedy(&declared.id)?
-    {
-        attempts = index.attempts_of_remedy(recorded.number)?;
-        row = recorded;
-    }
-    row.label = ellipsis(&proposal.technique, LINE_BYTES_MAX);
-    row.steps = proposal.steps.iter().map(|step| ellipsis(step, LINE_BYTES_MAX)).collect();
-    row.matches = declared.match_kind().to_owned();
-    Ok(RemedyCandidate { row, attempts, declared: Some(declared.name().to_owned()) })
-}
-
-/// Adds what is recorded, each once.
-fn add_recorded_candidates(
-    index: &Index,
-    rows: impl IntoIterator<Item = RemedyRow>,
-    candidates: &mut Vec<RemedyCandidate>,
-) -> anyhow::Result<()> {
-    for mut row in rows.into_iter().take(CANDIDATES_MAX) {
-        if candidates.iter().any(|known| known.row.id == row.id) {
-            continue;
-        }
-        let attempts = index.attempts_of_remedy(row.number)?;
-        // What was imported may be anybody's text.
-        row.label = ellipsis(one_line(&row.label).trim(), LINE_BYTES_MAX);
-        row.steps = row.steps.iter().map(|step| ellipsis(one_line(step).trim(), LINE_BYTES_MAX)).collect();
-        candidates.push(RemedyCandidate { row, attempts, declared: None });
-    }
-    Ok(())
-}
-
-/// Keys of known patterns that a text reads like.
-pub(super) fn patterns_like(index: &Index, settings: &Settings, error: &str) -> anyhow::Result<Vec<String>> {
-    let asked = NormalisedWords::from_text(error);
-    let mut keys = Vec::new();
-    for (pattern, _) in index.patterns_with_words(&telling_words(error))? {
-        let row = index.pattern_at(pattern)?;
-        if NormalisedWords::from_text(&row.masked).jaccard(&asked) >= settings.knowledge.suggested {
-            keys.push(row.key);
-        }
-    }
-    keys.truncate(PATTERNS_MAX);
-    Ok(keys)
 }
 
 fn task_category(index: &Index, task: &str) -> anyhow::Result<Option<String>> {

@@ -1,32 +1,26 @@
 //! `task start`, `done`, `show` and `similar`.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use super::entry::{self, EntryProposal};
-use super::identity::{author_of, relative_files};
 use super::{memory, reading};
-use crate::advice::ranking;
-use crate::advice::similarity::{TaskProfile, TaskSimilarity, telling_words};
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
-use crate::event::{EventBody, TaskNote, TaskOutcome, TaskStep};
+use crate::event::{EventAuthor, EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
 use crate::recorder;
 use crate::redact::sanitize_name;
-use crate::store::{Index, Store, StoreError, TaskDetails, lock_store};
+use crate::retrieval::entry_proposals::{EntryProposal, task_proposals};
+use crate::retrieval::question::relative_files;
+use crate::retrieval::similar_tasks::{DescribedTask, SimilarTask, tasks_like};
+use crate::store::{Store, StoreError, TaskDetails, lock_store};
 
-/// Tasks that may be like another that are compared.
-const COMPARED_MAX: usize = 200;
-/// Files by which similar tasks are looked for.
-const FILES_MAX: usize = 20;
 /// A task's name, bytes.
 const NAME_BYTES_MAX: usize = 200;
 
@@ -84,22 +78,6 @@ pub(crate) struct TaskPage {
     /// For standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
-}
-
-/// A task that is like another.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct SimilarTask {
-    /// Its name.
-    pub name: String,
-    /// What it is about.
-    pub title: Option<String>,
-    /// Runs.
-    pub runs: u64,
-    /// Failed ones.
-    pub failures: u64,
-    /// How alike they are, and in what.
-    #[serde(flatten)]
-    pub similarity: TaskSimilarity,
 }
 
 /// What `task similar --json` prints.
@@ -178,7 +156,7 @@ fn announce_step(places: &Places, identity: &Identity, name: &str, step: TaskSte
     store.record_event(EventBody::Task(TaskNote {
         name: name.to_owned(),
         step,
-        by: author_of(identity, Some(name)),
+        by: EventAuthor::from_identity(identity, Some(name)),
     }))?;
     Ok(())
 }
@@ -218,11 +196,11 @@ pub(crate) fn show_task(
     let title = page.title.clone().unwrap_or_default();
     let text = format!("{name} {title}");
     let category = page.category.as_deref();
-    let described = Described { parts: &parts, text: &text, category, without: Some(&name) };
+    let described = DescribedTask { parts: &parts, text: &text, category, without: Some(&name) };
     page.similar = tasks_like(index, settings, &described, 5)?;
     page.notes = reading.notes;
     if settings.advice.learning && page.end.is_some() {
-        page.proposals = entry::task_proposals(index, &reading.segments, &name)?;
+        page.proposals = task_proposals(index, &reading.segments, &name)?;
     }
     Ok(page)
 }
@@ -276,74 +254,9 @@ pub(crate) fn similar_tasks(
     let category =
         described.category.as_deref().and_then(sanitize_name).or_else(|| known.and_then(|task| task.category));
     let without = described.name.as_deref();
-    let described = Described { parts: &parts, text: &text, category: category.as_deref(), without };
+    let described = DescribedTask { parts: &parts, text: &text, category: category.as_deref(), without };
     let tasks = tasks_like(&index, settings, &described, limit)?;
     Ok(Similar { schema: 1, tasks, notes: reading.notes })
-}
-
-/// A task that others are compared with.
-pub(super) struct Described<'a> {
-    /// The parts of its signature.
-    pub parts: &'a [(String, String)],
-    /// Its name and title.
-    pub text: &'a str,
-    /// What kind of work it is.
-    pub category: Option<&'a str>,
-    /// The task itself.
-    pub without: Option<&'a str>,
-}
-
-/// Tasks with words, files, folders or the kind of work in common, the most alike first.
-pub(super) fn tasks_like(
-    index: &Index,
-    settings: &Settings,
-    described: &Described<'_>,
-    limit: usize,
-) -> Result<Vec<SimilarTask>, StoreError> {
-    let Described { parts, text, category, without } = described;
-    let pairs = |parts: &[(String, String)]| {
-        TaskProfile::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str())))
-    };
-    let words = ranking::score_shares(&index.tasks_with_words(&telling_words(text))?);
-    let mut numbers: Vec<i64> = words.iter().map(|(task, _)| *task).collect();
-    let files = parts.iter().filter(|(part, _)| part == "file").map(|(_, path)| path.as_str());
-    for file in files.take(FILES_MAX) {
-        numbers.extend(index.tasks_with_file(file)?);
-        let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
-        numbers.extend(index.tasks_with_folder(folder)?);
-    }
-    let of_kind: HashSet<i64> = match category {
-        Some(category) => index.tasks_of_category(category)?.into_iter().collect(),
-        None => HashSet::new(),
-    };
-    let mut kind: Vec<i64> = of_kind.iter().copied().collect();
-    kind.sort_unstable_by(|a, b| b.cmp(a));
-    numbers.extend(kind);
-    let mut seen = HashSet::new();
-    numbers.retain(|number| seen.insert(*number));
-    let own = pairs(parts);
-    let mut found = Vec::new();
-    for number in numbers.into_iter().take(COMPARED_MAX) {
-        let name = index.task_name(number)?;
-        if *without == Some(name.as_str()) {
-            continue;
-        }
-        let share = words.iter().find(|(task, _)| *task == number).map_or(0.0, |(_, share)| *share);
-        let similarity = own.similarity_to(&pairs(&index.task_profile(number)?), share, &settings.advice);
-        let similarity = match category {
-            Some(_) => similarity.with_category(of_kind.contains(&number), &settings.advice),
-            None => similarity,
-        };
-        found.push((name, similarity));
-    }
-    found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then_with(|| a.0.cmp(&b.0)));
-    let mut tasks = Vec::new();
-    for (name, similarity) in found.into_iter().take(limit) {
-        let Some(task) = index.find_task(&name)? else { continue };
-        let TaskDetails { title, runs, failures, .. } = task;
-        tasks.push(SimilarTask { name, title, runs, failures, similarity });
-    }
-    Ok(tasks)
 }
 
 fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {

@@ -4,6 +4,7 @@
 use super::detector::DetectorFinding;
 use super::summary::PatternSummary;
 use crate::base::text::{count, ellipsis, one_line};
+use crate::store::PatternBriefRow;
 
 /// A name, bytes.
 const NAME_BYTES_MAX: usize = 110;
@@ -43,6 +44,23 @@ pub(crate) struct WordingFacts<'a> {
     pub failures: u64,
     /// Distinct tasks.
     pub tasks: u64,
+}
+
+/// A few words for a pattern, without the detectors: those want definitions.
+pub(crate) fn brief_pattern_name(row: &PatternBriefRow) -> String {
+    let example = row.newest.first();
+    let test = example.and_then(|(_, test)| test.as_deref());
+    let is_always_that = row.newest.iter().all(|(_, other)| other.as_deref() == test);
+    let known = WordingFacts {
+        tool: &row.tool,
+        code: row.code.as_deref(),
+        masked: &row.masked,
+        masked_family: &row.masked_family,
+        example: example.map(|(message, _)| message.as_str()),
+        test: test.filter(|_| is_always_that),
+        ..WordingFacts::default()
+    };
+    pattern_name(&known, &[])
 }
 
 /// A few words, at most 110 bytes.

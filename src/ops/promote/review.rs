@@ -10,22 +10,20 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
-use super::target::{self, TargetOptions};
-use super::{PromotionItem, PromotionState, collect_promotions, find_promotion};
+use super::target::{self, TargetOptions, read_text};
+use super::{collect_promotions, find_promotion};
 use crate::advice::block::{self, BlockLine, EditPolicy};
 use crate::base::clock::Timestamp;
-use crate::base::file::{Durability, read_start, write_atomic};
+use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
-use crate::event::{Event, EventBody, PromotionStep};
-use crate::ops::identity::{author_of, user_name};
+use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
+use crate::host::user::user_name;
 use crate::ops::pattern;
 use crate::redact::sanitize_name;
+use crate::retrieval::promotions::PromotionItem;
 use crate::store::{PromotionRow, Store, lock_store};
-
-/// A file of instructions, bytes.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What a person decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +106,7 @@ pub(crate) fn review_promotions(
     let person = match &review.person {
         Some(person) => sanitize_name(person),
         // An agent decides nothing in somebody's name.
-        None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(places),
+        None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(&places.root),
         None => None,
     };
     let reason = sanitize_name(&review.reason);
@@ -136,7 +134,7 @@ pub(crate) fn review_promotions(
             item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
         }
         let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
-        let by = crate::event::EventAuthor { person: Some(person.clone()), ..author_of(identity, None) };
+        let by = EventAuthor { person: Some(person.clone()), ..EventAuthor::from_identity(identity, None) };
         events.push(Event::new(
             Timestamp::now(),
             store.writer_name(),
@@ -293,21 +291,6 @@ fn text_without_line(
 
 fn text_digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
-/// The text of a file; `None` when there is none.
-///
-/// # Errors
-/// When it is no text, or too long.
-pub(super) fn read_text(path: &Path) -> anyhow::Result<Option<String>> {
-    let bytes = match read_start(path, FILE_BYTES_MAX + 1) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{} is larger than {FILE_BYTES_MAX} bytes", path.display());
-    let text = String::from_utf8(bytes).ok();
-    text.map(Some).with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
 /// Writes all files, or none: what was written before one that can't be is put back.

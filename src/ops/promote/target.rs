@@ -5,11 +5,13 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::PromotionItem;
-use super::review::read_text;
 use crate::advice::promotion::common_folder;
+use crate::base::file::read_start;
 use crate::config::{Places, Settings};
+use crate::retrieval::promotions::PromotionItem;
 
+/// A file of instructions, bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Read by Claude Code; where there is one, it reads no `AGENTS.md`.
 const CLAUDE: &str = "CLAUDE.md";
 /// Read by the others, and by Claude Code where there is no `CLAUDE.md`.
@@ -111,4 +113,19 @@ pub(super) fn resolve_target(places: &Places, target: &Path) -> anyhow::Result<P
     let git = places.repository.as_ref().map(|_| places.root.join(".git"));
     ensure!(git.is_none_or(|git| !real.starts_with(git)), "{} leads into .git", target.display());
     Ok(real)
+}
+
+/// The text of a file; `None` when there is none.
+///
+/// # Errors
+/// When it is no text, or too long.
+pub(super) fn read_text(path: &Path) -> anyhow::Result<Option<String>> {
+    let bytes = match read_start(path, FILE_BYTES_MAX + 1) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "{} is larger than {FILE_BYTES_MAX} bytes", path.display());
+    let text = String::from_utf8(bytes).ok();
+    text.map(Some).with_context(|| format!("{} is not UTF-8", path.display()))
 }

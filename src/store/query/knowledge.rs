@@ -84,6 +84,13 @@ pub(crate) struct EntryRow {
     pub taught: bool,
 }
 
+impl EntryRow {
+    /// A text of its properties that is not empty.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+}
+
 /// What was said of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EntryChangeRow {

@@ -11,9 +11,11 @@ use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::event::{EntrySource, EntryUse};
+use crate::knowledge::EntryDraft;
 use crate::knowledge::entry_types;
-use crate::ops::entry::{self, EntryDraft, EntryQueryRequest};
 use crate::ops::fix;
+use crate::ops::knowledge;
+use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::store::EntryFilter;
 
 /// Record and find gotchas, patterns and decisions
@@ -275,27 +277,27 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 if add.kind != "pattern" {
                     bail!("a fix makes a pattern: type `verify-run knowledge add pattern --from-fix {fix}`");
                 }
-                given = given.merge_over(entry::draft_from_fix(&places, fix)?);
+                given = given.merge_over(knowledge::draft_from_fix(&places, fix)?);
             }
-            let added = entry::add_entry(&places, &settings, &identity, &given)?;
+            let added = knowledge::add_entry(&places, &settings, &identity, &given)?;
             return printing::added(&added, args.json, context);
         }
         KnowledgeAction::Query { text, which } => {
             which.check(&settings)?;
-            let found = entry::query_entries(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
+            let found = knowledge::query_entries(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
             return printing::found(&found, args.json, context);
         }
         KnowledgeAction::Relevant { which, .. } => {
             which.check(&settings)?;
-            let found = entry::relevant_entries(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
+            let found = knowledge::relevant_entries(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
             return printing::found(&found, args.json, context);
         }
         KnowledgeAction::Show { id } => {
-            let (page, notes) = entry::show_entry(&places, &settings, &identity, id)?;
+            let (page, notes) = knowledge::show_entry(&places, &settings, &identity, id)?;
             return printing::shown(&page, &notes, args.json, context);
         }
         KnowledgeAction::Proposals => {
-            return printing::proposed(&entry::list_proposals(&places, &settings)?, args.json, context);
+            return printing::proposed(&knowledge::list_proposals(&places, &settings)?, args.json, context);
         }
         KnowledgeAction::Decline { fix: id, reason, by } => {
             let fix = fix::decline_pattern(&places, &settings, id, reason.clone(), by.clone())?;
@@ -303,15 +305,15 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         KnowledgeAction::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
-            return printing::exported(&entry::export_entries(&places, &settings, &filter)?, args.json, context);
+            return printing::exported(&knowledge::export_entries(&places, &settings, &filter)?, args.json, context);
         }
         KnowledgeAction::Log { limit } => {
-            let (log, notes) = entry::read_log(&places, *limit)?;
+            let (log, notes) = knowledge::read_log(&places, *limit)?;
             return printing::logged(&log, &notes, args.json, context);
         }
         KnowledgeAction::Types => return printing::listed(&entry_types(&settings.knowledge), args.json, context),
-        KnowledgeAction::Supersede { id, with } => entry::supersede_entry(&places, &settings, &identity, id, with)?,
-        KnowledgeAction::Merge { id, into } => entry::merge_entries(&places, &settings, &identity, id, into)?,
+        KnowledgeAction::Supersede { id, with } => knowledge::supersede_entry(&places, &settings, &identity, id, with)?,
+        KnowledgeAction::Merge { id, into } => knowledge::merge_entries(&places, &settings, &identity, id, into)?,
         KnowledgeAction::Boost { id, validated, prevented, did_not_help } => {
             let how = match (validated, prevented, did_not_help) {
                 (true, _, _) => EntryUse::Validated,
@@ -319,12 +321,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (_, _, true) => EntryUse::DidNotHelp,
                 _ => EntryUse::Applied,
             };
-            entry::boost_entry(&places, &settings, &identity, id, how)?
+            knowledge::boost_entry(&places, &settings, &identity, id, how)?
         }
         KnowledgeAction::Confidence { id, set, reason, by } => {
-            entry::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
+            knowledge::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
         }
-        KnowledgeAction::Pin { id, off } => entry::pin_entry(&places, &settings, &identity, id, !off)?,
+        KnowledgeAction::Pin { id, off } => knowledge::pin_entry(&places, &settings, &identity, id, !off)?,
     };
     printing::changed(&changed, args.json, context)
 }

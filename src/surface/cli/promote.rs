@@ -7,8 +7,10 @@ use crate::advice::block::EditPolicy;
 use crate::advice::promotion::ProofStrength;
 use crate::base::text::one_line;
 use crate::capture::{self, Identity};
+use crate::event::PromotionState;
 use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
-use crate::ops::promote::{self, PromotionDetail, PromotionItem, PromotionState, TargetOptions};
+use crate::ops::promote::{self, PromotionDetail, TargetOptions};
+use crate::retrieval::promotions::PromotionItem;
 
 /// Review proposals for CLAUDE.md and AGENTS.md
 ///

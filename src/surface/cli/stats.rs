@@ -3,7 +3,8 @@
 use super::{CommandContext, Exit};
 use crate::base::text;
 use crate::config::Settings;
-use crate::ops::stats::{self, DeliveryOutcomeCounts, FigureUnit, PromotionCounts, StatsFigure};
+use crate::ops::stats::{self, FigureUnit, PromotionCounts, StatsFigure};
+use crate::retrieval::effect::DeliveryOutcomeCounts;
 
 /// Show trends, targets and the effect of warnings
 ///

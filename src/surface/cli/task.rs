@@ -7,7 +7,8 @@ use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::event::TaskOutcome;
-use crate::ops::task::{self, Announced, SimilarTask, TaskPage};
+use crate::ops::task::{self, Announced, TaskPage};
+use crate::retrieval::similar_tasks::SimilarTask;
 
 /// Start and end tasks, and find similar ones
 ///

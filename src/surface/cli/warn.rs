@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::{CommandContext, Exit};
 use crate::capture::{self, Identity};
-use crate::ops::warn::{self, WarnRequest};
+use crate::ops::warn;
+use crate::retrieval::question::WarnRequest;
 
 /// Show known pitfalls for files, a command or a task
 ///

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::answer::bounded;
 use super::desk::CallContext;
 use super::tools;
-use crate::ops::warn::WarnRequest;
 use crate::ops::{memory, recent};
+use crate::retrieval::question::WarnRequest;
 
 /// Its name.
 pub(super) const NAME: &str = "before-work";

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
-use crate::ops::entry::{
-    EntryAddReply, EntryChangeReply, EntryList, EntryMeasurement, EntryPage, EntryProposal, EntryProposalList,
-    KnowledgeLog,
-};
+use crate::ops::knowledge::{EntryAddReply, EntryChangeReply, EntryList, EntryProposalList, KnowledgeLog};
+use crate::retrieval::entry_measurement::EntryMeasurement;
+use crate::retrieval::entry_page::EntryPage;
+use crate::retrieval::entry_proposals::EntryProposal;
 use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// A property on one line, bytes.

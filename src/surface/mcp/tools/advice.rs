@@ -11,7 +11,8 @@ use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, inte
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::RuleSeverity;
 use crate::ops::check_diff::{self, CheckDiffOptions};
-use crate::ops::warn::{self, WarnRequest};
+use crate::ops::warn;
+use crate::retrieval::question::WarnRequest;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 use crate::surface::mcp::desk::CallContext;
 

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
-use crate::ops::entry::{self, EntryQueryRequest};
 use crate::ops::fix::{self, FixNoteText};
+use crate::ops::knowledge;
 use crate::ops::lesson::{self, Annotation};
 use crate::ops::search::{self, SearchHit};
+use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 use crate::surface::mcp::desk::CallContext;
 
@@ -96,7 +97,7 @@ fn lessons_search(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAn
     let given: SearchArguments = parsed(arguments)?;
     let hits = search::search_lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
-    let entries = entry::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
+    let entries = knowledge::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
     let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
     let entries = entries.entries.into_iter().map(|page| RememberedEntry {
         id: page.id,

@@ -2,10 +2,10 @@
 
 use crate::advice::WarningFacts;
 use crate::base::glob;
-use crate::config::{Environment, Places, Settings};
+use crate::config::Settings;
+use crate::diagnose::DefinitionFile;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::{self, TaskHistory};
-use crate::recorder;
 use crate::store::{Index, PatternBriefRow, StoreError};
 
 /// Findings about files that are looked at.
@@ -13,13 +13,13 @@ const FINDINGS_MAX: usize = 20;
 
 /// The detectors in force and what they look at. Empty where knowledge is not to be put into what is said.
 #[derive(Default)]
-pub(super) struct DetectorInsight {
+pub(crate) struct DetectorInsight {
     registry: Option<DetectorRegistry>,
     history: TaskHistory,
 }
 
 /// What is known about changes of a file, and the pattern that it is told with.
-pub(super) struct FileChangeFinding {
+pub(crate) struct FileChangeFinding {
     /// The pattern's row number.
     pub pattern: i64,
     /// The file that was asked about.
@@ -33,26 +33,17 @@ pub(super) struct FileChangeFinding {
 }
 
 impl DetectorInsight {
-    /// Reads what is needed.
+    /// The detectors that these files define, and what the index has for them to look at.
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn open_insight(
-        places: &Places,
-        environment: &Environment,
-        settings: &Settings,
-        index: &Index,
-    ) -> Result<Self, StoreError> {
-        if !settings.advice.injection {
-            return Ok(DetectorInsight::default());
-        }
-        let files = recorder::definitions::definition_files(places, environment);
-        let (registry, _) = DetectorRegistry::new(&files, &settings.categories);
+    pub(crate) fn from_index(files: &[DefinitionFile], settings: &Settings, index: &Index) -> Result<Self, StoreError> {
+        let (registry, _) = DetectorRegistry::new(files, &settings.categories);
         Ok(DetectorInsight { registry: Some(registry), history: TaskHistory::from_rows(index.brief_history()?) })
     }
 
     /// Adds what detectors know of a pattern to what people said, which comes first.
-    pub(super) fn complete_facts(&self, known: &mut WarningFacts, row: &PatternBriefRow, settings: &Settings) {
+    pub(crate) fn complete_facts(&self, known: &mut WarningFacts, row: &PatternBriefRow, settings: &Settings) {
         let Some(registry) = &self.registry else { return };
         let (title, rule) = detector_advice(registry, &self.history, row, settings);
         known.cause = known.cause.take().or(title);
@@ -60,7 +51,7 @@ impl DetectorInsight {
     }
 
     /// What is known about changes of these files, each with the pattern that failed in most of those tasks.
-    pub(super) fn findings_for_files(&self, files: &[String], settings: &Settings) -> Vec<FileChangeFinding> {
+    pub(crate) fn findings_for_files(&self, files: &[String], settings: &Settings) -> Vec<FileChangeFinding> {
         let Some(registry) = &self.registry else { return Vec::new() };
         if files.is_empty() {
             return Vec::new();
@@ -90,7 +81,7 @@ impl DetectorInsight {
 }
 
 /// What detectors know of a pattern: a title that says why, where its tasks did what the detector is about, and a rule.
-pub(in crate::ops) fn detector_advice(
+pub(crate) fn detector_advice(
     registry: &DetectorRegistry,
     history: &TaskHistory,
     row: &PatternBriefRow,
@@ -105,7 +96,7 @@ pub(in crate::ops) fn detector_advice(
 }
 
 /// What the detectors that go by the message alone say to do about a pattern.
-pub(in crate::ops) fn detector_rule(registry: &DetectorRegistry, row: &PatternBriefRow) -> Option<String> {
+pub(crate) fn detector_rule(registry: &DetectorRegistry, row: &PatternBriefRow) -> Option<String> {
     let known = history::HistoryPattern {
         id: row.id.clone(),
         tool: row.tool.clone(),

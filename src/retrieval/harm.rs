@@ -3,13 +3,12 @@
 
 use std::collections::HashSet;
 
+use super::entry_measurement::entry_deliveries;
 use crate::advice::TrialVerdict;
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::ranking::WarningCandidate;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::ops::entry::measurement::entry_deliveries;
-use crate::ops::stats::observed_delivery;
 use crate::store::{Index, StoreError};
 
 /// Recurrences below which no trial reaches a verdict, whatever share is held out (nine of ten at most).
@@ -17,7 +16,7 @@ const RECURRENCES_MIN: u64 = 2;
 
 /// What was left out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct HarmfulExclusions {
+pub(crate) struct HarmfulExclusions {
     /// Patterns.
     pub patterns: usize,
     /// Entries that somebody wrote.
@@ -26,7 +25,7 @@ pub(super) struct HarmfulExclusions {
 
 impl HarmfulExclusions {
     /// What is said of it, for people.
-    pub(super) fn to_notes(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn to_notes(&self) -> impl Iterator<Item = String> {
         let counted = [(self.patterns, "pattern", "patterns"), (self.entries, "entry", "entries")];
         counted.into_iter().filter(|(harmful, ..)| *harmful > 0).map(|(harmful, one, several)| {
             format!(
@@ -41,7 +40,7 @@ impl HarmfulExclusions {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn remove_harmful(
+pub(crate) fn remove_harmful(
     index: &Index,
     found: &mut Vec<WarningCandidate>,
     settings: &Settings,
@@ -52,7 +51,8 @@ pub(super) fn remove_harmful(
     let mut harmful = HashSet::new();
     for family in index.families_that_recurred(families, RECURRENCES_MIN)? {
         let rows = index.deliveries_of_family(&family)?;
-        let told: Vec<ObservedDelivery> = rows.iter().map(|row| observed_delivery(row, now, silence)).collect();
+        let told: Vec<ObservedDelivery> =
+            rows.iter().map(|row| ObservedDelivery::from_row(row, now, silence)).collect();
         if holdout_trial(&told).verdict() == TrialVerdict::Harms {
             harmful.insert(family);
         }

@@ -3,13 +3,12 @@
 
 use serde::Serialize;
 
-use super::page::page_line;
+use super::entry_page::page_line;
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::promotion::{compute_effectiveness, count_outcomes};
 use crate::advice::{HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::ops::stats::observed_delivery;
 use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{DeliveryOutcomeRow, EntryPatternsRow, EntryRow, Index, StoreError};
@@ -42,7 +41,7 @@ pub(crate) struct EntryMeasurement {
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn measure_entry(
+pub(crate) fn measure_entry(
     index: &Index,
     row: &EntryRow,
     settings: &Settings,
@@ -68,7 +67,7 @@ pub(in crate::ops) fn measure_entry(
 }
 
 /// What is known of the deliveries of an entry, as those of one family: a task counts once for the entry.
-pub(in crate::ops) fn entry_deliveries(
+pub(crate) fn entry_deliveries(
     rows: &[DeliveryOutcomeRow],
     entry: &str,
     settings: &Settings,
@@ -76,7 +75,7 @@ pub(in crate::ops) fn entry_deliveries(
 ) -> Vec<ObservedDelivery> {
     let silence = settings.fix.silence();
     rows.iter()
-        .map(|row| ObservedDelivery { family: entry.to_owned(), ..observed_delivery(row, now, silence) })
+        .map(|row| ObservedDelivery { family: entry.to_owned(), ..ObservedDelivery::from_row(row, now, silence) })
         .collect()
 }
 

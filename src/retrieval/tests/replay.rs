@@ -16,8 +16,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::insight::DetectorInsight;
-use super::{WarnQuestion, candidates};
 use crate::advice::ranking;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -27,6 +25,9 @@ use crate::config::Settings;
 use crate::diagnose::{Definitions, Input, diagnose_output};
 use crate::event::sample::{failed_run, folder, passed_run, recorded};
 use crate::event::{DiagnosticRecord, Event, EventBody, Scope};
+use crate::retrieval::candidates;
+use crate::retrieval::detectors::DetectorInsight;
+use crate::retrieval::question::WarnQuestion;
 use crate::run::Ended;
 use crate::store::{Index, Store, lock_store};
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::WarnQuestion;
+use super::entry_history;
+use super::question::WarnQuestion;
+use super::shared_lessons::{lessons_of_patterns, taught_remedy};
 use crate::advice::WarningFacts;
 use crate::advice::ranking::{self, FileReach, WarningCandidate, WarningConcern};
 use crate::base::clock::Timestamp;
@@ -12,8 +14,6 @@ use crate::base::glob;
 use crate::base::lossless::Lossless;
 use crate::config::Settings;
 use crate::knowledge::ledger;
-use crate::ops::entry::history;
-use crate::ops::taught;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// Files of the question that are looked for.
@@ -24,7 +24,7 @@ const OF_FILE_MAX: usize = 60;
 const ENTRIES_MAX: usize = 20;
 
 /// Where entries are looked up.
-pub(super) struct EntryLookup<'a> {
+pub(crate) struct EntryLookup<'a> {
     /// What is recorded.
     pub index: &'a Index,
     /// The work tree, whose shared lessons are told of.
@@ -40,7 +40,7 @@ impl EntryLookup<'_> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn candidates_for_question(&self, question: &WarnQuestion) -> Result<Vec<WarningCandidate>, StoreError> {
+    pub(crate) fn candidates_for_question(&self, question: &WarnQuestion) -> Result<Vec<WarningCandidate>, StoreError> {
         let index = self.index;
         let mut rows: BTreeMap<i64, (EntryRow, WarningConcern)> = BTreeMap::new();
         for file in question.files.iter().take(FILES_MAX) {
@@ -78,7 +78,7 @@ impl EntryLookup<'_> {
                 continue;
             }
             let row = self.index.entry_at(number)?;
-            let says = ["cause", "rule", "fix"].iter().any(|name| taught::entry_text(&row, name).is_some());
+            let says = ["cause", "rule", "fix"].iter().any(|name| row.text(name).is_some());
             let is_elsewhere = has_files && !row.globs.is_empty();
             if says && !is_elsewhere && row.superseded_by.is_none() && rows.len() < ENTRIES_MAX {
                 let command = Some(class.to_owned());
@@ -92,8 +92,8 @@ impl EntryLookup<'_> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn candidates_for_failure(&self, keys: &[String]) -> Result<Vec<WarningCandidate>, StoreError> {
-        let taught = taught::of_patterns(self.index, self.root, keys)?.into_iter().take(ENTRIES_MAX);
+    pub(crate) fn candidates_for_failure(&self, keys: &[String]) -> Result<Vec<WarningCandidate>, StoreError> {
+        let taught = lessons_of_patterns(self.index, self.root, keys)?.into_iter().take(ENTRIES_MAX);
         let failed = WarningConcern { failed: true, ..WarningConcern::default() };
         taught.filter_map(|(row, _)| self.entry_candidate(row, failed.clone()).transpose()).collect()
     }
@@ -111,7 +111,7 @@ impl EntryLookup<'_> {
             return Ok(None);
         }
         let exposures = index.entry_exposures(&row.id)?;
-        let history = history::history_with_exposures(index, &row, exposures)?;
+        let history = entry_history::history_with_exposures(index, &row, exposures)?;
         let believed = ledger::entry_confidence(&row, &history, settings, now);
         let helped = history.uses.iter().filter(|used| used.has_helped()).map(|used| used.at);
         // What a team keeps in its tree is as true today.
@@ -158,15 +158,15 @@ fn glob_reach(glob: &str) -> FileReach {
 ///
 /// # Errors
 /// When it is gone, or the store can't be read.
-pub(super) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
+pub(crate) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
     let row = index.find_entry(id)?;
     let lesson = if row.taught { index.shared_lesson_of_entry(&Lossless::from(root), id)? } else { None };
-    let text = |name: &str| taught::entry_text(&row, name);
+    let text = |name: &str| row.text(name);
     Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),
         cause: text("cause"),
         rule: text(if lesson.is_some() { "rule" } else { "fix" }),
-        worked: lesson.as_ref().and_then(|_| taught::remedy_of(&row)),
+        worked: lesson.as_ref().and_then(|_| taught_remedy(&row)),
         files: if lesson.is_some() { row.globs.clone() } else { Vec::new() },
         lesson,
         entry: Some(row.id),

@@ -2,26 +2,20 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::EntryDraft;
-use super::page::page_line;
-use crate::advice::task;
+use super::entry_page::page_line;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
-use crate::config::{Places, Settings};
 use crate::event::{Attempt, AttemptOutcome, EntrySource};
 use crate::fix::fix_status;
-use crate::ops::reading;
+use crate::knowledge::EntryDraft;
 use crate::store::{EntryFilter, FixFilter, FixRow, Index, SegmentFolder, StoreError};
 
 /// Fixes of one task that are proposed.
 const PROPOSED_MAX: usize = 5;
-/// Tasks whose fixes are looked at, the last ones.
-const TASKS_LOOKED_AT_MAX: usize = 100;
 /// The code of a proposal, bytes.
 const TEMPLATE_BYTES_MAX: usize = 3_000;
 /// Files that a proposal is about.
@@ -44,41 +38,11 @@ pub(crate) struct EntryProposal {
     pub accept: String,
 }
 
-/// What `knowledge proposals --json` prints.
-#[derive(Debug, Serialize)]
-pub(crate) struct EntryProposalList {
-    /// Version of this shape.
-    pub schema: u32,
-    /// Those of the task that ended last first.
-    pub proposals: Vec<EntryProposal>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
-}
-
-/// What tasks that are over propose and nobody decided on.
-///
-/// # Errors
-/// When the store can't be read.
-pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
-    let reading = reading::open_for_reading(places)?;
-    let mut proposals = Vec::new();
-    if let Some(index) = &reading.index {
-        let now = Timestamp::now();
-        for known in index.list_tasks(TASKS_LOOKED_AT_MAX)? {
-            if task::task_end(&known, now, settings.fix.silence()).is_some() {
-                proposals.append(&mut task_proposals(index, &reading.segments, &known.name)?);
-            }
-        }
-    }
-    Ok(EntryProposalList { schema: 1, proposals, notes: reading.notes })
-}
-
 /// What a task that is over proposes; nothing of a fix that an entry is about already, or of which none is wanted.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(in crate::ops) fn task_proposals(
+pub(crate) fn task_proposals(
     index: &Index,
     segments: &SegmentFolder,
     task: &str,
@@ -106,21 +70,15 @@ pub(in crate::ops) fn task_proposals(
     Ok(found)
 }
 
-/// The pattern that a fix makes, to be written down.
+/// The pattern that a fix makes, to be written down; `None` where neither a diff nor a command is known.
 ///
 /// # Errors
-/// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
-pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
-    let reading = reading::open_for_reading(places)?;
-    let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
-    let row = index.find_fix(id)?;
-    ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
-    let given = fix_draft(index, &reading.segments, &row)?;
-    given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
-}
-
-/// `None` where neither a diff nor a command is known.
-fn fix_draft(index: &Index, segments: &SegmentFolder, row: &FixRow) -> Result<Option<EntryDraft>, StoreError> {
+/// When the store can't be read.
+pub(crate) fn fix_draft(
+    index: &Index,
+    segments: &SegmentFolder,
+    row: &FixRow,
+) -> Result<Option<EntryDraft>, StoreError> {
     let attempts = index.read_attempts(segments, &row.id)?;
     let Some(attempt) = attempts.iter().rev().find(|attempt| attempt.outcome == AttemptOutcome::Success) else {
         return Ok(None);

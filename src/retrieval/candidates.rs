@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::insight::{DetectorInsight, FileChangeFinding};
-use super::{CurrentFailure, WarnQuestion, similar};
+use super::detectors::{DetectorInsight, FileChangeFinding};
+use super::question::{CurrentFailure, WarnQuestion};
+use super::similar_tasks::patterns_in_similar_tasks;
 use crate::advice::ranking::{self, FileReach, WarningCandidate, WarningConcern};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -23,7 +24,7 @@ const FILES_MAX: usize = 30;
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn find_candidates(
+pub(crate) fn find_candidates(
     index: &Index,
     question: &WarnQuestion,
     insight: &DetectorInsight,
@@ -45,7 +46,7 @@ pub(super) fn find_candidates(
     let by_words: HashMap<i64, f64> =
         ranking::score_shares(&index.patterns_with_words(&question.words)?).into_iter().collect();
     others.extend(by_words.keys());
-    let alike = similar::patterns_in_similar_tasks(index, question, settings)?;
+    let alike = patterns_in_similar_tasks(index, question, settings)?;
     others.extend(alike.keys());
     others.sort_unstable();
     others.dedup();
@@ -152,7 +153,7 @@ fn pattern_candidate(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn candidates_for_failure(
+pub(crate) fn candidates_for_failure(
     index: &Index,
     failed: &CurrentFailure,
     settings: &Settings,

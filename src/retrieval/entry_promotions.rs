@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{PromotionItem, PromotionSource, PromotionState, TITLE_BYTES_MAX};
+use super::entry_history::entry_history;
+use super::entry_measurement::{EntryMeasurement, measure_entry};
+use super::pattern_reader::PatternReader;
+use super::promotions::{PromotionItem, PromotionSource, TITLE_BYTES_MAX};
 use crate::advice::outcome::{ObservedDelivery, holdout_trial};
 use crate::advice::promotion::{
     ApprovalFollowUp, PromotionFigures, ProofLabel, compute_effectiveness, disqualification_reason, find_qualification,
@@ -15,18 +18,15 @@ use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line, times};
-use crate::config::Places;
+use crate::event::PromotionState;
 use crate::knowledge::ledger::{self, EntryHistory};
-use crate::ops::entry::{EntryMeasurement, history, measurement};
-use crate::ops::pattern::PatternReader;
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
 /// An entry as a promotion; `None` when it was never proposed and does not pass the gate, or something better is known.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn entry_promotion(
-    places: &Places,
+pub(crate) fn entry_promotion(
     desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,
     entry: EntryRow,
@@ -34,8 +34,8 @@ pub(super) fn entry_promotion(
 ) -> Result<Option<PromotionItem>, StoreError> {
     let state = row.as_ref().map_or(PromotionState::Pending, |row| PromotionState::from_word(&row.state));
     let settings = &desk.settings.promotion;
-    let history = history::entry_history(&desk.index, &entry)?;
-    let measured = measurement::measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
+    let history = entry_history(&desk.index, &entry)?;
+    let measured = measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
     let sightings = entry_occurrences(desk, &entry)?;
     let used = uses_by_others(&entry, &history);
     let helped: Vec<&EntryUseRow> = used.iter().copied().filter(|used| used.has_helped()).collect();
@@ -85,7 +85,7 @@ pub(super) fn entry_promotion(
         about: PromotionSource::Entry(row.as_ref().and_then(|row| row.entry.clone()).unwrap_or(entry.id)),
         ..PromotionItem::from_row(row)
     };
-    Ok(Some(item.with_target(places, desk)))
+    Ok(Some(item))
 }
 
 /// The tasks in which the mistake of an entry was seen, each with the first time.

@@ -1,8 +1,6 @@
-//! What the lessons that a team shares teach about a pattern.
+//! What the lessons that a team shares teach about patterns.
 
 use std::path::Path;
-
-use serde_json::Value;
 
 use crate::advice::ProvenRemedy;
 use crate::base::ids::{self, IdKind};
@@ -13,7 +11,11 @@ use crate::store::{EntryRow, Index, StoreError};
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result<Vec<(EntryRow, String)>, StoreError> {
+pub(crate) fn lessons_of_patterns(
+    index: &Index,
+    root: &Path,
+    keys: &[String],
+) -> Result<Vec<(EntryRow, String)>, StoreError> {
     let ids: Vec<String> = keys.iter().map(|key| ids::short(IdKind::Pattern, key.as_bytes())).collect();
     let mut found = Vec::new();
     for row in index.shared_lessons_about(&Lossless::from(root), &ids)? {
@@ -26,12 +28,7 @@ pub(super) fn of_patterns(index: &Index, root: &Path, keys: &[String]) -> Result
     Ok(found)
 }
 
-/// A text of an entry.
-pub(super) fn entry_text(row: &EntryRow, name: &str) -> Option<String> {
-    row.properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
 /// What a lesson says that helped.
-pub(super) fn remedy_of(row: &EntryRow) -> Option<ProvenRemedy> {
-    Some(ProvenRemedy::from_figures(&entry_text(row, "fix")?, "lesson", (1, 1), false))
+pub(crate) fn taught_remedy(row: &EntryRow) -> Option<ProvenRemedy> {
+    Some(ProvenRemedy::from_figures(&row.text("fix")?, "lesson", (1, 1), false))
 }

@@ -8,7 +8,7 @@ use crate::store::{EntryRow, Index, StoreError};
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn entry_history(index: &Index, row: &EntryRow) -> Result<EntryHistory, StoreError> {
+pub(crate) fn entry_history(index: &Index, row: &EntryRow) -> Result<EntryHistory, StoreError> {
     history_with_exposures(index, row, index.entry_exposures(&row.id)?)
 }
 
@@ -16,7 +16,7 @@ pub(in crate::ops) fn entry_history(index: &Index, row: &EntryRow) -> Result<Ent
 ///
 /// # Errors
 /// SQLite's.
-pub(in crate::ops) fn history_with_exposures(
+pub(crate) fn history_with_exposures(
     index: &Index,
     row: &EntryRow,
     exposures: u64,

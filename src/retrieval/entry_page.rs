@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::history;
-use super::measurement::EntryMeasurement;
+use super::entry_history;
+use super::entry_measurement::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
@@ -126,13 +126,13 @@ impl EntryPage {
     ///
     /// # Errors
     /// SQLite's.
-    pub(super) fn from_row(
+    pub(crate) fn from_row(
         index: &Index,
         row: EntryRow,
         settings: &Settings,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let history = history::entry_history(index, &row)?;
+        let history = entry_history::entry_history(index, &row)?;
         let believed = ledger::entry_confidence(&row, &history, settings, now);
         let merged = history.merged;
         let agents = [&row].into_iter().chain(&merged).filter_map(|row| row.by.agent.as_deref().map(page_line));
@@ -178,7 +178,7 @@ impl EntryPage {
     }
 
     /// The page of a gotcha that was learnt from fixes.
-    pub(super) fn from_gotcha(gotcha: Gotcha, uses: &[EntryUseRow], files: Vec<String>) -> Self {
+    pub(crate) fn from_gotcha(gotcha: Gotcha, uses: &[EntryUseRow], files: Vec<String>) -> Self {
         let uses = EntryUseCounts::from_rows(uses);
         let at = gotcha.confidence.steps.first().map(|step| step.at);
         let mut properties = json!({"pitfall": gotcha.pitfall, "fix": gotcha.fix});
@@ -217,7 +217,7 @@ impl EntryPage {
 }
 
 /// One line, bounded, without control characters.
-pub(super) fn page_line(text: &str) -> String {
+pub(crate) fn page_line(text: &str) -> String {
     ellipsis(one_line(text).trim(), LINE_BYTES_MAX)
 }
 

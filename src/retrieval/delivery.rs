@@ -1,13 +1,12 @@
 //! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
 
-use super::{WarnQuestion, WarnReply, WarnRequest};
+use super::question::{WarnQuestion, WarnRequest};
+use crate::advice::Arm;
 use crate::advice::ranking::{FileReach, RankedWarning, WarningCandidate};
-use crate::advice::{Arm, Warning};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::config::Places;
-use crate::event::{Delivery, DeliveryArm, Event, EventBody, derived_id};
-use crate::ops::identity::author_of;
+use crate::event::{Delivery, DeliveryArm, Event, EventAuthor, EventBody, derived_id};
 use crate::pattern::statistics::to_permille;
 use crate::store::{Index, StoreError, note};
 
@@ -19,7 +18,7 @@ const COMMAND: &str = "command";
 
 /// On which occasion something is said. A session is told of a thing once on each, at hand once for each file, and not again on a lesser one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum DeliveryOccasion {
+pub(crate) enum DeliveryOccasion {
     /// Beside other work: at the start of a session, at a prompt, at the edit of another file.
     Mention,
     /// Before the command that would report it, whatever file it will be in.
@@ -51,7 +50,7 @@ impl DeliveryOccasion {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn delivery_mark(
+pub(crate) fn delivery_mark(
     places: &Places,
     index: &Index,
     question: &WarnQuestion,
@@ -107,7 +106,7 @@ fn event_id(session: &str, key: &str, mark: &str) -> uuid::Uuid {
 }
 
 /// A delivery as it will be remembered.
-pub(super) fn delivery_event(
+pub(crate) fn delivery_event(
     ranked: &RankedWarning,
     mark: &str,
     (arm, held_out): (Arm, f64),
@@ -136,7 +135,7 @@ pub(super) fn delivery_event(
         command: question.class.clone(),
         text: None,
         runs: Vec::new(),
-        by: author_of(&asked.identity, Some(&question.task)),
+        by: EventAuthor::from_identity(&asked.identity, Some(&question.task)),
     };
     // The writer is the store's that takes it.
     let id = event_id(&question.session, &candidate.key, mark);
@@ -144,23 +143,9 @@ pub(super) fn delivery_event(
 }
 
 /// `w-…` of a delivery.
-pub(super) fn warning_id(event: &Event) -> String {
+pub(crate) fn warning_id(event: &Event) -> String {
     match &event.body {
         EventBody::Delivery(delivery) => delivery.warning.clone(),
         _ => String::new(),
-    }
-}
-
-/// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
-/// nobody got neither counts nor silences anything.
-pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
-    for mut event in std::mem::take(&mut answer.due) {
-        if let EventBody::Delivery(delivery) = &mut event.body {
-            let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
-            delivery.text = shown.map(Warning::to_line);
-        }
-        if let Err(error) = note::write_note(places, &event) {
-            answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));
-        }
     }
 }

@@ -23,7 +23,7 @@ const MESSAGE_SHARE: f64 = 0.75;
 const MESSAGE_SHARE_WITH_CODE: f64 = 0.5;
 
 /// A pattern that a fragment names.
-pub(super) struct NamedPattern {
+pub(crate) struct NamedPattern {
     /// Its row number.
     pub pattern: i64,
     /// How much of it is there; only for comparing.
@@ -31,7 +31,7 @@ pub(super) struct NamedPattern {
 }
 
 /// A text that is compared with patterns.
-pub(super) struct OutputFragment {
+pub(crate) struct OutputFragment {
     text: String,
     words: HashSet<String>,
     names: HashSet<String>,
@@ -39,7 +39,7 @@ pub(super) struct OutputFragment {
 
 impl OutputFragment {
     /// From a text without terminal control.
-    pub(super) fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let text = &text[text.ceil_char_boundary(text.len().saturating_sub(TEXT_BYTES_MAX))..];
         let names = text.split(|letter: char| letter.is_whitespace() || "()[]{}\"'`,;".contains(letter));
         // A test's id is its name and those of what it is in.
@@ -58,7 +58,7 @@ impl OutputFragment {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(super) fn find_patterns(&self, index: &Index) -> Result<Vec<NamedPattern>, StoreError> {
+    pub(crate) fn find_patterns(&self, index: &Index) -> Result<Vec<NamedPattern>, StoreError> {
         let mut candidates: BTreeMap<i64, ()> = BTreeMap::new();
         let mut words: Vec<&String> = self.words.iter().collect();
         words.sort_by_key(|word| (std::cmp::Reverse(word.len()), *word));

@@ -1,0 +1,58 @@
+//! `knowledge proposals`, and `knowledge add --from-fix`: what fixes that held propose to write down.
+
+use anyhow::ensure;
+use serde::Serialize;
+
+use crate::advice::task;
+use crate::base::clock::Timestamp;
+use crate::config::{Places, Settings};
+use crate::knowledge::EntryDraft;
+use crate::ops::reading;
+use crate::retrieval::entry_proposals::{EntryProposal, fix_draft, task_proposals};
+use crate::store::StoreError;
+
+/// Tasks whose fixes are looked at, the last ones.
+const TASKS_LOOKED_AT_MAX: usize = 100;
+
+/// What `knowledge proposals --json` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct EntryProposalList {
+    /// Version of this shape.
+    pub schema: u32,
+    /// Those of the task that ended last first.
+    pub proposals: Vec<EntryProposal>,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What tasks that are over propose and nobody decided on.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
+    let reading = reading::open_for_reading(places)?;
+    let mut proposals = Vec::new();
+    if let Some(index) = &reading.index {
+        let now = Timestamp::now();
+        for known in index.list_tasks(TASKS_LOOKED_AT_MAX)? {
+            if task::task_end(&known, now, settings.fix.silence()).is_some() {
+                proposals.append(&mut task_proposals(index, &reading.segments, &known.name)?);
+            }
+        }
+    }
+    Ok(EntryProposalList { schema: 1, proposals, notes: reading.notes })
+}
+
+/// The pattern that a fix makes, to be written down.
+///
+/// # Errors
+/// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
+pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
+    let reading = reading::open_for_reading(places)?;
+    let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
+    let row = index.find_fix(id)?;
+    ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
+    let given = fix_draft(index, &reading.segments, &row)?;
+    given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
+}

@@ -1,0 +1,269 @@
+//! `knowledge query`, `relevant`, `show`, `export` and `log`.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use anyhow::bail;
+use serde::Serialize;
+
+use crate::advice::similarity::telling_words;
+use crate::base::clock::Timestamp;
+use crate::capture::Identity;
+use crate::config::{Places, Settings};
+use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventAuthor, EventBody, derived_id};
+use crate::ops::reading;
+use crate::recorder;
+use crate::retrieval::entry_measurement::measure_entry;
+use crate::retrieval::entry_page::EntryPage;
+use crate::retrieval::entry_search::{EntryQueryRequest, EntrySearch, SimilarTaskLinks, learnt_page};
+use crate::retrieval::question::relative_files;
+use crate::store::{EntryFilter, Index, KnowledgeLogRow, SegmentFolder, StoreError, note};
+
+/// Words of a question that are looked for.
+const WORDS_MAX: usize = 20;
+/// Files of a question.
+const FILES_MAX: usize = 30;
+/// Entries of an export.
+const EXPORTED_MAX: usize = 100_000;
+
+/// What `knowledge query`, `relevant` and `export --json` print.
+#[derive(Debug, Serialize)]
+pub(crate) struct EntryList {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The entries.
+    pub entries: Vec<EntryPage>,
+    /// Whether there are more on the next page.
+    pub more: bool,
+    /// For standard error.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// What `knowledge log --json` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct KnowledgeLog {
+    /// Version of this shape.
+    pub schema: u32,
+    /// The newest first.
+    pub events: Vec<KnowledgeLogRecord>,
+}
+
+/// A write to what is known.
+#[derive(Debug, Serialize)]
+pub(crate) struct KnowledgeLogRecord {
+    /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
+    pub event: String,
+    /// The event's id.
+    pub id: String,
+    /// `k-…`
+    pub entry: String,
+    /// When.
+    pub at: Timestamp,
+    /// Which kind of worker.
+    pub agent: Option<String>,
+    /// Its session.
+    pub session: Option<String>,
+    /// Its task.
+    pub task: Option<String>,
+}
+
+/// The entries that fit a question, the best first: how well the words and files fit, times how far it is believed.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn query_entries(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    asked: &EntryQueryRequest,
+) -> Result<EntryList, StoreError> {
+    let mut notes = Vec::new();
+    match reading::open_as_it_is(places, &mut notes)? {
+        Some(index) => {
+            search_entries(places, settings, cwd, identity, asked, (&index, notes, SimilarTaskLinks::default()))
+        }
+        None => Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes }),
+    }
+}
+
+fn search_entries(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    asked: &EntryQueryRequest,
+    (index, notes, alike): (&Index, Vec<String>, SimilarTaskLinks),
+) -> Result<EntryList, StoreError> {
+    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes };
+    let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
+    let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
+    let skip = asked.page.saturating_sub(1).saturating_mul(limit);
+    let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
+    let words = search_words(&asked.text);
+    let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() {
+        search.newest_pages(&SegmentFolder::new(places.events()), skip.saturating_add(limit).saturating_add(1))?
+    } else {
+        let segments = SegmentFolder::new(places.events());
+        // The newest may fit worst.
+        let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
+        let mut pages = search.fitting_pages(&words, &files, wanted)?;
+        let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
+        pages.extend(learnt);
+        if asked.recent {
+            pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)))
+        } else {
+            let score = |page: &EntryPage| page.score.unwrap_or(0.0);
+            pages.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.id.cmp(&b.id)));
+        }
+        pages
+    };
+    pages.drain(..skip.min(pages.len()));
+    found.more = pages.len() > limit;
+    pages.truncate(limit);
+    // Why each is believed is for the page of one.
+    pages.iter_mut().for_each(|page| page.ledger = None);
+    found.entries = pages;
+    let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
+    record_use(places, settings, identity, EntryUse::Queried, &ids, &mut found.notes);
+    Ok(found)
+}
+
+/// The entries that a task or its files are about, and those that were written or of use in tasks like it. What nobody
+/// said is taken from the task: its title, its files.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn relevant_entries(
+    places: &Places,
+    settings: &Settings,
+    cwd: &Path,
+    identity: &Identity,
+    mut asked: EntryQueryRequest,
+) -> Result<EntryList, StoreError> {
+    let mut notes = Vec::new();
+    let Some(index) = reading::open_as_it_is(places, &mut notes)? else {
+        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
+    };
+    let hours = settings.fix.silence_hours;
+    let task = recorder::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
+    let mut alike = SimilarTaskLinks::default();
+    if let Some(task) = index.find_task(&task)? {
+        alike = SimilarTaskLinks::for_task(&index, &task, settings)?;
+        if asked.text.is_empty() {
+            asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
+        }
+        if asked.files.is_empty() {
+            let files = if task.files.is_empty() { index.files_of_task(task.number, FILES_MAX)? } else { task.files };
+            asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
+        }
+    }
+    if search_words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
+        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
+    }
+    search_entries(places, settings, cwd, identity, &asked, (&index, notes, alike))
+}
+
+/// One entry with its ledger: written, by the start of its id; or learnt, by its id.
+///
+/// # Errors
+/// When there is none or more than one, or the store can't be read.
+pub(crate) fn show_entry(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    id: &str,
+) -> anyhow::Result<(EntryPage, Vec<String>)> {
+    let mut reading = reading::open_for_reading(places)?;
+    let Some(index) = &reading.index else {
+        bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
+    };
+    let now = Timestamp::now();
+    let gotcha = index.learnt_entry(id)?.map(|id| index.pattern_of_gotcha(&id)).transpose()?.flatten();
+    let page = match gotcha {
+        Some(pattern) => learnt_page(index, &reading.segments, pattern, settings, now)?,
+        None => None,
+    };
+    let page = match page {
+        Some(page) => page,
+        None => {
+            let leader = index.find_entry(&index.find_entry(id)?.leader)?;
+            let measured = Some(measure_entry(index, &leader, settings, now)?);
+            EntryPage { measured, ..EntryPage::from_row(index, leader, settings, now)? }
+        }
+    };
+    record_use(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
+    Ok((page, reading.notes))
+}
+
+/// Every entry of a filter, the newest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn export_entries(
+    places: &Places,
+    settings: &Settings,
+    filter: &EntryFilter,
+) -> Result<EntryList, StoreError> {
+    let reading = reading::open_for_reading(places)?;
+    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
+    let Some(index) = reading.index else { return Ok(found) };
+    let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
+    let search = EntrySearch {
+        index: &index,
+        settings,
+        now: Timestamp::now(),
+        asked: &asked,
+        alike: SimilarTaskLinks::default(),
+    };
+    found.entries = search.newest_pages(&reading.segments, EXPORTED_MAX)?;
+    found.entries.iter_mut().for_each(|page| page.ledger = None);
+    Ok(found)
+}
+
+/// The last writes to what is known.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
+    let reading = reading::open_for_reading(places)?;
+    let rows = match &reading.index {
+        Some(index) => index.knowledge_log(limit)?,
+        None => Vec::new(),
+    };
+    let events = rows.into_iter().map(|row| {
+        let KnowledgeLogRow { name, entry, event, at, agent, session, task } = row;
+        KnowledgeLogRecord { event: name, id: event, entry, at, agent, session, task }
+    });
+    Ok((KnowledgeLog { schema: 1, events: events.collect() }, reading.notes))
+}
+
+/// Letters and digits only, lower case.
+fn search_words(text: &str) -> Vec<String> {
+    let parts = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut seen = HashSet::new();
+    parts.map(str::to_lowercase).filter(|word| seen.insert(word.clone())).take(WORDS_MAX).collect()
+}
+
+/// Puts down who found or read what, once a session: a note, nobody waits for it.
+fn record_use(
+    places: &Places,
+    settings: &Settings,
+    identity: &Identity,
+    how: EntryUse,
+    ids: &[&str],
+    notes: &mut Vec<String>,
+) {
+    let Some((first, others)) = ids.split_first().filter(|_| settings.advice.learning) else { return };
+    let with: Vec<String> = others.iter().map(|&id| id.to_owned()).collect();
+    let by = EventAuthor::from_identity(identity, identity.task.as_deref());
+    let session = by.session.clone().unwrap_or_default();
+    let id = derived_id("knowledge_use", &[how.as_str(), &session, &ids.join(" ")]);
+    let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };
+    // The writer is the store's that takes it.
+    let event = Event { id, ..Event::new(Timestamp::now(), "", EventBody::Knowledge(entry)) };
+    if let Err(error) = note::write_note(places, &event) {
+        notes.push(format!("cannot remember who used it: {error}"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Patterns as they are shown: the rows of the index with their words, figures and remedies.
+
+use super::detectors::detector_advice;
+use super::pattern_remedies;
+use crate::base::clock::Timestamp;
+use crate::config::Settings;
+use crate::pattern::confidence::{JudgedDelivery, PatternOccurrence};
+use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
+use crate::pattern::history::TaskHistory;
+use crate::pattern::wording;
+use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
+use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
+
+/// Failures, files shown of one pattern.
+const SHOWN_MAX: usize = 20;
+/// What "lately" means, microseconds.
+const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
+
+/// Everything that words and figures are made of.
+pub(crate) struct PatternReader {
+    /// What is recorded.
+    pub index: Index,
+    /// The same in full.
+    pub segments: SegmentFolder,
+    /// The settings.
+    pub settings: Settings,
+    /// The detectors in force.
+    pub registry: DetectorRegistry,
+    /// What detectors look at.
+    pub history: TaskHistory,
+    /// This moment.
+    pub now: Timestamp,
+}
+
+impl PatternReader {
+    /// What detectors find about the newest tasks as a whole.
+    pub(crate) fn findings(&self) -> Vec<DetectorFinding> {
+        self.registry.examine_history(&self.history, &self.settings)
+    }
+
+    /// What detectors know of a pattern: why it happens, and what to do about it.
+    pub(crate) fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
+        let row = self.index.brief_of_pattern(number)?;
+        Ok(detector_advice(&self.registry, &self.history, &row, &self.settings))
+    }
+
+    /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
+    pub(crate) fn is_single(&self, row: &PatternRow) -> bool {
+        row.tasks < self.settings.patterns.recurring_tasks
+    }
+
+    /// Everything about one pattern.
+    pub(crate) fn pattern_page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
+        let index = &self.index;
+        let together = PatternGroupSummary::from_rows(
+            index.members_of_group(row.number)?,
+            index.merges_of_group(row.number)?,
+            index.reviews_of_group(row.number)?,
+        );
+        let files = index.pattern_files(row.number, SHOWN_MAX)?;
+        let lessons = index.pattern_lessons(row.number)?;
+        let occurrences = index.occurrences_of_pattern(row.number, SHOWN_MAX)?;
+        let parts = self.summary_parts(&row, &occurrences, true)?;
+        let known = pattern_remedies::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
+        let family = row.masked_family.clone();
+        let summary = PatternSummary::from_row(row, &parts, &self.settings, self.now);
+        let page = PatternPage::from_parts(summary, &family, together, parts.findings, files, lessons, occurrences);
+        Ok(PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page })
+    }
+
+    /// How many tasks there are; `None` where some are older than what is looked at.
+    pub(crate) fn count_tasks(&self) -> Option<u64> {
+        (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
+    }
+
+    /// A row of the list.
+    pub(crate) fn summarize_row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
+        let occurrences = self.index.occurrences_of_pattern(row.number, 3)?;
+        let parts = self.summary_parts(&row, &occurrences, false)?;
+        let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks {
+            self.index.count_family_patterns(&row.family)?
+        } else {
+            (0, 0)
+        };
+        let family = row.masked_family.clone();
+        let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
+        if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
+            wording::collapse_family(&mut summary, &family, single);
+        }
+        Ok(summary)
+    }
+
+    fn summary_parts(
+        &self,
+        row: &PatternRow,
+        occurrences: &[OccurrenceRow],
+        all: bool,
+    ) -> Result<SummaryParts, StoreError> {
+        let index = &self.index;
+        let patterns = [row.number];
+        let family = if all { index.patterns_of_family(&row.family)? } else { Vec::new() };
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
+        let findings = if all {
+            self.registry.examine_pattern(&subject, &self.history, &self.settings)
+        } else {
+            self.registry.find_naming(&subject, &self.history, &self.settings)
+        };
+        let sightings = index.first_occurrences(row.number)?.into_iter();
+        let (cause, rule) = pattern_remedies::cause_and_rule(index, &self.segments, row.number)?;
+        let first_test = occurrences.first().and_then(|seen| seen.test.clone());
+        let since = Timestamp(self.now.0.saturating_sub(LATELY_US));
+        Ok(SummaryParts {
+            findings,
+            sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
+            told: index
+                .deliveries_of_pattern(row.number)?
+                .into_iter()
+                .filter_map(JudgedDelivery::from_outcome_row)
+                .collect(),
+            lately: index.count_occurrences_since(row.number, since)?,
+            example: occurrences.first().map(|seen| seen.message.clone()),
+            test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),
+            cause,
+            rule,
+        })
+    }
+}

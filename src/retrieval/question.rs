@@ -1,0 +1,106 @@
+//! A question about what is going to fail: as it is asked, and as the index understands it.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::base::clock::Timestamp;
+use crate::capture::Identity;
+use crate::config::Places;
+use crate::redact::redact_text;
+
+/// Files of one question.
+const FILES_MAX: usize = 200;
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WarnRequest {
+    /// Who asks, and for which task.
+    pub identity: Identity,
+    /// What the task is about.
+    pub title: Option<String>,
+    /// What kind of work it is.
+    pub category: Option<String>,
+    /// Files that it will touch, as typed.
+    pub files: Vec<PathBuf>,
+    /// A command that is about to run.
+    pub command: Option<String>,
+    /// At most so many (else setting `advice.limit`).
+    pub limit: Option<usize>,
+    /// `text`, `markdown`, or the name of a template of the user's.
+    pub format: Option<String>,
+    /// Where it is shown.
+    pub surface: String,
+    /// Only what this session hasn't been told yet and hasn't seen itself, and wasn't held out of.
+    pub news: bool,
+    /// The files are about to be edited, or the command to be run: not only mentioned.
+    pub at_hand: bool,
+    /// A check that has just failed: what is known of its failure is asked for, and nothing else.
+    pub failed: Option<CurrentFailure>,
+}
+
+/// A failure of this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CurrentFailure {
+    /// The keys of its patterns, in the order of the output.
+    pub keys: Vec<String>,
+    /// When the check was started. What is recorded of it already counts for nothing.
+    pub started_at: Timestamp,
+}
+
+/// The question as the index understands it.
+#[derive(Debug)]
+pub(crate) struct WarnQuestion {
+    /// The task that it is for.
+    pub task: String,
+    /// The session.
+    pub session: String,
+    /// Files, relative to the root.
+    pub files: Vec<String>,
+    /// The tool class of the command.
+    pub class: Option<String>,
+    /// What the task is about.
+    pub title: String,
+    /// What kind of work it is.
+    pub category: Option<String>,
+    /// The telling words of the title.
+    pub words: Vec<String>,
+}
+
+/// Paths as they were typed in `cwd`, relative to the root with `/`; those outside of it are left out.
+pub(crate) fn relative_files(places: &Places, cwd: &Path, files: &[PathBuf]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for file in files {
+        let mut path = PathBuf::new();
+        for part in cwd.join(file).components() {
+            match part {
+                Component::ParentDir => drop(path.pop()),
+                Component::CurDir => {}
+                part => path.push(part),
+            }
+        }
+        let Some(relative) = places.relative(&path) else { continue };
+        let relative = redact_text(&relative.to_string_lossy()).0.into_owned();
+        if !relative.is_empty() && !found.contains(&relative) && found.len() < FILES_MAX {
+            found.push(relative);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_taken_from_where_they_were_typed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let places = Places {
+            root: dir.path().to_owned(),
+            repository: None,
+            state: dir.path().join("state"),
+            fallbacks: Vec::new(),
+        };
+        let asked = ["a.py", "./a.py", "../web/b.ts", "../../outside", "/etc/passwd", ".."].map(PathBuf::from);
+        let found = relative_files(&places, &dir.path().join("src"), &asked);
+        assert_eq!(found, ["src/a.py", "web/b.ts"]);
+    }
+}
