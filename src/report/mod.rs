@@ -14,6 +14,7 @@ mod sarif;
 #[cfg(test)]
 mod tests;
 mod text;
+mod xml;
 
 use crate::base::text::count;
 

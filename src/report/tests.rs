@@ -85,9 +85,9 @@ fn junit_has_a_suite_a_tool_and_what_the_schema_of_ant_asks_for() {
     let suite = "<testsuite name=\"eslint\" id=\"0\" package=\"eslint\" hostname=\"localhost\" \
                  timestamp=\"2026-03-04T05:06:07\" tests=\"2\" failures=\"2\" errors=\"0\" time=\"1.250000\">";
     assert!(text.contains(suite), "{text}");
-    let case = "<testcase name=\"no-undef at src/a b%c.js:3:7\" classname=\"src/a b%c.js\" time=\"0\"><failure \
-                type=\"no-undef\" message=\"50% &lt; &quot;x&quot; &amp; y\">src/a b%c.js:3:7: 50% &lt; \
-                &quot;x&quot; &amp; y&#10;more</failure></testcase>";
+    let case = "    <testcase name=\"no-undef at src/a b%c.js:3:7\" classname=\"src/a b%c.js\" time=\"0\">\n      \
+                <failure type=\"no-undef\" message=\"50% &lt; &quot;x&quot; &amp; y\">src/a b%c.js:3:7: 50% &lt; \
+                &quot;x&quot; &amp; y\nmore</failure>\n    </testcase>\n";
     assert!(text.contains(case), "{text}");
     assert!(text.contains("<testcase name=\"adds: 1, 2\" classname=\"jest\""), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{0}', '\u{fffe}']), "{text}");
