@@ -19,6 +19,30 @@ pub struct Site {
     pub program: String,
 }
 
+/// Whose configuration is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InstallScope {
+    /// The project's, for everybody who has it: committed files.
+    #[default]
+    Project,
+    /// Your own in the project: files that are not committed.
+    Local,
+    /// Your own in every project: the home folder.
+    User,
+}
+
+impl InstallScope {
+    /// Whether the files are in the home folder, else in the project.
+    pub fn is_user(self) -> bool {
+        self == InstallScope::User
+    }
+
+    /// The option of `init` and `hook` for files of this folder, behind a space; empty for the project.
+    pub fn folder_option(self) -> &'static str {
+        if self.is_user() { " --user" } else { "" }
+    }
+}
+
 /// A file that installing writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigFileChange {

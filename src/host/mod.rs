@@ -17,5 +17,5 @@ pub(crate) mod shims;
 pub mod survey;
 pub(crate) mod user;
 
-pub use change::{ConfigFileChange, Planned, Site};
+pub use change::{ConfigFileChange, InstallScope, Planned, Site};
 pub use permission::Permissions;

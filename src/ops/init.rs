@@ -1,6 +1,7 @@
 //! `init` and `hook install|uninstall|status`: sets hosts up, and gives them back what they had.
 
 use crate::config::{Environment, Places};
+use crate::host::InstallScope;
 use crate::host::install::{self, InstallOptions, InstallPlan, InstallStatus, RemovalReport};
 
 /// What setting up would write.
@@ -12,20 +13,15 @@ pub(crate) fn plan_installation(
     environment: &Environment,
     options: &InstallOptions,
 ) -> anyhow::Result<InstallPlan> {
-    install::plan_installation(places, environment, options)
+    Ok(install::plan_installation(places, environment, options)?)
 }
 
 /// Writes what was planned; all of it or none.
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub(crate) fn apply_plan(
-    places: &Places,
-    environment: &Environment,
-    user: bool,
-    plan: &mut InstallPlan,
-) -> anyhow::Result<()> {
-    install::apply_plan(places, environment, user, plan)
+pub(crate) fn apply_plan(places: &Places, environment: &Environment, plan: &mut InstallPlan) -> anyhow::Result<()> {
+    Ok(install::apply_plan(places, environment, plan)?)
 }
 
 /// What is installed in the project and in the home folder.
@@ -33,7 +29,7 @@ pub(crate) fn apply_plan(
 /// # Errors
 /// When the record of it can't be read.
 pub(crate) fn installation_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
-    install::find_status(places, environment)
+    Ok(install::find_status(places, environment)?)
 }
 
 /// Takes out what was installed for the hosts of these names; for all of them where none is named.
@@ -43,8 +39,8 @@ pub(crate) fn installation_status(places: &Places, environment: &Environment) ->
 pub(crate) fn uninstall_hosts(
     places: &Places,
     environment: &Environment,
-    user: bool,
+    scope: InstallScope,
     names: &[String],
 ) -> anyhow::Result<RemovalReport> {
-    install::uninstall_hosts(places, environment, user, names)
+    Ok(install::uninstall_hosts(places, environment, scope, names)?)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::config::{Environment, Places, Settings};
+use crate::host::InstallScope;
 use crate::host::install::InstalledFile;
 use crate::lesson::LessonFolder;
 use crate::ops::init;
@@ -55,7 +56,7 @@ pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow
         .files
         .into_iter()
         .filter(|file| file.recorded)
-        .partition::<Vec<_>, _>(|file| file.user);
+        .partition::<Vec<_>, _>(|file| file.scope.is_user());
     let paths = |files: Vec<InstalledFile>| files.into_iter().map(|file| file.path).collect();
     let settings = Settings::load(places, environment).0;
     let folder = LessonFolder::find(places, &settings);
@@ -109,7 +110,7 @@ pub(crate) fn purge_state(
     environment: &Environment,
     mut plan: UninstallPlan,
 ) -> anyhow::Result<UninstallPlan> {
-    let report = init::uninstall_hosts(places, environment, false, &[])?;
+    let report = init::uninstall_hosts(places, environment, InstallScope::Project, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }

@@ -10,11 +10,12 @@ mod table;
 pub use checks::Stack;
 pub use form::{InstructionForm, Shape};
 pub use instructions::displacing;
-pub use plan::{AgentPlan, AgentPlanOptions, Edit, Writings, of, plan};
+pub use plan::{AgentPlan, AgentPlanOptions, Edit, Writings, WrittenTexts, of, plan};
 pub use table::AGENTS;
 
 use std::path::Path;
 
+use crate::host::InstallScope;
 use crate::host::dialect::{Dialect, Rewriting};
 
 /// An agent: where its configuration is, and what goes into it.
@@ -37,18 +38,6 @@ pub struct Agent {
     pub then: &'static str,
     /// Settings of the host that keep it from calling any hook.
     pub off: &'static [Off],
-}
-
-/// Whose settings are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum InstallScope {
-    /// Everybody's who has the project: its committed files.
-    #[default]
-    Project,
-    /// One's own in the project: files that are not committed.
-    Local,
-    /// One's own everywhere: the home folder.
-    Home,
 }
 
 /// A setting of a host that keeps it from calling hooks.
@@ -106,7 +95,7 @@ impl Agent {
         match scope {
             InstallScope::Project => self.project,
             InstallScope::Local => self.local,
-            InstallScope::Home => self.home,
+            InstallScope::User => self.home,
         }
     }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Agent, ConfigPart, ConfigPiece, InstallScope, McpServerEntry, checks, instructions};
+use super::{Agent, ConfigPart, ConfigPiece, McpServerEntry, checks, instructions};
 use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Problem;
-use crate::host::change::{ConfigFileChange, Site};
+use crate::host::change::{ConfigFileChange, InstallScope, Site};
 use crate::host::document::json::{self, JsonEntry};
 use crate::host::document::toml::TomlTable;
 use crate::host::document::yaml::YamlKeys;
@@ -40,8 +40,24 @@ pub struct AgentPlanOptions<'a> {
     pub allow: &'a [String],
 }
 
-/// The texts of a file before and after we wrote it last, by its path.
-pub type Writings<'a> = &'a dyn Fn(&Path) -> Option<(String, String)>;
+/// The texts of a file around the last time that we wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenTexts {
+    /// What was in it before us; empty where there was no file.
+    pub before: String,
+    /// What we made of it.
+    pub after: String,
+}
+
+impl WrittenTexts {
+    /// As editing a document takes them.
+    pub fn borrowed(&self) -> Written<'_> {
+        Written { before: &self.before, after: &self.after }
+    }
+}
+
+/// Finds the texts of a file by its path.
+pub type Writings<'a> = &'a dyn Fn(&Path) -> Option<WrittenTexts>;
 
 /// A file to write, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,8 +114,8 @@ struct Sheet {
 pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) -> AgentPlan {
     let mut plan = AgentPlan::default();
     let top = match (&site.home, wanted.scope) {
-        (Some(home), InstallScope::Home) => home.as_path(),
-        (None, InstallScope::Home) => return plan,
+        (Some(home), InstallScope::User) => home.as_path(),
+        (None, InstallScope::User) => return plan,
         (_, InstallScope::Project | InstallScope::Local) => site.root.as_path(),
     };
     let mut sheets = BTreeMap::new();
@@ -125,7 +141,7 @@ pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) 
             }
         };
         let writing = writings(&found.path);
-        let written = writing.as_ref().map(|(before, after)| Written { before, after });
+        let written = writing.as_ref().map(WrittenTexts::borrowed);
         match sheet.content.fill(&found, written, &mut plan.notes) {
             Err(problem) => plan.problems.push(problem),
             Ok(filled) => {

@@ -16,6 +16,7 @@ use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::config::{Environment, Places};
+use crate::host::InstallScope;
 use crate::host::agent::probe::{self, ProbeLine};
 use crate::host::agent::{self, AGENTS, Agent, ConfigPart};
 use crate::host::dialect::Dialect;
@@ -91,8 +92,7 @@ pub(crate) fn host_findings(places: &Places, environment: &Environment) -> Vec<F
 
 /// A file that isn't as it was written.
 fn standing_of(agent: &Agent, file: &InstalledFile) -> Option<Finding> {
-    let user = if file.user { " --user" } else { "" };
-    let repair = format!("verify-run hook install{user} {}", agent.name);
+    let repair = format!("verify-run hook install{} {}", file.scope.folder_option(), agent.name);
     let (status, message) = match file.state {
         InstallState::AsWritten | InstallState::FoundHere => return None,
         InstallState::Outdated => {
@@ -245,8 +245,8 @@ fn read_settings(path: &Path) -> Option<(Value, String)> {
 /// Sends each installed command line what the host sends.
 fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for user in [false, true] {
-        let lines = installed_lines(agent, files, user);
+    for scope in [InstallScope::Project, InstallScope::User] {
+        let lines = installed_lines(agent, files, scope);
         if lines.is_empty() {
             continue;
         }
@@ -263,7 +263,7 @@ fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, envir
             let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
             findings.push(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)));
         }
-        let repair = format!("verify-run hook install{} {}", if user { " --user" } else { "" }, agent.name);
+        let repair = format!("verify-run hook install{} {}", scope.folder_option(), agent.name);
         let mut took = BTreeMap::new();
         for (path, line) in &lines {
             match trial.try_hook(agent, line) {
@@ -277,7 +277,7 @@ fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, envir
                 }
             }
         }
-        findings.extend(summarize_host(agent, user, &took, &trial, places));
+        findings.extend(summarize_host(agent, scope, &took, &trial, places));
     }
     findings
 }
@@ -285,7 +285,7 @@ fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, envir
 /// All that answered, in one line.
 fn summarize_host(
     agent: &Agent,
-    user: bool,
+    scope: InstallScope,
     took: &BTreeMap<String, u128>,
     trial: &Trial,
     places: &Places,
@@ -294,7 +294,7 @@ fn summarize_host(
     let recorded = probe::telling(agent.name)
         .filter(|moment| took.contains_key(&format!("hook {} {moment}", agent.name)))
         .map(|_| trial.is_recorded());
-    let place = if user { environment_name() } else { places.root.display().to_string() };
+    let place = if scope.is_user() { "the home folder".to_owned() } else { places.root.display().to_string() };
     let hooks = count(took.iter().filter(|(runs, _)| *runs != "mcp").count(), "hook");
     let server = if took.contains_key("mcp") { " and the MCP server" } else { "" };
     let mut message = format!("{hooks}{server} of {place} answer, in {slowest} ms at most");
@@ -316,19 +316,15 @@ fn summarize_host(
     })
 }
 
-fn environment_name() -> String {
-    "the home folder".to_owned()
-}
-
 /// The command lines of ours in the files of an agent, with the file.
-fn installed_lines(agent: &Agent, files: &[&InstalledFile], user: bool) -> Vec<(PathBuf, ProbeLine)> {
+fn installed_lines(agent: &Agent, files: &[&InstalledFile], scope: InstallScope) -> Vec<(PathBuf, ProbeLine)> {
     let mut found = Vec::new();
-    for file in files.iter().filter(|file| file.user == user) {
+    for file in files.iter().filter(|file| file.scope == scope) {
         let path = file.path.clone();
         let is_script = |piece: &&agent::ConfigPiece| {
             matches!(piece.what, ConfigPart::Script(_)) && piece.paths.iter().any(|it| path.ends_with(it))
         };
-        let pieces = if user { agent.home } else { agent.project };
+        let pieces = agent.pieces(scope);
         if let Some(ConfigPart::Script(moment)) = pieces.iter().find(is_script).map(|piece| &piece.what) {
             // Only as we wrote it: anything else is somebody else's program.
             if matches!(file.state, InstallState::AsWritten | InstallState::FoundHere) {

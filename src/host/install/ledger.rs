@@ -8,14 +8,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::InstallError;
 use crate::base::file::{Durability, create_private_dir, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::base::lock;
 use crate::base::lossless::Lossless;
 use crate::config::{Environment, Places};
+use crate::host::InstallScope;
+use crate::host::agent::WrittenTexts;
 
 /// Of the file.
 const SCHEMA: u32 = 1;
@@ -56,7 +58,7 @@ struct LedgerDocument {
     files: Vec<LedgerEntry>,
 }
 
-/// The ledger of a project, or of the home folder.
+/// The ledger of a project, which also has its local files, or of the home folder.
 #[derive(Debug)]
 pub(super) struct Ledger {
     dir: PathBuf,
@@ -70,16 +72,24 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be read, or is of a newer version.
-    pub(super) fn open_ledger(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
-        let state = if user { environment.state_dir() } else { Some(places.state.clone()) };
-        let dir = state.context("there is no home folder: HOME is not set")?.join("install");
+    pub(super) fn open_ledger(
+        places: &Places,
+        environment: &Environment,
+        scope: InstallScope,
+    ) -> Result<Self, InstallError> {
+        let state = if scope.is_user() { environment.state_dir() } else { Some(places.state.clone()) };
+        let dir = state.ok_or(InstallError::NoHomeFolder)?.join("install");
         let path = dir.join("ledger.json");
         let document = match read_start(&path, LEDGER_BYTES_MAX) {
-            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", path.display()))?,
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|source| InstallError::Ledger { path: path.clone(), source })?
+            }
             Err(error) if is_absent(&error) => LedgerDocument { schema: SCHEMA, ..LedgerDocument::default() },
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Err(error) => return Err(InstallError::file("read", &path)(error)),
         };
-        ensure!(document.schema <= SCHEMA, "{} is of a newer version: cargo install verify-run", path.display());
+        if document.schema > SCHEMA {
+            return Err(InstallError::NewerLedger { path });
+        }
         Ok(Ledger { dir, document, lock: None })
     }
 
@@ -87,14 +97,18 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::open_ledger`], and when its folder can't be made.
-    pub(super) fn open_for_change(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
-        let dir = Ledger::open_ledger(places, environment, user)?.dir;
+    pub(super) fn open_for_change(
+        places: &Places,
+        environment: &Environment,
+        scope: InstallScope,
+    ) -> Result<Self, InstallError> {
+        let dir = Ledger::open_ledger(places, environment, scope)?.dir;
         let made = missing_folders(&dir);
-        create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        create_private_dir(&dir).map_err(InstallError::file("create", &dir))?;
         let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-        let held = lock::exclusive(&dir.join("lock"), wait).context("cannot lock what is installed")?;
-        let held = held.context("another verify-run is at work on what is installed; try again")?;
-        let mut ledger = Ledger::open_ledger(places, environment, user)?;
+        let held = lock::exclusive(&dir.join("lock"), wait).map_err(|source| InstallError::Lock { source })?;
+        let held = held.ok_or(InstallError::Busy)?;
+        let mut ledger = Ledger::open_ledger(places, environment, scope)?;
         ledger.document.folders.extend(made.iter().map(|dir| Lossless::from(dir.as_path())));
         ledger.lock = Some(held);
         Ok(ledger)
@@ -111,35 +125,32 @@ impl Ledger {
     }
 
     /// The texts of a file before and after it was written; `None` where it wasn't.
-    pub(super) fn original_texts(&self, path: &Path) -> Option<(String, String)> {
+    pub(super) fn original_texts(&self, path: &Path) -> Option<WrittenTexts> {
         let entry = self.find_entry(path)?;
         let text = |content: &LedgerContent| String::from_utf8(self.content_bytes(content).ok()?).ok();
         let before = entry.before.as_ref().map_or(Some(String::new()), text)?;
-        Some((before, text(&entry.after)?))
+        Some(WrittenTexts { before, after: text(&entry.after)? })
     }
 
     /// A content's bytes.
     ///
     /// # Errors
     /// When they are lost.
-    pub(super) fn content_bytes(&self, content: &LedgerContent) -> anyhow::Result<Vec<u8>> {
+    pub(super) fn content_bytes(&self, content: &LedgerContent) -> Result<Vec<u8>, InstallError> {
         let path = self.dir.join("contents").join(&content.hash);
-        let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2);
-        let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
-        ensure!(hash(&bytes) == content.hash, "{} was damaged", path.display());
-        Ok(bytes)
+        let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX * 2).map_err(InstallError::file("read", &path))?;
+        if hash(&bytes) == content.hash { Ok(bytes) } else { Err(InstallError::Damaged { path }) }
     }
 
     /// Keeps bytes, and says what they are.
     ///
     /// # Errors
     /// When they can't be written.
-    pub(super) fn keep_content(&self, bytes: &[u8], mode: u32) -> anyhow::Result<LedgerContent> {
+    pub(super) fn keep_content(&self, bytes: &[u8], mode: u32) -> Result<LedgerContent, InstallError> {
         let (dir, hash) = (self.dir.join("contents"), hash(bytes));
-        create_private_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        create_private_dir(&dir).map_err(InstallError::file("create", &dir))?;
         let path = dir.join(&hash);
-        write_atomic(&path, bytes, 0o600, Durability::Synced)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write_atomic(&path, bytes, 0o600, Durability::Synced).map_err(InstallError::file("write", &path))?;
         Ok(LedgerContent { hash, mode })
     }
 
@@ -147,6 +158,11 @@ impl Ledger {
     pub(super) fn set_entry(&mut self, entry: LedgerEntry) {
         self.document.files.retain(|other| other.path != entry.path);
         self.document.files.push(entry);
+    }
+
+    /// Puts `entries` in the place of all others.
+    pub(super) fn replace_entries(&mut self, entries: Vec<LedgerEntry>) {
+        self.document.files = entries;
     }
 
     /// Forgets a file.
@@ -158,22 +174,20 @@ impl Ledger {
     ///
     /// # Errors
     /// When it can't be written.
-    pub(super) fn save_ledger(&mut self) -> anyhow::Result<()> {
+    pub(super) fn save_ledger(&mut self) -> Result<(), InstallError> {
         if self.document.files.is_empty() {
             return self.clear_ledger();
         }
         let path = self.dir.join("ledger.json");
-        let bytes = serde_json::to_vec_pretty(&self.document)?;
-        write_atomic(&path, &bytes, 0o600, Durability::Synced)
-            .with_context(|| format!("cannot write {}", path.display()))
+        let bytes = serde_json::to_vec_pretty(&self.document)
+            .map_err(|source| InstallError::Ledger { path: path.clone(), source })?;
+        write_atomic(&path, &bytes, 0o600, Durability::Synced).map_err(InstallError::file("write", &path))
     }
 
     /// Removes contents that no entry names.
-    fn clear_ledger(&mut self) -> anyhow::Result<()> {
+    fn clear_ledger(&mut self) -> Result<(), InstallError> {
         match fs::remove_dir_all(&self.dir) {
-            Err(error) if !is_absent(&error) => {
-                return Err(error).with_context(|| format!("cannot remove {}", self.dir.display()));
-            }
+            Err(error) if !is_absent(&error) => return Err(InstallError::file("remove", &self.dir)(error)),
             _ => {}
         }
         for folder in self.document.folders.iter().rev().filter(|folder| folder.path() != self.dir) {

@@ -1,5 +1,6 @@
 //! Installing: what is written into the configuration of hosts, the record of what was there before, and the way back.
 
+mod error;
 mod ledger;
 mod plan;
 mod removal;
@@ -7,6 +8,7 @@ mod site;
 mod status;
 mod transaction;
 
+pub(crate) use error::InstallError;
 pub(crate) use plan::{InstallOptions, InstallPlan, apply_plan, plan_installation};
 pub(crate) use removal::{RemovalOutcome, RemovalReport, uninstall_hosts};
 pub(crate) use status::{InstallState, InstallStatus, InstalledFile, find_status};

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
 use serde::Serialize;
 
 use super::ledger::Ledger;
-use super::{site, transaction};
+use super::transaction::{FinishedFile, HostedChange, install_changes};
+use super::{InstallError, site};
 use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
-use crate::host::agent::{self, AGENTS, Agent, InstallScope};
+use crate::host::agent::{self, AGENTS, Agent};
 use crate::host::survey::Survey;
-use crate::host::{ConfigFileChange, Planned, Site, git};
+use crate::host::{ConfigFileChange, InstallScope, Planned, Site, git};
 use crate::whitelist::Whitelist;
 
 /// A host that isn't an agent.
@@ -43,10 +43,8 @@ pub(crate) struct InstallOptions {
     pub no_servers: bool,
     /// No instructions for agents.
     pub no_instructions: bool,
-    /// In the home folder instead of in the project.
-    pub user: bool,
-    /// In files of the project that are not committed.
-    pub local: bool,
+    /// In whose configuration.
+    pub scope: InstallScope,
     /// Replace commands also where that allows them.
     pub rewrite: bool,
     /// Checks that may run unasked.
@@ -94,9 +92,12 @@ pub(crate) struct InstallPlan {
     /// Agents that would run checks which nothing records, as nobody lets us replace their commands.
     #[serde(skip)]
     pub offers_rewrite: Vec<&'static str>,
-    /// Files that are as they should be, with their hosts.
+    /// Files that are as they should be.
     #[serde(skip)]
-    done: Vec<(Vec<String>, PathBuf)>,
+    done: Vec<FinishedFile>,
+    /// In whose configuration.
+    #[serde(skip)]
+    scope: InstallScope,
 }
 
 impl InstallPlan {
@@ -114,21 +115,21 @@ pub(crate) fn plan_installation(
     places: &Places,
     environment: &Environment,
     wanted: &InstallOptions,
-) -> anyhow::Result<InstallPlan> {
-    let site = site::find_site(places, environment, wanted.user);
+) -> Result<InstallPlan, InstallError> {
+    let site = site::find_site(places, environment, wanted.scope);
     let found = Survey::of(&site.root, site.home.as_deref());
-    let top = site_top(&site, wanted.user)?;
+    let top = site_top(&site, wanted.scope)?;
     let (mut agents, planners) = chosen_hosts(&found, wanted)?;
-    let shared: Vec<&Agent> = agents.iter().copied().filter(|it| wanted.local && it.local.is_empty()).collect();
-    agents.retain(|agent| !wanted.local || !agent.local.is_empty());
+    let shared: Vec<&Agent> = agents.iter().copied().filter(|it| wanted.is_local() && it.local.is_empty()).collect();
+    agents.retain(|agent| !wanted.is_local() || !agent.local.is_empty());
     allowed_commands(places, environment, wanted, &agents)?;
-    let ledger = Ledger::open_ledger(places, environment, wanted.user)?;
+    let ledger = Ledger::open_ledger(places, environment, wanted.scope)?;
     let is_wanted = |name: &str| !wanted.only || wanted.hosts.iter().any(|host| host == name);
     let planned = agent::plan(
         &site,
         &agent::AgentPlanOptions {
             agents: &agents,
-            scope: wanted.install_scope(),
+            scope: wanted.scope,
             servers: !wanted.no_servers,
             instructions: !wanted.no_instructions && is_wanted(INSTRUCTIONS),
             rewrite: wanted.rewrite,
@@ -147,6 +148,7 @@ pub(crate) fn plan_installation(
         applied: false,
         offers_rewrite: Vec::new(),
         done: Vec::new(),
+        scope: wanted.scope,
     };
     for edit in planned.edits {
         let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
@@ -158,7 +160,7 @@ pub(crate) fn plan_installation(
         plan.problems.extend(planned.problems);
         // What is in git's own folder is nobody else's.
         let is_own = |change: &ConfigFileChange| {
-            !wanted.local || !change.path.starts_with(&site.root) || is_gits(places, change)
+            !wanted.is_local() || !change.path.starts_with(&site.root) || is_gits(places, change)
         };
         for change in planned.changes.into_iter().filter(is_own) {
             plan.take_change(&top, vec![planner.name.to_owned()], change, false);
@@ -176,13 +178,8 @@ fn is_gits(places: &Places, change: &ConfigFileChange) -> bool {
 }
 
 impl InstallOptions {
-    /// In whose settings.
-    pub(crate) fn install_scope(&self) -> InstallScope {
-        match (self.user, self.local) {
-            (true, _) => InstallScope::Home,
-            (_, true) => InstallScope::Local,
-            _ => InstallScope::Project,
-        }
+    fn is_local(&self) -> bool {
+        self.scope == InstallScope::Local
     }
 }
 
@@ -190,7 +187,7 @@ impl InstallPlan {
     fn take_change(&mut self, top: &Path, hosts: Vec<String>, change: ConfigFileChange, is_done: bool) {
         let path = change.path.clone();
         if is_done {
-            self.done.push((hosts, path));
+            self.done.push(FinishedFile { hosts, path });
             return;
         }
         let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
@@ -209,7 +206,7 @@ impl InstallPlan {
             .map(|agent| agent.then.to_owned())
             .collect();
         self.notes.extend(then);
-        if wanted.user || wanted.local || wanted.only {
+        if wanted.scope != InstallScope::Project || wanted.only {
             return;
         }
         let elsewhere = self.found.agents_at_home.iter().filter(|name| agents.iter().all(|agent| agent.name != **name));
@@ -248,7 +245,7 @@ impl InstallPlan {
             return;
         }
         let written = self.files.iter().map(|file| String::from_utf8_lossy(&file.change.after).into_owned());
-        let done = self.done.iter().filter_map(|(_, path)| fs::read_to_string(path).ok());
+        let done = self.done.iter().filter_map(|file| fs::read_to_string(&file.path).ok());
         let texts: Vec<String> = written.chain(done).collect();
         for agent in agents.iter().filter(|agent| agent.tells_no_exit_codes()) {
             let name = agent.name;
@@ -256,9 +253,9 @@ impl InstallPlan {
                 continue;
             }
             self.offers_rewrite.push(agent.title);
-            let user = if wanted.user { " --user" } else { "" };
+            let option = wanted.scope.folder_option();
             self.notes.push(format!(
-                "{} tells hooks no exit codes: a check that it runs is recorded only with `verify-run init{user} \
+                "{} tells hooks no exit codes: a check that it runs is recorded only with `verify-run init{option} \
                  --agent {name} --rewrite` (it then runs checks without asking) or `verify-run shims install`",
                 agent.title
             ));
@@ -278,12 +275,8 @@ impl InstallPlan {
     }
 }
 
-fn site_top(site: &Site, user: bool) -> anyhow::Result<PathBuf> {
-    match (&site.home, user) {
-        (Some(home), true) => Ok(home.clone()),
-        (None, true) => bail!("there is no home folder: HOME is not set"),
-        (_, false) => Ok(site.root.clone()),
-    }
+fn site_top(site: &Site, scope: InstallScope) -> Result<PathBuf, InstallError> {
+    if scope.is_user() { site.home.clone().ok_or(InstallError::NoHomeFolder) } else { Ok(site.root.clone()) }
 }
 
 /// The checks that git's hooks run.
@@ -296,23 +289,25 @@ fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned
 fn chosen_hosts(
     found: &Survey,
     wanted: &InstallOptions,
-) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
-    for name in &wanted.hosts {
-        let known = host_names();
-        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
-    }
+) -> Result<(Vec<&'static Agent>, Vec<&'static Planner>), InstallError> {
+    ensure_known_hosts(&wanted.hosts)?;
     let named = |name: &str| wanted.hosts.iter().any(|host| host == name);
-    let present = if wanted.user { &found.agents_at_home } else { &found.agents };
+    let present = if wanted.scope.is_user() { &found.agents_at_home } else { &found.agents };
     let is_chosen = |name: &str| named(name) || !wanted.only && present.contains(&name);
     let agents = AGENTS.iter().filter(|agent| is_chosen(agent.name)).collect();
-    let planners = PLANNERS.iter().filter(|it| !wanted.user && (named(it.name) || it.unasked && !wanted.only));
+    let planners =
+        PLANNERS.iter().filter(|it| !wanted.scope.is_user() && (named(it.name) || it.unasked && !wanted.only));
     Ok((agents, planners.collect()))
 }
 
-/// Every name that a host may be called by.
-pub(super) fn host_names() -> Vec<&'static str> {
+/// Whether hosts are called by all of `names`.
+pub(super) fn ensure_known_hosts(names: &[String]) -> Result<(), InstallError> {
     let agents = AGENTS.iter().map(|agent| agent.name);
-    agents.chain(PLANNERS.iter().map(|planner| planner.name)).chain([INSTRUCTIONS]).collect()
+    let known: Vec<&str> = agents.chain(PLANNERS.iter().map(|planner| planner.name)).chain([INSTRUCTIONS]).collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(InstallError::UnknownHost { name: name.clone(), known: known.join(", ") }),
+        None => Ok(()),
+    }
 }
 
 /// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
@@ -321,12 +316,14 @@ fn allowed_commands(
     environment: &Environment,
     wanted: &InstallOptions,
     agents: &[&Agent],
-) -> anyhow::Result<()> {
+) -> Result<(), InstallError> {
     if wanted.allow.is_empty() {
         return Ok(());
     }
     let takes_rules = agents.iter().any(|agent| matches!(agent.name, "claude" | "codex"));
-    ensure!(takes_rules, "--allow is for Claude Code and Codex: name one with --agent claude or --agent codex");
+    if !takes_rules {
+        return Err(InstallError::NoAgentTakesRules);
+    }
     let whitelist = Whitelist::load(places, environment).0;
     for command in &wanted.allow {
         let words = shell_words::split(command).unwrap_or_default();
@@ -337,12 +334,9 @@ fn allowed_commands(
         let bytes: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         let is_alone = || whitelist.decide_command(&argv).into_check().is_some_and(|check| check.alone);
         let is_check = is_plain && is_alone() && whitelist.ensure_confined(&bytes, &places.root).is_ok();
-        ensure!(
-            is_check,
-            "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",
-            crate::base::text::one_line(command),
-            shell_words::quote(command)
-        );
+        if !is_check {
+            return Err(InstallError::NotACheck { command: command.clone() });
+        }
     }
     Ok(())
 }
@@ -354,12 +348,11 @@ fn allowed_commands(
 pub(crate) fn apply_plan(
     places: &Places,
     environment: &Environment,
-    user: bool,
     plan: &mut InstallPlan,
-) -> anyhow::Result<()> {
-    let changes: Vec<(&[String], &ConfigFileChange)> =
-        plan.files.iter().map(|it| (it.hosts.as_slice(), &it.change)).collect();
-    transaction::install_changes(places, environment, user, &changes, &plan.done)?;
+) -> Result<(), InstallError> {
+    let changes: Vec<HostedChange<'_>> =
+        plan.files.iter().map(|file| HostedChange { hosts: &file.hosts, change: &file.change }).collect();
+    install_changes(places, environment, plan.scope, &changes, &plan.done)?;
     plan.applied = true;
     Ok(())
 }

@@ -1,19 +1,20 @@
 //! `hook uninstall`: every file gets its bytes back. Of one that somebody edited since only our entries are taken out.
 
+use std::error::Error as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
+use super::InstallError;
 use super::ledger::{Ledger, LedgerEntry, hash};
-use super::plan::host_names;
+use super::plan::ensure_known_hosts;
 use super::status::find_unrecorded;
 use super::transaction::{mode_of, read_if_present, remove_folders, write_file};
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
-use crate::host::document::{self, EditError, Written};
-use crate::host::{agent, file};
+use crate::host::document::{self, EditError};
+use crate::host::{InstallScope, agent, file};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,16 +65,13 @@ pub(crate) struct RemovalReport {
 pub(crate) fn uninstall_hosts(
     places: &Places,
     environment: &Environment,
-    user: bool,
+    scope: InstallScope,
     names: &[String],
-) -> anyhow::Result<RemovalReport> {
-    let known = host_names();
-    for name in names {
-        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
-    }
+) -> Result<RemovalReport, InstallError> {
+    ensure_known_hosts(names)?;
     let mut report = RemovalReport { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
-    if !Ledger::open_ledger(places, environment, user)?.all_entries().is_empty() {
-        let mut ledger = Ledger::open_for_change(places, environment, user)?;
+    if !Ledger::open_ledger(places, environment, scope)?.all_entries().is_empty() {
+        let mut ledger = Ledger::open_for_change(places, environment, scope)?;
         let entries: Vec<LedgerEntry> = ledger.all_entries().to_vec();
         for entry in entries.into_iter().rev() {
             let left: Vec<String> = entry.hosts.iter().filter(|host| !is_meant(names, host)).cloned().collect();
@@ -84,7 +82,7 @@ pub(crate) fn uninstall_hosts(
         }
         ledger.save_ledger()?;
     }
-    remove_unrecorded(places, environment, user, names, &mut report)?;
+    remove_unrecorded(places, environment, scope, names, &mut report)?;
     Ok(report)
 }
 
@@ -97,7 +95,7 @@ fn remove_entry(
     entry: LedgerEntry,
     left: Vec<String>,
     report: &mut RemovalReport,
-) -> anyhow::Result<()> {
+) -> Result<(), InstallError> {
     let path = entry.path.path().to_owned();
     let mut done = |outcome| report.files.push(Removed { path: path.clone(), hosts: entry.hosts.clone(), outcome });
     if !left.is_empty() {
@@ -118,23 +116,20 @@ fn remove_entry(
 
 fn take_out(ledger: &Ledger, entry: &LedgerEntry) -> Result<RemovalOutcome, Box<Problem>> {
     let path = entry.path.path();
-    let failed = |error: anyhow::Error| {
-        let trouble = EditError { line: None, reason: format!("{error:#}"), by_hand: false };
-        Box::new(file::troubled(path, trouble))
-    };
-    let current = read_if_present(path).context("it can't be read").map_err(failed)?;
+    let failed = |reason: String| Box::new(file::troubled(path, EditError { line: None, reason, by_hand: false }));
+    let current = read_if_present(path).map_err(|error| failed(format!("it can't be read: {error}")))?;
     let Some(current) = current else { return Ok(RemovalOutcome::Gone) };
     let digest = hash(&current);
     if entry.before.as_ref().is_some_and(|before| before.hash == digest) {
         return Ok(RemovalOutcome::Nothing);
     }
     let put = |bytes: Option<&[u8]>, mode: u32| match bytes {
-        Some(bytes) => write_file(path, bytes, mode).context("it can't be written").map_err(failed),
-        None => fs::remove_file(path).context("it can't be removed").map_err(failed),
+        Some(bytes) => write_file(path, bytes, mode).map_err(|error| failed(format!("it can't be written: {error}"))),
+        None => fs::remove_file(path).map_err(|error| failed(format!("it can't be removed: {error}"))),
     };
     if digest == entry.after.hash {
         let Some(before) = &entry.before else { return put(None, 0).map(|()| RemovalOutcome::Removed) };
-        let bytes = ledger.content_bytes(before).map_err(failed)?;
+        let bytes = ledger.content_bytes(before).map_err(|error| failed(with_source(&error)))?;
         return put(Some(&bytes), before.mode).map(|()| RemovalOutcome::Restored);
     }
     let rest = text_without_own(ledger, entry, &current).map_err(|trouble| {
@@ -150,6 +145,11 @@ fn take_out(ledger: &Ledger, entry: &LedgerEntry) -> Result<RemovalOutcome, Box<
     put(Some(rest.as_bytes()), mode_of(path).unwrap_or(entry.after.mode)).map(|()| RemovalOutcome::TakenOut)
 }
 
+/// The error with its cause.
+fn with_source(error: &InstallError) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+}
+
 /// A file that was edited since, without what we wrote.
 fn text_without_own(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Result<String, EditError> {
     let lost = |reason: &str| EditError { line: None, reason: reason.to_owned(), by_hand: false };
@@ -158,8 +158,8 @@ fn text_without_own(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Res
     if is_markdown(path) {
         return block::without_instructions(current).map_err(|error| agent::of(&error));
     }
-    let (before, after) = ledger.original_texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
-    document::take_out(path, Written { before: &before, after: &after }, current)
+    let written = ledger.original_texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
+    document::take_out(path, written.borrowed(), current)
 }
 
 fn is_markdown(path: &Path) -> bool {
@@ -170,11 +170,11 @@ fn is_markdown(path: &Path) -> bool {
 fn remove_unrecorded(
     places: &Places,
     environment: &Environment,
-    user: bool,
+    scope: InstallScope,
     names: &[String],
     report: &mut RemovalReport,
-) -> anyhow::Result<()> {
-    for there in find_unrecorded(places, environment, user)? {
+) -> Result<(), InstallError> {
+    for there in find_unrecorded(places, environment, scope)? {
         let handled = report.files.iter().any(|file| file.path == there.path)
             || report.problems.iter().any(|problem| problem.file == there.path);
         if handled || !there.hosts.iter().any(|host| is_meant(names, host)) {
@@ -191,11 +191,11 @@ fn remove_unrecorded(
         let outcome = match &there.rest {
             Some(rest) => {
                 write_file(&there.path, rest.as_bytes(), mode_of(&there.path).unwrap_or(0o644))
-                    .with_context(|| format!("cannot write {}", there.path.display()))?;
+                    .map_err(InstallError::file("write", &there.path))?;
                 RemovalOutcome::TakenOut
             }
             None => {
-                fs::remove_file(&there.path).with_context(|| format!("cannot remove {}", there.path.display()))?;
+                fs::remove_file(&there.path).map_err(InstallError::file("remove", &there.path))?;
                 RemovalOutcome::Removed
             }
         };

@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::{Environment, Places};
-use crate::host::Site;
 use crate::host::process::{ProcessCall, find_on_path, run};
+use crate::host::{InstallScope, Site};
 
 /// What everybody calls us by.
 const NAME: &str = "verify-run";
 /// How long git may take to say where its hooks are, milliseconds.
 const GIT_MS_MAX: u64 = 2_000;
 
-/// The site of a project, or with `user` of the home folder: what is written there is for this machine alone, and may
+/// The site of a project, or of the home folder: what is written there is for this machine alone, and may
 /// name the program by its path. What is written into a project is for everybody who has it.
-pub(super) fn find_site(places: &Places, environment: &Environment, user: bool) -> Site {
+pub(super) fn find_site(places: &Places, environment: &Environment, scope: InstallScope) -> Site {
     let own = env::current_exe().ok();
-    let program =
-        own.filter(|own| user && find_on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok());
+    let program = own.filter(|own| {
+        scope.is_user() && find_on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok()
+    });
     Site {
         root: places.root.clone(),
         home: environment.home.clone(),

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::InstallError;
 use super::ledger::{Ledger, hash};
 use super::site;
 use super::transaction::read_if_present;
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
-use crate::host::agent::{self, AGENTS, InstallScope};
+use crate::host::InstallScope;
+use crate::host::agent::{self, AGENTS};
 use crate::host::document::{self, Written};
 
 /// How a file stands.
@@ -53,11 +55,17 @@ pub(crate) struct InstalledFile {
     pub path: PathBuf,
     /// How it stands.
     pub state: InstallState,
-    /// In the home folder instead of in the project.
-    pub user: bool,
+    /// Whether it is in the home folder or in the project, as `user` in JSON.
+    #[serde(rename = "user", serialize_with = "serialize_as_user")]
+    pub scope: InstallScope,
     /// It was written from here.
     #[serde(skip)]
     pub recorded: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn serialize_as_user<S: serde::Serializer>(scope: &InstallScope, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(scope.is_user())
 }
 
 /// What `hook status --json` prints.
@@ -77,14 +85,14 @@ pub(crate) struct InstallStatus {
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn find_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
+pub(crate) fn find_status(places: &Places, environment: &Environment) -> Result<InstallStatus, InstallError> {
     let mut status = InstallStatus { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
-    for user in [false, true] {
-        if user && environment.home.is_none() {
+    for scope in [InstallScope::Project, InstallScope::User] {
+        if scope.is_user() && environment.home.is_none() {
             continue;
         }
-        let ledger = Ledger::open_ledger(places, environment, user)?;
-        let planned = plan_everything(places, environment, user, &ledger);
+        let ledger = Ledger::open_ledger(places, environment, scope)?;
+        let planned = plan_everything(places, environment, scope, &ledger);
         for entry in ledger.all_entries() {
             let path = entry.path.path();
             let is_outdated = planned.edits.iter().any(|edit| edit.change.path == path && edit.is_outdated);
@@ -101,7 +109,7 @@ pub(crate) fn find_status(places: &Places, environment: &Environment) -> anyhow:
                 hosts: entry.hosts.clone(),
                 path: path.to_owned(),
                 state,
-                user,
+                scope,
                 recorded: true,
             });
         }
@@ -110,9 +118,9 @@ pub(crate) fn find_status(places: &Places, environment: &Environment) -> anyhow:
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let state = if edit.is_outdated { InstallState::Outdated } else { InstallState::FoundHere };
-            status.files.push(InstalledFile { hosts, path: edit.change.path.clone(), state, user, recorded: false });
+            status.files.push(InstalledFile { hosts, path: edit.change.path.clone(), state, scope, recorded: false });
         }
-        if !user {
+        if !scope.is_user() {
             let is_in = |name: &str| status.files.iter().any(|file| file.hosts.iter().any(|host| host == name));
             let present = AGENTS.iter().filter(|agent| !agent.project.is_empty() && agent.is_in(&places.root));
             status.missing = present.filter(|agent| !is_in(agent.name)).map(|agent| agent.name).collect();
@@ -124,12 +132,17 @@ pub(crate) fn find_status(places: &Places, environment: &Environment) -> anyhow:
 }
 
 /// What would be written for every agent that there is something of.
-fn plan_everything(places: &Places, environment: &Environment, user: bool, ledger: &Ledger) -> agent::AgentPlan {
-    let site = site::find_site(places, environment, user);
+fn plan_everything(
+    places: &Places,
+    environment: &Environment,
+    scope: InstallScope,
+    ledger: &Ledger,
+) -> agent::AgentPlan {
+    let site = site::find_site(places, environment, scope);
     let named = |name: &str| ledger.all_entries().iter().any(|entry| entry.hosts.iter().any(|host| host == name));
     let is_there = |agent: &&agent::Agent| {
         named(agent.name)
-            || if user {
+            || if scope.is_user() {
                 site.home.as_deref().is_some_and(|home| agent.is_at_home(home))
             } else {
                 agent.is_in(&site.root)
@@ -147,8 +160,8 @@ fn plan_everything(places: &Places, environment: &Environment, user: bool, ledge
         };
         agent::plan(&site, &wanted, &|path| ledger.original_texts(path))
     };
-    if user {
-        return plan(InstallScope::Home);
+    if scope.is_user() {
+        return plan(scope);
     }
     let mut planned = plan(InstallScope::Project);
     let mentions_us = |edit: &agent::Edit| {
@@ -171,10 +184,10 @@ pub(super) struct Unrecorded {
 pub(super) fn find_unrecorded(
     places: &Places,
     environment: &Environment,
-    user: bool,
-) -> anyhow::Result<Vec<Unrecorded>> {
-    let ledger = Ledger::open_ledger(places, environment, user)?;
-    let planned = plan_everything(places, environment, user, &ledger);
+    scope: InstallScope,
+) -> Result<Vec<Unrecorded>, InstallError> {
+    let ledger = Ledger::open_ledger(places, environment, scope)?;
+    let planned = plan_everything(places, environment, scope, &ledger);
     let mut found = Vec::new();
     for edit in planned.edits.iter().filter(|edit| ledger.find_entry(&edit.change.path).is_none()) {
         let Some(current) = edit.change.before.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()) else {

@@ -5,20 +5,33 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
-
+use super::InstallError;
 use super::ledger::{Ledger, LedgerContent, LedgerEntry, hash, is_absent, missing_folders};
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::config::{Environment, Places};
-use crate::host::ConfigFileChange;
-use crate::host::document::{self, Written};
+use crate::host::document;
+use crate::host::{ConfigFileChange, InstallScope};
 
 /// Of a file that is new.
 const MODE: u32 = 0o644;
 /// What makes a file executable for those who may read it.
 const EXECUTABLE: u32 = 0o111;
+
+/// A file to write, and for which hosts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HostedChange<'a> {
+    pub hosts: &'a [String],
+    pub change: &'a ConfigFileChange,
+}
+
+/// A file that is as it should be, and for which hosts.
+#[derive(Debug, Clone)]
+pub(super) struct FinishedFile {
+    pub hosts: Vec<String>,
+    pub path: PathBuf,
+}
 
 /// Writes `changes`, and remembers them; of what is `done` already it is remembered for whom.
 ///
@@ -27,27 +40,28 @@ const EXECUTABLE: u32 = 0o111;
 pub(super) fn install_changes(
     places: &Places,
     environment: &Environment,
-    user: bool,
-    changes: &[(&[String], &ConfigFileChange)],
-    done: &[(Vec<String>, PathBuf)],
-) -> anyhow::Result<()> {
-    let known = Ledger::open_ledger(places, environment, user)?;
-    let news = done.iter().any(|(hosts, path)| known.find_entry(path).is_some_and(|entry| !has_all(entry, hosts)));
+    scope: InstallScope,
+    changes: &[HostedChange<'_>],
+    done: &[FinishedFile],
+) -> Result<(), InstallError> {
+    let known = Ledger::open_ledger(places, environment, scope)?;
+    let news = done.iter().any(|file| known.find_entry(&file.path).is_some_and(|entry| !has_all(entry, &file.hosts)));
     if changes.is_empty() && !news {
         return Ok(());
     }
-    let mut ledger = Ledger::open_for_change(places, environment, user)?;
-    for (_, change) in changes {
-        let path = change.path.display();
-        let there = read_if_present(&change.path).with_context(|| format!("cannot read {path}"))?;
-        ensure!(there == change.before, "{path} was changed meanwhile: nothing was written; try again");
+    let mut ledger = Ledger::open_for_change(places, environment, scope)?;
+    for HostedChange { change, .. } in changes {
+        let there = read_if_present(&change.path).map_err(InstallError::file("read", &change.path))?;
+        if there != change.before {
+            return Err(InstallError::Changed { path: change.path.clone() });
+        }
     }
     let old = ledger.all_entries().to_vec();
-    for (hosts, change) in changes {
+    for HostedChange { hosts, change } in changes {
         let entry = ledger_entry(&ledger, hosts, change)?;
         ledger.set_entry(entry);
     }
-    for (hosts, path) in done {
+    for FinishedFile { hosts, path } in done {
         if let Some(entry) = ledger.find_entry(path).filter(|entry| !has_all(entry, hosts)) {
             let mut entry = entry.clone();
             join_hosts(&mut entry.hosts, hosts);
@@ -56,28 +70,31 @@ pub(super) fn install_changes(
     }
     ledger.save_ledger()?;
     let mut written: Vec<&ConfigFileChange> = Vec::new();
-    for (_, change) in changes {
-        let entry = ledger.find_entry(&change.path).context("a change that is not in the ledger")?;
-        if let Err(error) = write_file(&change.path, &change.after, entry.after.mode) {
-            for change in written.iter().rev() {
-                let entry = ledger.find_entry(&change.path).cloned();
-                let mode = entry.as_ref().and_then(|entry| entry.before.as_ref()).map_or(MODE, |before| before.mode);
-                let _ = match &change.before {
-                    Some(bytes) => write_file(&change.path, bytes, mode),
-                    None => fs::remove_file(&change.path),
-                };
-                entry.iter().for_each(remove_folders);
-            }
+    for HostedChange { change, .. } in changes {
+        let mode = ledger.find_entry(&change.path).map_or(MODE, |entry| entry.after.mode);
+        if let Err(source) = write_file(&change.path, &change.after, mode) {
+            restore_files(&ledger, &written);
             ledger.find_entry(&change.path).iter().for_each(|entry| remove_folders(entry));
-            let all: Vec<PathBuf> = ledger.all_entries().iter().map(|entry| entry.path.path().to_owned()).collect();
-            all.iter().for_each(|path| ledger.forget_entry(path));
-            old.into_iter().for_each(|entry| ledger.set_entry(entry));
+            ledger.replace_entries(old);
             ledger.save_ledger()?;
-            return Err(error).with_context(|| format!("cannot write {}; nothing was changed", change.path.display()));
+            return Err(InstallError::RolledBack { path: change.path.clone(), source });
         }
         written.push(change);
     }
     Ok(())
+}
+
+/// Gives files that were written just now what they had before, the last one first.
+fn restore_files(ledger: &Ledger, written: &[&ConfigFileChange]) {
+    for change in written.iter().rev() {
+        let entry = ledger.find_entry(&change.path);
+        let mode = entry.and_then(|entry| entry.before.as_ref()).map_or(MODE, |before| before.mode);
+        let _ = match &change.before {
+            Some(bytes) => write_file(&change.path, bytes, mode),
+            None => fs::remove_file(&change.path),
+        };
+        entry.into_iter().for_each(remove_folders);
+    }
 }
 
 fn has_all(entry: &LedgerEntry, hosts: &[String]) -> bool {
@@ -90,7 +107,7 @@ fn join_hosts(hosts: &mut Vec<String>, more: &[String]) {
 }
 
 /// What is remembered of a change: of a file that we wrote before, what it would be without us now.
-fn ledger_entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> anyhow::Result<LedgerEntry> {
+fn ledger_entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) -> Result<LedgerEntry, InstallError> {
     let mode = mode_of(&change.path).unwrap_or(MODE);
     let after = if change.executable { mode | EXECUTABLE } else { mode };
     let known = ledger.find_entry(&change.path);
@@ -116,10 +133,9 @@ fn ledger_entry(ledger: &Ledger, hosts: &[String], change: &ConfigFileChange) ->
 
 /// A file that was edited since we wrote it, without what we wrote.
 fn bytes_without_own(ledger: &Ledger, entry: &LedgerEntry, bytes: &[u8]) -> Option<Vec<u8>> {
-    let (before, after) = ledger.original_texts(entry.path.path())?;
-    let written = Written { before: &before, after: &after };
+    let written = ledger.original_texts(entry.path.path())?;
     let current = std::str::from_utf8(bytes).ok()?;
-    document::take_out(entry.path.path(), written, current).ok().map(String::into_bytes)
+    document::take_out(entry.path.path(), written.borrowed(), current).ok().map(String::into_bytes)
 }
 
 /// A file's bytes; `None` where there is no such file.
@@ -168,11 +184,10 @@ mod tests {
         ConfigFileChange { path, why: "a test".into(), before: before.map(bytes), after: bytes(after), executable }
     }
 
-    fn put_all(places: &Places, changes: &[ConfigFileChange]) -> anyhow::Result<()> {
+    fn put_all(places: &Places, changes: &[ConfigFileChange]) -> Result<(), InstallError> {
         let hosts = ["claude".to_owned()];
-        let all: Vec<(&[String], &ConfigFileChange)> =
-            changes.iter().map(|change| (hosts.as_slice(), change)).collect();
-        install_changes(places, &Environment::default(), false, &all, &[])
+        let all: Vec<HostedChange<'_>> = changes.iter().map(|change| HostedChange { hosts: &hosts, change }).collect();
+        install_changes(places, &Environment::default(), InstallScope::Project, &all, &[])
     }
 
     fn text(path: &Path) -> String {
@@ -193,13 +208,13 @@ mod tests {
             change(blocked, None, "below a file\n", false),
         ];
         let error = put_all(&places, &changes).expect_err("a file is no folder");
-        assert!(format!("{error:#}").contains("nothing was changed"), "{error:#}");
+        assert!(error.to_string().contains("nothing was changed"), "{error}");
         assert_eq!((text(&old), places.root.join("a").exists()), ("mine\n".into(), false));
         assert!(!dir.path().join("state").exists(), "nothing is remembered, and nothing is left of the record");
         put_all(&places, &changes[..2]).expect("they can be written");
         assert_eq!((mode_of(&old), mode_of(&new)), (Some(0o640), Some(0o755)));
-        let report =
-            removal::uninstall_hosts(&places, &Environment::default(), false, &[]).expect("it can be taken out");
+        let report = removal::uninstall_hosts(&places, &Environment::default(), InstallScope::Project, &[])
+            .expect("it can be taken out");
         let outcomes: Vec<RemovalOutcome> = report.files.iter().map(|file| file.outcome).collect();
         assert_eq!(outcomes, [RemovalOutcome::Removed, RemovalOutcome::Restored]);
         assert_eq!((text(&old), mode_of(&old), places.root.join("a").exists()), ("mine\n".into(), Some(0o640), false));
@@ -214,7 +229,7 @@ mod tests {
         let file = places.root.join("a");
         fs::write(&file, "theirs\n").expect("written");
         let error = put_all(&places, &[change(file.clone(), Some("as it was planned\n"), "ours\n", false)]);
-        assert!(format!("{:#}", error.expect_err("it was changed")).contains("was changed meanwhile"));
+        assert!(error.expect_err("it was changed").to_string().contains("was changed meanwhile"));
         assert_eq!(text(&file), "theirs\n");
     }
 }

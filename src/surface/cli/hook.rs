@@ -2,6 +2,7 @@
 
 use super::init::{InitOptions, print_problems, set_up};
 use super::{CommandContext, Exit};
+use crate::host::InstallScope;
 use crate::host::install::RemovalOutcome;
 use crate::ops::init;
 
@@ -54,13 +55,16 @@ enum HookSubcommand {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     match &args.action {
         HookSubcommand::Install { hosts, options } => set_up(hosts.clone(), !hosts.is_empty(), options, context),
-        HookSubcommand::Uninstall { hosts, user, json } => uninstall(context, hosts, *user, *json),
+        HookSubcommand::Uninstall { hosts, user, json } => {
+            let scope = if *user { InstallScope::User } else { InstallScope::Project };
+            uninstall(context, hosts, scope, *json)
+        }
         HookSubcommand::Status { json } => status(context, *json),
     }
 }
 
-fn uninstall(context: &mut CommandContext, hosts: &[String], user: bool, json: bool) -> anyhow::Result<Exit> {
-    let report = init::uninstall_hosts(&context.places, &context.environment, user, hosts)?;
+fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope, json: bool) -> anyhow::Result<Exit> {
+    let report = init::uninstall_hosts(&context.places, &context.environment, scope, hosts)?;
     let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&report)?;
@@ -92,7 +96,7 @@ fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let rows = status.files.iter().map(|file| {
-        let place = if file.user { "home" } else { "project" };
+        let place = if file.scope.is_user() { "home" } else { "project" };
         vec![
             file.hosts.join(", "),
             file.state.state_text().to_owned(),

@@ -4,6 +4,7 @@ use super::shell_init::{self, Shell};
 use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::config::Problem;
+use crate::host::InstallScope;
 use crate::host::install::{InstallOptions, InstallPlan};
 use crate::host::shims::ShimFolder;
 use crate::ops::init;
@@ -66,6 +67,16 @@ pub(super) struct InitOptions {
     json: bool,
 }
 
+impl InitOptions {
+    fn scope(&self) -> InstallScope {
+        match (self.user, self.local) {
+            (true, _) => InstallScope::User,
+            (_, true) => InstallScope::Local,
+            _ => InstallScope::Project,
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
         let folder = ShimFolder::from_process(&context.environment)?.folder;
@@ -87,8 +98,7 @@ pub(super) fn set_up(
         only,
         no_servers: options.no_mcp,
         no_instructions: options.no_instructions,
-        user: options.user,
-        local: options.local,
+        scope: options.scope(),
         rewrite: options.rewrite,
         allow: options.allow.clone(),
     };
@@ -107,7 +117,7 @@ pub(super) fn set_up(
     }
     let is_wanted = !options.dry_run && (options.yes || !options.json && is_agreed(&plan, &mut context.output)?);
     if is_wanted {
-        init::apply_plan(&context.places, &context.environment, options.user, &mut plan)?;
+        init::apply_plan(&context.places, &context.environment, &mut plan)?;
     }
     let exit = if plan.has_problems() && (is_wanted || options.json) { Exit::Failure } else { Exit::Ok };
     if options.json {
@@ -117,9 +127,10 @@ pub(super) fn set_up(
     if is_wanted && !plan.files.is_empty() {
         context.output.line(&format!("wrote {}", count(plan.files.len(), "file")))?;
         plan.notes.iter().try_for_each(|note| context.output.line(&format!("next: {note}")))?;
-        let user = if options.user { " --user" } else { "" };
         context.output.line("to see whether it works: verify-run doctor")?;
-        context.output.line(&format!("to take it out again: verify-run hook uninstall{user}"))?;
+        context
+            .output
+            .line(&format!("to take it out again: verify-run hook uninstall{}", wanted.scope.folder_option()))?;
     } else if !options.dry_run && !is_wanted && !plan.files.is_empty() {
         context.output.line(&format!("nothing was changed; to write this: {}", repeated(&wanted)))?;
     }
@@ -142,7 +153,7 @@ fn show(plan: &InstallPlan, wanted: &InstallOptions, output: &mut Output) -> any
         [("made with", &stacks), ("agents", &found.agents), ("git hooks", &found.hook_managers), ("CI", &found.ci)];
     let told: Vec<String> = lists
         .iter()
-        .filter(|(_, list)| !list.is_empty() && !wanted.user)
+        .filter(|(_, list)| !list.is_empty() && !wanted.scope.is_user())
         .map(|(name, list)| format!("{name}: {}", list.join(", ")))
         .collect();
     if !told.is_empty() {
@@ -186,8 +197,8 @@ fn repeated(wanted: &InstallOptions) -> String {
         (wanted.only, "--only"),
         (wanted.no_servers, "--no-mcp"),
         (wanted.no_instructions, "--no-instructions"),
-        (wanted.user, "--user"),
-        (wanted.local, "--local"),
+        (wanted.scope.is_user(), "--user"),
+        (wanted.scope == InstallScope::Local, "--local"),
         (wanted.rewrite, "--rewrite"),
     ];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).to_owned()));
