@@ -1,7 +1,11 @@
 //! CI systems: which one this is, and what it wants to be told where.
 
+mod job_report;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+pub(crate) use job_report::JobReport;
 
 /// A CI system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use crate::base::file::read_start;
-use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
+use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::config::{Environment, Places, Settings};
 use crate::host::InstallScope;
 use crate::host::install::InstalledFile;
+use crate::host::shims::find_startup_lines;
 use crate::lesson::LessonFolder;
 use crate::ops::init;
 use crate::run::SHIMS_MARK;
@@ -69,35 +69,10 @@ pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
         shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
-        shell_lines: shell_lines(environment),
+        shell_lines: find_startup_lines(environment),
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
     })
-}
-
-/// Where the shells' start-up files are, below the home folder.
-const START_UP: [&str; 8] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".config/fish/config.fish",
-];
-
-fn shell_lines(environment: &Environment) -> Vec<(PathBuf, usize)> {
-    let files = environment.home.iter().flat_map(|home| START_UP.map(|file| home.join(file)));
-    let mut found = Vec::new();
-    for path in files {
-        let bytes = read_start(&path, CONFIG_FILE_BYTES_MAX).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let is_ours = |line: &str| !line.trim_start().starts_with('#') && line.contains("verify-run init ");
-        let lines = text.lines().enumerate().filter(|(_, line)| is_ours(line));
-        found.extend(lines.map(|(number, _)| (path.clone(), number + 1)));
-    }
-    found
 }
 
 /// Removes what the plan says. A recorder that is at work is waited for.

@@ -2,37 +2,26 @@
 //! sent what the host sends.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::Value;
 
 use super::finding::{CheckStatus, Finding, new_finding, with_hint};
 use super::shells;
+use super::trial::Trial;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
-use crate::base::text::{count, ellipsis, one_line};
+use crate::base::text::{count, one_line};
 use crate::config::{Environment, Places};
 use crate::host::InstallScope;
 use crate::host::agent::probe::{self, ProbeLine};
 use crate::host::agent::{self, AGENTS, Agent, ConfigPart};
-use crate::host::dialect::Dialect;
 use crate::host::document::{self, json as jsonc};
 use crate::host::file::quoted;
 use crate::host::install::{InstallState, InstalledFile, find_status};
-use crate::host::process::{Orphanage, ProcessAnswer, ProcessCall, run};
 
-/// How long a hook may take, milliseconds; hosts wait for so long.
-const ANSWER_MS_MAX: u64 = 5_000;
 /// From here on it is worth a warning, milliseconds.
 const SLOW_MS: u128 = 1_000;
-/// How long the record of the trial may take, milliseconds.
-const RECORD_MS_MAX: u64 = 20_000;
-/// Of what a command said, bytes.
-const SAID_BYTES_MAX: usize = 160;
 
 /// What there is to say of the hosts; nothing where none calls us and none could.
 pub(crate) fn host_findings(places: &Places, environment: &Environment) -> Vec<Finding> {
@@ -364,93 +353,4 @@ fn known_versions(agent: &Agent, places: &Places, environment: &Environment) -> 
         }
     }
     known
-}
-
-/// A project that is there for a moment, so that nothing of the trial stays.
-struct Trial {
-    folder: TempDir,
-    /// Recorders that hooks leave behind are at work in the folder.
-    orphanage: Orphanage,
-}
-
-impl Drop for Trial {
-    fn drop(&mut self) {
-        self.orphanage.wait(Duration::from_millis(RECORD_MS_MAX));
-    }
-}
-
-impl Trial {
-    #[allow(clippy::disallowed_methods, reason = "a folder that is there for a moment")]
-    fn new(environment: &Environment) -> std::io::Result<Self> {
-        let place = environment.tmpdir.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
-        let folder = tempfile::Builder::new().prefix("verify-run-doctor-").tempdir_in(place)?;
-        // A repository of its own, as far as places go: the trial's records are in it.
-        for dir in [".git", ".git/objects", ".git/refs"] {
-            fs::create_dir(folder.path().join(dir))?;
-        }
-        fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n")?;
-        Ok(Trial { folder, orphanage: Orphanage::open() })
-    }
-
-    fn call_line(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<ProcessAnswer> {
-        let dir = self.folder.path();
-        let argv = ["sh", "-c", line].map(OsString::from);
-        let (environment_file, session) = (dir.join(".git/environment"), OsStr::new("verify-run-doctor"));
-        let variables = [
-            ("CLAUDE_PROJECT_DIR", Some(dir.as_os_str())),
-            ("CLAUDE_ENV_FILE", Some(environment_file.as_os_str())),
-            ("VERIFY_RUN_SESSION", Some(session)),
-            ("VERIFY_RUN_TASK", None),
-            ("VERIFY_RUN_AGENT", None),
-        ];
-        run(ProcessCall { argv: &argv, dir, variables: &variables, input, limit: Duration::from_millis(limit_ms) })
-    }
-
-    /// How long a line takes to answer, milliseconds.
-    fn try_hook(&self, agent: &Agent, line: &ProbeLine) -> Result<u128, String> {
-        if line.runs == "mcp" {
-            return self.try_server(line);
-        }
-        let moment = line.runs.rsplit(' ').next().unwrap_or_default();
-        let payload = probe::payload(agent.name, moment, self.folder.path()).ok_or("nothing is known to be sent")?;
-        let answer = self.run_to_end(line, payload.to_string().as_bytes())?;
-        let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
-        probe::judge(agent.name, neutral, &answer.stdout)?;
-        Ok(answer.took.as_millis())
-    }
-
-    /// Whether the MCP server says what it is.
-    fn try_server(&self, line: &ProbeLine) -> Result<u128, String> {
-        let client = json!({"name": "verify-run doctor", "version": env!("CARGO_PKG_VERSION")});
-        let parameters = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters});
-        let answer = self.run_to_end(line, format!("{hello}\n").as_bytes())?;
-        let text = String::from_utf8_lossy(&answer.stdout);
-        let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let is_answer = |it: &Value| it.get("id") == Some(&json!(1)) && it.get("result").is_some();
-        if lines.any(|it| is_answer(&it)) {
-            Ok(answer.took.as_millis())
-        } else {
-            Err("it doesn't say what it is".into())
-        }
-    }
-
-    fn run_to_end(&self, line: &ProbeLine, input: &[u8]) -> Result<ProcessAnswer, String> {
-        let answer =
-            self.call_line(&line.line, input, ANSWER_MS_MAX).map_err(|error| format!("can't be run: {error}"))?;
-        let Some(status) = answer.status else { return Err(format!("no answer within {ANSWER_MS_MAX} ms")) };
-        if status.success() {
-            return Ok(answer);
-        }
-        let said = String::from_utf8_lossy(&answer.stderr);
-        let said = one_line(&ellipsis(said.lines().next().unwrap_or_default(), SAID_BYTES_MAX));
-        Err(format!("{status}{}{said}", if said.is_empty() { "" } else { ": " }))
-    }
-
-    /// Whether the failed check that was told of was recorded.
-    fn is_recorded(&self) -> bool {
-        let answer = self.call_line("verify-run last --json", b"", RECORD_MS_MAX);
-        let last = answer.ok().and_then(|answer| serde_json::from_slice::<Value>(&answer.stdout).ok());
-        last.is_some_and(|last| last.to_string().contains("cargo test"))
-    }
 }

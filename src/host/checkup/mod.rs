@@ -3,6 +3,7 @@
 mod agents;
 mod finding;
 mod shells;
+mod trial;
 
 pub(crate) use agents::host_findings;
 pub(crate) use finding::{CheckStatus, Finding, new_finding, with_hint};

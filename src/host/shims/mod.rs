@@ -3,9 +3,11 @@
 mod folder;
 mod names;
 mod session_path;
+mod startup;
 
 pub(crate) use folder::{
     ShimFolder, ShimOptions, ShimStanding, ShimState, ShimStatus, ShimsReply, find_status, install_shims,
     uninstall_shims,
 };
 pub(crate) use session_path::put_in_front;
+pub(crate) use startup::find_startup_lines;

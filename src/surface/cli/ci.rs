@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::host::ci::{Host, Job};
-use crate::ops::ci::{self, Reported, Wanted};
+use crate::ops::ci::{CiReply, CiRequest, report_job};
 use crate::run;
 
 /// Report the failures of this job to the CI system
@@ -88,8 +88,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let settings = Settings::load(&context.places, &context.environment).0;
     let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), run::session());
     let session = identity.session.filter(|_| is_in_job);
-    let wanted = Wanted { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
-    match ci::report(&context.places, &settings, &wanted) {
+    let wanted = CiRequest { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
+    match report_job(&context.places, &settings, &wanted) {
         Ok(reported) => print(&reported, args.json, context)?,
         // The checks have had their say: what is wrong with us fails nobody's job.
         Err(error) => context.output.error(&anyhow::Error::from(error).context("cannot report")),
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     Ok(Exit::Ok)
 }
 
-fn print(reported: &Reported, json: bool, context: &mut CommandContext) -> anyhow::Result<()> {
+fn print(reported: &CiReply, json: bool, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     reported.notes.iter().for_each(|note| output.note(&format!("verify-run: {note}")));
     if json {
