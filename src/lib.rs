@@ -20,8 +20,9 @@
 //! - [`recorder`]: takes finished runs from the spool and writes them, with all that follows from them, into the store
 //! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
-//! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
+//! - [`host`]: agents, git, CI systems and shells: their dialects, what `init` installs for them, shims, rewritten lines
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
+//! - [`checkup`]: what keeps checks from being recorded here: hosts, shells, shims, the store, lessons
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
@@ -56,6 +57,7 @@
 mod advice;
 pub mod base;
 pub mod capture;
+mod checkup;
 mod command;
 pub mod config;
 pub mod diagnose;

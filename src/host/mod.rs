@@ -3,7 +3,6 @@
 
 pub mod agent;
 mod change;
-pub(crate) mod checkup;
 pub mod ci;
 pub mod dialect;
 pub mod document;

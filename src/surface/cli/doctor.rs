@@ -2,7 +2,7 @@
 
 use super::{CommandContext, Exit};
 use crate::base::text::one_line;
-use crate::host::checkup::CheckStatus;
+use crate::checkup::CheckStatus;
 use crate::ops::doctor;
 
 /// Check the installation and every host

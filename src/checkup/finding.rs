@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::config::Problem;
+
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,7 +36,7 @@ pub(crate) struct Finding {
 }
 
 /// A finding without a line and a hint.
-pub(crate) fn new_finding(
+pub(super) fn new_finding(
     name: &'static str,
     status: CheckStatus,
     message: impl Into<String>,
@@ -44,6 +46,22 @@ pub(crate) fn new_finding(
 }
 
 /// The finding with what to type next.
-pub(crate) fn with_hint(finding: Finding, hint: impl Into<String>) -> Finding {
+pub(super) fn with_hint(finding: Finding, hint: impl Into<String>) -> Finding {
     Finding { hint: Some(hint.into()), ..finding }
+}
+
+/// The problems of a kind of file that people write, or one finding that there are none.
+pub(crate) fn findings_of_problems(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Finding> {
+    if problems.is_empty() {
+        return vec![new_finding(name, CheckStatus::Ok, fine, None)];
+    }
+    let found = problems.into_iter().map(|problem| Finding {
+        name,
+        status: if problem.warning { CheckStatus::Warning } else { CheckStatus::Problem },
+        message: problem.reason,
+        file: Some(problem.file),
+        line: problem.line,
+        hint: Some(problem.hint),
+    });
+    found.collect()
 }
