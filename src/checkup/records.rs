@@ -170,7 +170,7 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
 /// What stands in CLAUDE.md or AGENTS.md.
 pub(crate) fn check_promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
-    let approved = rows.iter().filter(|row| row.state == "approved").count();
+    let approved = rows.iter().filter(|row| row.state == crate::event::PromotionState::Approved).count();
     let message = format!("{} promoted; `verify-run promote list` shows pending proposals", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::word::words;
 use crate::base::ids::RunId;
 
 /// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
@@ -52,7 +53,7 @@ pub(crate) struct Delivery {
 }
 
 /// What became of advice that was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryArm {
     /// It was shown.
@@ -61,15 +62,7 @@ pub(crate) enum DeliveryArm {
     Holdout,
 }
 
-impl DeliveryArm {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            DeliveryArm::Shown => "shown",
-            DeliveryArm::Holdout => "holdout",
-        }
-    }
-}
+words!(DeliveryArm { Shown => "shown", Holdout => "holdout" });
 
 /// Somebody says that they have seen a warning, and what they think of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -51,7 +51,7 @@ pub(crate) struct TaskPage {
     /// When and why it is over.
     pub end: Option<TaskEnd>,
     /// How it went, where somebody said.
-    pub outcome: Option<String>,
+    pub outcome: Option<TaskOutcome>,
     /// What it is about.
     pub title: Option<String>,
     /// What kind of work it is.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::summary::message_title;
 use crate::base::clock::Timestamp;
+use crate::event::ReviewState;
 use crate::store::{GroupMemberRow, PatternMergeRow, PatternReviewRow};
 
 /// A pattern that is counted with others.
@@ -42,7 +43,7 @@ pub(crate) struct GroupReview {
     /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
-    pub state: String,
+    pub state: ReviewState,
     /// Who, if they said.
     pub by: Option<String>,
     /// Why, if they said.

@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::{LessonRow, ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
+use crate::event::ReviewState;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -116,8 +117,8 @@ pub(crate) struct PatternMergeRow {
 pub(crate) struct PatternReviewRow {
     /// When.
     pub at: Timestamp,
-    /// `muted`, `unmuted`, `deprecated`, `restored`.
-    pub state: String,
+    /// What they said.
+    pub state: ReviewState,
     /// Who.
     pub by: Option<String>,
     /// Why.

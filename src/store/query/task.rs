@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::words::rarest_words_query;
 use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::TaskOutcome;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -37,7 +38,7 @@ pub(crate) struct TaskDetails {
     /// When it was said last that it is over.
     pub done_at: Option<Timestamp>,
     /// How it went.
-    pub outcome: Option<String>,
+    pub outcome: Option<TaskOutcome>,
     /// Why it is over, where nobody said so.
     pub why: Option<String>,
     /// Files that it was going to touch.

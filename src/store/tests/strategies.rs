@@ -86,7 +86,7 @@ fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
     change(&mut installed, |attempt| attempt.means = AttemptMeans::Command);
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), installed]);
     let techniques: Vec<_> = strategies(&store).into_iter().map(|row| row.technique).collect();
-    assert_eq!(techniques, ["command"]);
+    assert_eq!(techniques, [Technique::Command]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn merged_patterns_share_what_helps() {
     let other = tried(2, 4, AttemptOutcome::Success, &[key("bravo")], &[]);
     let merged = merge(5, &key("bravo"), &key("alpha"), None);
     let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, AttemptOutcome::Success), other, merged]].concat());
-    let of_files = strategies(&store).into_iter().find(|row| row.technique == "files").expect("both changed it");
+    let of_files = strategies(&store).into_iter().find(|row| row.technique == Technique::Files).expect("both changed it");
     assert_eq!((of_files.successes, of_files.tries.len()), (2, 2));
 }
 

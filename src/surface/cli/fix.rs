@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::event::{AtomList, WeakenedCheckRecord};
+use crate::event::{AtomList, FixState, WeakenedCheckRecord};
 use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
 use crate::store::FixFilter;
 
@@ -134,7 +134,11 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
     }
     let filter = FixFilter {
         id: None,
-        state: if args.weakened { Some("weakened".to_owned()) } else { args.state.clone() },
+        state: if args.weakened {
+            Some(FixState::Weakened)
+        } else {
+            args.state.as_deref().and_then(FixState::from_word)
+        },
         category: args.category.clone(),
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
@@ -176,7 +180,7 @@ fn print_list(list: &FixList, output: &mut Output) -> anyhow::Result<()> {
         .map(|fix| {
             vec![
                 fix.id.clone(),
-                fix.state.clone(),
+                fix.state.to_string(),
                 word(fix.confirmed).to_owned(),
                 format!("{}{}", fix.attempts, if fix.high_value { "*" } else { "" }),
                 fix.last_at.local(),
