@@ -119,7 +119,7 @@ fn find_regressions(
     }
     // A commit waits for this, and a run that is not recorded yet confirms no fix.
     let Some(index) = reading::open_as_it_is(places, notes)? else { return Ok(Vec::new()) };
-    let segments = SegmentFolder::new(places.events());
+    let segments = SegmentFolder::new(places.state.events());
     let silence = settings.fix.silence();
     let now = Timestamp::now();
     let touched: HashSet<&str> =

@@ -149,7 +149,7 @@ fn check_advice(settings: &Settings) -> Vec<Finding> {
 
 /// The state folder: can it be written?
 fn check_state_folder(places: &Places) -> Finding {
-    let dir = &places.state;
+    let dir: &Path = &places.state;
     let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
     if existing != dir && !existing.is_dir() {
         let message = format!("the state folder can't be made: {} is a file", existing.display());
@@ -218,7 +218,7 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
 
 /// What stands in CLAUDE.md or AGENTS.md.
 fn check_promotions(places: &Places) -> Option<Finding> {
-    let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
+    let rows = Index::open_read(&places.state.index()).ok().flatten()?.list_promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == "approved").count();
     let message = format!("{} promoted; `verify-run promote list` shows pending proposals", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
@@ -226,7 +226,7 @@ fn check_promotions(places: &Places) -> Option<Finding> {
 
 /// Index and events.
 fn check_store(places: &Places) -> Vec<Finding> {
-    let path = places.index();
+    let path = places.state.index();
     let index = match Index::open_read(&path) {
         Ok(None) => return vec![new_finding("store", CheckStatus::Ok, "no store yet", Some(&path))],
         Ok(Some(index)) => index,
@@ -267,7 +267,7 @@ fn check_store(places: &Places) -> Vec<Finding> {
             format!("ls -ld {}", quoted_path(&path)),
         ));
     }
-    for torn in SegmentFolder::new(places.events()).torn_files() {
+    for torn in SegmentFolder::new(places.state.events()).torn_files() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
         findings.push(with_hint(
             new_finding("events", CheckStatus::Warning, message, Some(&torn)),
@@ -279,7 +279,7 @@ fn check_store(places: &Places) -> Vec<Finding> {
 
 /// An index that is damaged is computed anew at once: it holds nothing that the events don't.
 fn heal_store(places: &Places, damage: &str) -> Finding {
-    let path = places.index();
+    let path = places.state.index();
     match super::store::heal_index(places, damage) {
         Ok(notes) => new_finding("store", CheckStatus::Warning, notes.join("; "), Some(&path)),
         Err(error) => {
@@ -291,7 +291,7 @@ fn heal_store(places: &Places, damage: &str) -> Finding {
 
 /// The work trees at the runs, of this work tree.
 fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
-    let objects = places.state.join("objects");
+    let objects = places.state.objects();
     if !settings.snapshot.enabled {
         let message = "turned off: what changed between a failure and the pass after it is not known";
         return Some(new_finding("snapshots", CheckStatus::Ok, message, None));
@@ -305,7 +305,7 @@ fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
-    let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.list_trees().ok());
+    let trees = Index::open_read(&places.state.index()).ok().flatten().and_then(|index| index.list_trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
     let kibibytes = snapshot::folder_size(&places.state).div_ceil(1024);
     Some(new_finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))

@@ -176,7 +176,7 @@ pub(crate) fn collect_warnings(
     let desk = WarnContext {
         places,
         index: &index,
-        segments: SegmentFolder::new(places.events()),
+        segments: SegmentFolder::new(places.state.events()),
         settings: &settings,
         insight,
         now,

@@ -9,13 +9,13 @@ use super::assemble::is_cancelled;
 use super::attribution::{self, Attribution, Failing};
 use super::changes::{self, RecordedChange, Weakened};
 use super::open::{Stretch, open_failures};
-use super::steps::{Projects, file_name, mark_open};
+use super::steps::{Projects, mark_open};
 use super::{Drained, flakes, lessons};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::command::KeyParts;
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::event::{
     Attempt, AttemptMeans, AttemptOutcome, Event, EventBody, FileChange, Flake, Run, Scope, UnseenAtoms,
     WeakenedCheckRecord,
@@ -336,14 +336,15 @@ fn mark_covering(places: &Places, run: &Run, open: &[Scope], closed: &[Scope]) {
     };
     let wanted = keys(open);
     let own: BTreeSet<String> = open.iter().map(|scope| key_of(run, scope)).collect();
-    let folder = places.state.join("open");
+    let (folder, marker) =
+        (places.state.open_markers(), |key: &str| places.state.open_marker(&StateDir::key_name(key)));
     for key in keys(closed).iter().chain(&closed.iter().map(|scope| key_of(run, scope)).collect::<Vec<_>>()) {
         if !wanted.contains(key) && !own.contains(key) && *key != run.key {
-            let _ = fs::remove_file(folder.join(file_name(key)));
+            let _ = fs::remove_file(marker(key));
         }
     }
     for key in wanted {
-        let marker = folder.join(file_name(&key));
+        let marker = marker(&key);
         if !marker.exists() {
             let made = file::create_private_dir(&folder);
             // Nothing depends on it but the wrapper's choice of what to keep.

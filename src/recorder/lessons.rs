@@ -14,7 +14,7 @@ use crate::base::ids::{self, IdKind, RunId};
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::SpoolHeader;
-use crate::config::{FixSettings, Places, Settings, WriteWhen};
+use crate::config::{FixSettings, Settings, WriteWhen};
 use crate::event::{
     AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, Flake, FlakeProof, LessonChange,
     LessonChangeKind, LessonDecision, NoLessonReason, Run,
@@ -77,7 +77,7 @@ fn id_of(key: &str) -> String {
 pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
     let root = run.root.path();
     let Some(facts) = assemble::lesson_facts(run, projects.local_machine_at(root)) else { return };
-    let waiting = unwritten_folder(projects.project_places()).join(id.to_string());
+    let waiting = projects.project_places().state.unwritten_lessons().join(id.to_string());
     if !projects.has_root(root) {
         // Nobody wants a folder back that was removed.
         drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
@@ -109,7 +109,7 @@ pub(super) fn retry_lessons(
     store: &Store,
     drained: &mut Drained,
 ) -> Result<(), StoreError> {
-    for entry in fs::read_dir(unwritten_folder(projects.project_places())).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(projects.project_places().state.unwritten_lessons()).into_iter().flatten().flatten() {
         let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
         let run = match id {
             Some(id) => store.index().read_run(store.segments(), &id.to_string())?.map(|run| (id, run)),
@@ -133,11 +133,6 @@ fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
     let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
     let forgotten = store.index().forgotten_patterns(&keys)?;
     Ok(keys.iter().all(|key| forgotten.contains(*key)))
-}
-
-/// One empty file per run whose lesson could not be written yet.
-fn unwritten_folder(places: &Places) -> PathBuf {
-    places.state.join("unwritten")
 }
 
 /// Says in the lessons of what is gone now what made it go away, and withdraws those that nobody would read again.

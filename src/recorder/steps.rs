@@ -16,7 +16,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::capture::{Identity, SpoolError, SpoolHeader, Spooled};
-use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
+use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings, StateDir};
 use crate::diagnose::{self, Baseline, Definitions, Ran};
 use crate::event::{Event, EventBody, Failure, Run};
 use crate::fix;
@@ -402,7 +402,7 @@ fn keep_baseline(projects: &Projects<'_>, spooled: &Spooled, drained: &mut Drain
 fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, drained: &mut Drained) {
     let id = spooled.header.run;
     lessons::write_lesson(projects, id, run, drained);
-    let path = projects.places.state.join("raw").join(format!("{id}.zst"));
+    let path = projects.places.state.raw_output(id);
     if !path.exists() {
         let written = write_packed(&path, diagnose::coloured_text(&spooled.output).as_bytes());
         drained.raw_bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
@@ -412,7 +412,7 @@ fn keep_failure(projects: &mut Projects<'_>, spooled: &Spooled, run: &Run, drain
 
 /// `open/<command key>` exists while the last run of the key failed: the wrapper keeps the output of the next pass.
 pub(super) fn mark_open(places: &Places, store: &Store, key: &str) -> Result<(), StoreError> {
-    let marker = places.state.join("open").join(file_name(key));
+    let marker = places.state.open_marker(&StateDir::key_name(key));
     match store.index().last_run_passed(key, Timestamp::now())? {
         Some(false) => {
             let made = marker.parent().map_or(Ok(()), file::create_private_dir);
@@ -435,10 +435,4 @@ pub(super) fn note_error(drained: &mut Drained, what: &str, result: std::io::Res
     if let Err(error) = result {
         drained.notes.push(format!("cannot keep {what}: {error}"));
     }
-}
-
-/// A command key as a file name. It comes from a file, so it is not trusted to be hexadecimal.
-pub(super) fn file_name(key: &str) -> String {
-    let is_plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_plain { key.to_owned() } else { blake3::hash(key.as_bytes()).to_hex()[..32].to_owned() }
 }

@@ -139,9 +139,9 @@ fn search_entries(
     let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
     let words = search_words(&asked.text);
     let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() {
-        search.newest_pages(&SegmentFolder::new(places.events()), skip.saturating_add(limit).saturating_add(1))?
+        search.newest_pages(&SegmentFolder::new(places.state.events()), skip.saturating_add(limit).saturating_add(1))?
     } else {
-        let segments = SegmentFolder::new(places.events());
+        let segments = SegmentFolder::new(places.state.events());
         // The newest may fit worst.
         let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
         let mut pages = search.fitting_pages(&words, &files, wanted)?;

@@ -15,7 +15,7 @@ use crate::base::file::{Durability, create_private_dir, read_start, write_atomic
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::base::lock;
 use crate::base::lossless::Lossless;
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, StateDir};
 
 /// Of the file.
 const SCHEMA: u32 = 1;
@@ -71,8 +71,8 @@ impl Ledger {
     /// # Errors
     /// When it can't be read, or is of a newer version.
     pub(super) fn open_ledger(places: &Places, environment: &Environment, user: bool) -> anyhow::Result<Self> {
-        let state = if user { environment.state_dir() } else { Some(places.state.clone()) };
-        let dir = state.context("there is no home folder: HOME is not set")?.join("install");
+        let state = if user { environment.state_dir().map(StateDir::from) } else { Some(places.state.clone()) };
+        let dir = state.context("there is no home folder: HOME is not set")?.installation();
         let path = dir.join("ledger.json");
         let document = match read_start(&path, LEDGER_BYTES_MAX) {
             Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", path.display()))?,
