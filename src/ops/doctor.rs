@@ -197,8 +197,10 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
             }));
         }
     }
-    let waiting =
-        recorder::pending_entries(places).into_iter().filter(|pending| pending.holds == recorder::Holds::Run).count();
+    let waiting = recorder::pending_entries(places)
+        .into_iter()
+        .filter(|pending| pending.kind == recorder::SpoolEntryKind::Run)
+        .count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
         findings.push(with_hint(new_finding("spool", CheckStatus::Warning, message, None), "verify-run last"));

@@ -1,5 +1,6 @@
 //! The recorder's log: what it found, put right, or could not do. It has no terminal to say it on.
 
+use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -39,4 +40,10 @@ pub(crate) fn recent_lines(state: &StateDir, count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// What a panic said, for the log: a defect that is visible nowhere else.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the recorder panicked ({})", message.unwrap_or("without a message"))
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::Drained;
+use super::drained::Drained;
 use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
@@ -26,16 +26,16 @@ const BAD_FILES_MAX: usize = 20;
 
 /// A file that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pending {
+pub(crate) struct PendingEntry {
     /// Where it is.
     pub path: PathBuf,
     /// What is in it.
-    pub holds: Holds,
+    pub kind: SpoolEntryKind,
 }
 
 /// What is in a file that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum SpoolEntryKind {
     /// A run with its output.
     Run,
     /// Passing runs, a line each.
@@ -64,20 +64,20 @@ pub(super) struct Queue {
 }
 
 /// Everything that waits, claimed pass logs not counted.
-pub(crate) fn pending_entries(places: &Places) -> Vec<Pending> {
+pub(crate) fn pending_entries(places: &Places) -> Vec<PendingEntry> {
     let mut found = Vec::new();
     for dir in state_dirs(places) {
         for path in spool_files(&dir.spool()) {
-            let holds = match path.extension().and_then(OsStr::to_str) {
-                Some("spool") => Holds::Run,
-                Some(NOTE_SUFFIX) => Holds::Note,
+            let kind = match path.extension().and_then(OsStr::to_str) {
+                Some("spool") => SpoolEntryKind::Run,
+                Some(NOTE_SUFFIX) => SpoolEntryKind::Note,
                 _ => continue,
             };
-            found.push(Pending { path, holds });
+            found.push(PendingEntry { path, kind });
         }
         let log = dir.pass_log();
         if log.exists() {
-            found.push(Pending { path: log, holds: Holds::Passes });
+            found.push(PendingEntry { path: log, kind: SpoolEntryKind::Passes });
         }
     }
     found
@@ -124,9 +124,9 @@ impl Queue {
     pub(super) fn collect_entries(places: &Places, drained: &mut Drained) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
         for pending in pending_entries(places) {
-            if pending.holds == Holds::Run {
+            if pending.kind == SpoolEntryKind::Run {
                 queue.add_spool(&pending.path, drained);
-            } else if let Some(dir) = pending.path.parent().filter(|_| pending.holds == Holds::Passes) {
+            } else if let Some(dir) = pending.path.parent().filter(|_| pending.kind == SpoolEntryKind::Passes) {
                 // From here on wrappers start a new log; a crash leaves the claimed one for the next recorder.
                 let claimed = StateDir::from(dir).claimed_pass_log(RunId::fresh());
                 if let Err(error) = fs::rename(&pending.path, &claimed) {
