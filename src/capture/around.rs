@@ -7,13 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::file::{self, Durability};
 use crate::base::lossless::Lossless;
 use crate::base::private;
+use crate::config::StateDir;
 
 /// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
 /// language and time zone. None that a sitting or a terminal sets anew each time.
@@ -108,11 +108,13 @@ pub struct EnvironmentDigest {
 
 impl EnvironmentDigest {
     /// Of this process. `state` is where [`remember`] put further names.
-    pub fn now(state: &Path) -> Self {
-        let further = fs::metadata(names_file(state))
+    pub fn now(state: &StateDir) -> Self {
+        // The wrapper reads no settings, and only this file of a run that is kept.
+        let names = state.environment_names();
+        let further = fs::metadata(&names)
             .ok()
             .filter(|metadata| metadata.len() <= NAMES_BYTES_MAX)
-            .and_then(|_| private::read_to_string(&names_file(state)).ok())
+            .and_then(|_| private::read_to_string(&names).ok())
             .unwrap_or_default();
         let further: Vec<&str> = further.lines().collect();
         EnvironmentDigest {
@@ -144,17 +146,12 @@ fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// `<state>/environment`: a name a line. The wrapper reads no settings, and only this file of a run that is kept.
-fn names_file(state: &Path) -> PathBuf {
-    state.join("environment")
-}
-
 /// Leaves the names that the settings add for the wrappers to come. Writes only what has changed.
 ///
 /// # Errors
 /// The operating system's.
-pub fn remember(state: &Path, names: &[String]) -> io::Result<()> {
-    let file = names_file(state);
+pub fn remember(state: &StateDir, names: &[String]) -> io::Result<()> {
+    let file = state.environment_names();
     let text = names.join("\n");
     match private::read_to_string(&file) {
         Ok(known) if known == text => Ok(()),
@@ -202,11 +199,12 @@ mod tests {
     #[test]
     fn the_names_are_left_for_the_wrapper_and_taken_back() {
         let dir = tempfile::tempdir().expect("a folder");
-        let without = EnvironmentDigest::now(dir.path());
-        remember(dir.path(), &["SHOP_DB".to_owned(), "SHOP_KEY".to_owned()]).expect("written");
-        assert_ne!(EnvironmentDigest::now(dir.path()).environment, without.environment);
-        remember(dir.path(), &[]).expect("removed");
-        assert_eq!(EnvironmentDigest::now(dir.path()), without);
+        let state = StateDir::from(dir.path());
+        let without = EnvironmentDigest::now(&state);
+        remember(&state, &["SHOP_DB".to_owned(), "SHOP_KEY".to_owned()]).expect("written");
+        assert_ne!(EnvironmentDigest::now(&state).environment, without.environment);
+        remember(&state, &[]).expect("removed");
+        assert_eq!(EnvironmentDigest::now(&state), without);
         assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
     }
 

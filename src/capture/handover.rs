@@ -20,7 +20,7 @@ use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
 use crate::base::lossless::Lossless;
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::redact::{redact_arguments, redact_text};
 use crate::run::{self, Detached, Ended, Excerpt, Finished, Transcript};
 use crate::whitelist::Check;
@@ -105,10 +105,10 @@ impl FinishedRun {
     /// compares later failures with it.
     fn needs_output(&self) -> bool {
         let state = &self.places.state;
-        if state.join("open").join(&self.key).exists() {
+        if state.open_marker(&self.key).exists() {
             return true;
         }
-        let Ok(baseline) = fs::metadata(state.join("baseline").join(&self.key)) else { return true };
+        let Ok(baseline) = fs::metadata(state.baseline(&self.key)) else { return true };
         !same_day(baseline.mtime(), Timestamp::now())
     }
 
@@ -157,7 +157,7 @@ impl FinishedRun {
         }
     }
 
-    fn spool_to_fallback(&self, place: &Path, header: &SpoolHeader, transcript: &Transcript) -> io::Result<()> {
+    fn spool_to_fallback(&self, place: &StateDir, header: &SpoolHeader, transcript: &Transcript) -> io::Result<()> {
         prepare_fallback(&self.places.root, place)?;
         if !place.starts_with(&self.places.root) {
             return spool::write(place, header, &transcript.pieces());

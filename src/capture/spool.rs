@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
+use crate::config::StateDir;
 use crate::run::Ended;
 use crate::whitelist::Check;
 
@@ -131,18 +132,13 @@ impl SpoolHeader {
     }
 }
 
-/// `spool/` of a state folder.
-fn folder(state: &Path) -> PathBuf {
-    state.join("spool")
-}
-
 /// Writes `<state>/spool/<run>.spool` whole or not at all, readable by the user alone, and creates the folders. Not
 /// synced: it has to survive this process, not the machine.
 ///
 /// # Errors
 /// The operating system's; nothing stays behind.
-pub fn write(state: &Path, header: &SpoolHeader, output: &[&[u8]]) -> io::Result<()> {
-    let folder = folder(state);
+pub fn write(state: &StateDir, header: &SpoolHeader, output: &[&[u8]]) -> io::Result<()> {
+    let folder = state.spool();
     let name = header.run.to_string();
     let unfinished = folder.join(format!(".tmp-{name}"));
     let result = create(&unfinished, &folder).and_then(|mut file| {
@@ -207,8 +203,9 @@ pub(super) mod tests {
     fn a_spool_file_is_whole_and_private() {
         let dir = tempfile::tempdir().expect("temporary folder");
         let header = SpoolHeader { kept_bytes: 7, ..header() };
-        write(dir.path(), &header, &[b"a\xff\n", b"", b"bcd\n"]).expect("written");
-        let folder = folder(dir.path());
+        let state = StateDir::from(dir.path());
+        write(&state, &header, &[b"a\xff\n", b"", b"bcd\n"]).expect("written");
+        let folder = state.spool();
         let names: Vec<_> = fs::read_dir(&folder).expect("folder").flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, [format!("{}.spool", header.run).as_str()]);
         let path = folder.join(&names[0]);

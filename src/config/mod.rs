@@ -13,6 +13,7 @@ mod promotion;
 #[cfg(test)]
 mod reference;
 mod settings;
+mod state_dir;
 mod strategy;
 
 pub use advice::AdviceSettings;
@@ -25,6 +26,7 @@ pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
 pub use settings::{FixSettings, RawSettings, SETTINGS_FILE, Settings};
+pub use state_dir::StateDir;
 pub use strategy::StrategyTable;
 
 /// Whether `VERIFY_RUN_DISABLE` says that everything is run bare and nothing recorded: it is set, and not to `0`.

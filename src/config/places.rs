@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::StateDir;
 use crate::base::file::read_start;
 use crate::base::limits::GIT_FILE_BYTES_MAX;
 
@@ -77,9 +78,9 @@ pub struct Places {
     /// The repository, if there is one.
     pub repository: Option<Repository>,
     /// The state folder: `<git common dir>/verify-run`, outside git one below XDG state. May not exist yet.
-    pub state: PathBuf,
+    pub state: StateDir,
     /// Where spool files go when `state` can't be written, in order of preference.
-    pub fallbacks: Vec<PathBuf>,
+    pub fallbacks: Vec<StateDir>,
 }
 
 /// Files that make a folder outside git a project.
@@ -112,37 +113,28 @@ impl Places {
             environment.tmpdir.clone().unwrap_or_else(|| PathBuf::from("/tmp")).join(format!("verify-run-{key}"));
         // Outside of a work tree the root may be the home folder.
         let in_tree = repository.as_ref().and_then(|repository| repository.worktree.as_ref());
-        let mut fallbacks: Vec<PathBuf> = in_tree.map(|root| root.join(".lessons/.state")).into_iter().collect();
+        let mut fallbacks: Vec<StateDir> =
+            in_tree.map(|root| root.join(".lessons/.state").into()).into_iter().collect();
         let state = match &repository {
             Some(repository) => {
-                fallbacks.extend(outside);
+                fallbacks.extend(outside.map(StateDir::from));
                 repository.common_dir.join("verify-run")
             }
             None => outside.unwrap_or_else(|| temporary.clone()),
         };
-        fallbacks.push(temporary);
-        Places { root, repository, state, fallbacks }
+        fallbacks.push(temporary.into());
+        Places { root, repository, state: state.into(), fallbacks }
     }
 
     /// Every folder that may hold spool files for this root: `state` first, then the fallbacks.
-    pub fn state_dirs(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.state.as_path()).chain(self.fallbacks.iter().map(PathBuf::as_path))
+    pub fn state_dirs(&self) -> impl Iterator<Item = &StateDir> {
+        std::iter::once(&self.state).chain(&self.fallbacks)
     }
 
     /// The folders of tool definitions above the shipped ones, the strongest first: the project's, the user's.
     pub fn definition_dirs(&self, environment: &Environment) -> Vec<PathBuf> {
         let user = environment.config_dir().map(|dir| dir.join("tools"));
         std::iter::once(self.root.join(".verify-run/tools")).chain(user).collect()
-    }
-
-    /// `events/`: the truth.
-    pub fn events(&self) -> PathBuf {
-        self.state.join("events")
-    }
-
-    /// `store.db`: the index.
-    pub fn index(&self) -> PathBuf {
-        self.state.join("store.db")
     }
 
     /// `path` relative to the root, with `/`; `None` when it is outside.

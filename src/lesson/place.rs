@@ -31,7 +31,7 @@ pub(super) struct LessonLocation {
 /// The folder for lessons of `places`. It may not exist yet.
 pub(super) fn find_location(places: &Places, settings: &Settings) -> LessonLocation {
     if !has_work_tree(places) {
-        return LessonLocation { dir: places.state.join(SHARED), root: None };
+        return LessonLocation { dir: places.state.lessons(), root: None };
     }
     let name = match settings.lesson.dir.clone() {
         Some(name) => name,
@@ -39,7 +39,7 @@ pub(super) fn find_location(places: &Places, settings: &Settings) -> LessonLocat
         None if is_shared_dir(&places.root.join(HIDDEN)) => PathBuf::from(HIDDEN),
         // What is private is in nobody's package.
         None if packager::is_published(&places.root, HIDDEN) => {
-            return LessonLocation { dir: places.state.join(SHARED), root: None };
+            return LessonLocation { dir: places.state.lessons(), root: None };
         }
         None => PathBuf::from(HIDDEN),
     };
@@ -97,7 +97,7 @@ pub(super) fn move_for_packager(places: &Places, settings: &Settings) -> Result<
     if !has_work_tree(places) || settings.lesson.dir.is_some() {
         return Ok(());
     }
-    let (hidden, kept) = (places.root.join(HIDDEN), places.state.join(SHARED));
+    let (hidden, kept) = (places.root.join(HIDDEN), places.state.lessons());
     let place = find_location(places, settings);
     if place.root.is_none() && is_real_dir(&hidden) && is_hidden(&hidden) && has_lessons(&hidden) {
         create_dir(&kept)?;

@@ -355,7 +355,7 @@ fn outside_git_in_a_work_tree_and_in_a_bare_repository() {
     assert!(written.path.starts_with(scene.dir.path().join("tree/.lessons")));
 
     let bare = Repository { worktree: None, git_dir: dir.path().to_owned(), common_dir: dir.path().to_owned() };
-    let places = Places { repository: Some(bare), state: dir.path().join("verify-run"), ..places };
+    let places = Places { repository: Some(bare), state: dir.path().join("verify-run").into(), ..places };
     assert_eq!(LessonFolder::find(&places, &Settings::default()).dir, dir.path().join("verify-run/lessons"));
 }
 

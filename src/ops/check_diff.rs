@@ -1,4 +1,6 @@
-//! `check-diff`: what a change weakens, and which fixes it takes back.
+//! `check-diff`: what a change weakens, and which fixes it reverts.
+//!
+//! Reads the index as it is and waits for no recorder, because it runs in a pre-commit hook.
 
 use std::collections::HashSet;
 
@@ -15,7 +17,7 @@ use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{Compared, Skipped, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
-use crate::store::{FixFilter, FixRow, StoreError};
+use crate::store::{FixFilter, FixRow, SegmentFolder, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
 const FIXES_MAX: usize = 500;
@@ -115,9 +117,9 @@ fn find_regressions(
     if patch.files.is_empty() {
         return Ok(Vec::new());
     }
-    let reading = reading::open_for_reading(places)?;
-    notes.extend(reading.notes);
-    let Some(index) = &reading.index else { return Ok(Vec::new()) };
+    // A commit waits for this, and a run that is not recorded yet confirms no fix.
+    let Some(index) = reading::open_as_it_is(places, notes)? else { return Ok(Vec::new()) };
+    let segments = SegmentFolder::new(places.state.events());
     let silence = settings.fix.silence();
     let now = Timestamp::now();
     let touched: HashSet<&str> =
@@ -127,7 +129,7 @@ fn find_regressions(
     let filter = FixFilter { state: Some(FixState::Success), limit: FIXES_MAX, ..FixFilter::default() };
     for row in index.list_fixes(&filter)? {
         let Some(standing) = fix_status(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
-        let attempts = index.read_attempts(&reading.segments, &row.id)?.into_iter();
+        let attempts = index.read_attempts(&segments, &row.id)?.into_iter();
         let helped = attempts
             .filter(|attempt| attempt.means == AttemptMeans::Edit && !attempt.undo && !attempt.fixed.is_empty());
         let files = helped.flat_map(|attempt| {
@@ -162,4 +164,33 @@ fn find_regressions(
 /// The last part of a path: what a file keeps when its folder is renamed.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::recorder;
+    use crate::recorder::tests::World;
+    use crate::run::Ended;
+    use crate::store::lock_store;
+
+    #[test]
+    fn the_index_is_read_as_it_is_while_runs_wait_and_a_recorder_is_at_work() {
+        let world = World::new();
+        world.spool(&world.header(1, "aa", Ended::Exit(1)), "error: a\n");
+        recorder::drain(&world.places).expect("drains");
+        world.spool(&world.header(2, "bb", Ended::Exit(1)), "error: b\n");
+        let patch = Patch::parse(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+        let find = || {
+            let mut notes = Vec::new();
+            let found = find_regressions(&world.places, &Settings::default(), &patch, &mut notes).expect("reads");
+            (found, notes)
+        };
+        assert_eq!(find(), (Vec::new(), Vec::new()));
+        assert_eq!(recorder::pending_entries(&world.places).len(), 1, "what waits is left to the recorder");
+        let _held = lock_store(&world.places.state, Duration::ZERO).expect("free");
+        assert_eq!(find(), (Vec::new(), Vec::new()), "and it says nothing of another recorder");
+    }
 }

@@ -14,7 +14,7 @@ use crate::store::{SegmentFolder, StoreError};
 /// How long a hint may take; `None` when nothing is to be said or nothing can be known.
 pub(crate) fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
     let (settings, _) = Settings::load(places, environment);
-    let is_known = || places.index().exists() || !LessonFolder::find(places, &settings).shared_files().is_empty();
+    let is_known = || places.state.index().exists() || !LessonFolder::find(places, &settings).shared_files().is_empty();
     let is_due = settings.advice.warnings && is_known();
     is_due.then(|| Duration::from_millis(settings.advice.hint_ms))
 }
@@ -33,7 +33,7 @@ fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Re
     let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
     let keys = recorder::pattern_keys(places, &loaded.definitions, failed);
     let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
-    let segments = SegmentFolder::new(places.events());
+    let segments = SegmentFolder::new(places.state.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
     let sources = HintSources { index, segments: &segments, registry, settings: &settings, root };
     let told = hint_lines(&sources, &keys, failed.header.started_at, 1)?;

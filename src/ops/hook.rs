@@ -206,7 +206,7 @@ impl Hook {
     /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
     fn entries_text(&self, answer: &warn::WarnReply) -> Option<String> {
         let (settings, _) = Settings::load(&self.places, &self.environment);
-        let index = Index::open_read(&self.places.index()).ok().flatten()?;
+        let index = Index::open_read(&self.places.state.index()).ok().flatten()?;
         if !settings.advice.injection {
             return None;
         }

@@ -32,7 +32,7 @@ pub(crate) fn list_ids(places: &Places, settings: &Settings, kind: RecordKind) -
         let lessons = lesson::list_lessons(places, settings).lessons.into_iter().rev().take(IDS_MAX);
         return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();
     }
-    let index = Index::open_read(&places.index()).ok().flatten();
+    let index = Index::open_read(&places.state.index()).ok().flatten();
     index.and_then(|index| of_index(&index, places, kind).ok()).unwrap_or_default()
 }
 

@@ -181,7 +181,7 @@ pub(crate) fn run_by_id(
 /// # Errors
 /// When it is there and can't be read.
 pub(crate) fn kept_output(places: &Places, run: &str) -> io::Result<Option<String>> {
-    let packed = match private::read(&places.state.join("raw").join(format!("{run}.zst"))) {
+    let packed = match private::read(&places.state.raw_output(run)) {
         Ok(packed) => packed,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -261,7 +261,7 @@ pub(super) fn promote_task_memories(
     identity: &Identity,
     task: &str,
 ) -> anyhow::Result<Vec<String>> {
-    let Some(index) = Index::open_read(&places.index())? else { return Ok(Vec::new()) };
+    let Some(index) = Index::open_read(&places.state.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
         let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(row.sort, &row.text) };
@@ -286,7 +286,7 @@ pub(super) fn promote_task_memories(
 /// # Errors
 /// As [`promote_task_memories`].
 pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
-    let Some(index) = Index::open_read(&places.index())? else { return Ok(()) };
+    let Some(index) = Index::open_read(&places.state.index())? else { return Ok(()) };
     let now = Timestamp::now();
     let waiting = index.tasks_to_promote(now)?;
     if waiting.is_empty() {

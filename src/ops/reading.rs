@@ -22,7 +22,7 @@ pub(crate) struct Reading {
 /// When a newer verify-run wrote it, or it can't be read.
 pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
     let mut notes = Vec::new();
-    if places.events().exists() || !recorder::pending_entries(places).is_empty() {
+    if places.state.events().exists() || !recorder::pending_entries(places).is_empty() {
         match recorder::drain_for_reading(places) {
             Ok(drained) => {
                 // A pass alone starts no recorder, and a task may be over without any.
@@ -39,9 +39,9 @@ pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
     }
     let environment = Environment::from_process();
     let (settings, _) = Settings::load(places, &environment);
-    let index = Index::open_read(&places.index())?;
+    let index = Index::open_read(&places.state.index())?;
     let index = with_lessons(index, places, &environment, &settings, &mut notes)?;
-    Ok(Reading { index, segments: SegmentFolder::new(places.events()), notes })
+    Ok(Reading { index, segments: SegmentFolder::new(places.state.events()), notes })
 }
 
 /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can still
@@ -55,7 +55,7 @@ fn with_lessons(
 ) -> Result<Option<Index>, StoreError> {
     shared_lessons::refreshed_reading(index, places, environment, settings).or_else(|error| {
         notes.push(format!("shared lessons could not be read: {error}"));
-        Index::open_read(&places.index())
+        Index::open_read(&places.state.index())
     })
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn open_with_lessons(
 /// # Errors
 /// As [`open_for_reading`].
 pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
-    if let Some(index) = Index::open_read(&places.index())? {
+    if let Some(index) = Index::open_read(&places.state.index())? {
         return Ok(Some(index));
     }
     let reading = open_for_reading(places)?;

@@ -85,16 +85,16 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
     let segments = reading.segments.list_segments()?;
     Ok(StoreStatus {
         schema: 1,
-        state: places.state.clone(),
+        state: places.state.to_path_buf(),
         counts,
         segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
-        index_bytes: fs::metadata(places.index()).map_or(0, |metadata| metadata.len()),
+        index_bytes: fs::metadata(places.state.index()).map_or(0, |metadata| metadata.len()),
         index_damage,
         pending: recorder::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
         bad: recorder::bad_files(places),
         torn: reading.segments.torn_files(),
         backups: backup::list_backups(&places.state),
-        raw_bytes: folder_bytes(&places.state.join("raw")),
+        raw_bytes: folder_bytes(&places.state.raw_outputs()),
         snapshots: SnapshotStatus {
             trees,
             bytes: snapshot::folder_size(&places.state),
@@ -128,7 +128,7 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
     let lock = lock_store(&places.state, lock_wait())?;
     let mut done = Vec::new();
     if let Some(from) = from {
-        let restored = backup::restore_backup(from, &SegmentFolder::new(places.events()))?;
+        let restored = backup::restore_backup(from, &SegmentFolder::new(places.state.events()))?;
         done.extend(restored.into_iter().map(|name| format!("restored {name}")));
     }
     let mut store = Store::open(&places.state, lock)?;
@@ -170,7 +170,7 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
     let runs = store.index().runs_of_id(id)?;
     let lessons = lessons_of(store.index(), &runs)?;
     for run in &runs {
-        let raw = places.state.join("raw").join(format!("{run}.zst"));
+        let raw = places.state.raw_output(run);
         if let Err(error) = fs::remove_file(&raw)
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -180,7 +180,7 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
     backup::remove_all_backups(&places.state)?;
     let lines = store.purge_runs(&runs)?;
     if let Err(why) = snapshot::purge_objects(places, &store.index().list_trees()?) {
-        done.push(format!("the trees of these runs are still in {}: {why}", places.state.join("objects").display()));
+        done.push(format!("the trees of these runs are still in {}: {why}", places.state.objects().display()));
     }
     backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
     done.extend(store.take_notes());

@@ -64,7 +64,7 @@ pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow
     let is_inside = folder.dir.starts_with(&places.state);
     Ok(UninstallPlan {
         schema: 1,
-        folders: places.state_dirs().filter(|dir| dir.is_dir()).map(PathBuf::from).collect(),
+        folders: places.state_dirs().filter(|dir| dir.is_dir()).map(|dir| dir.to_path_buf()).collect(),
         hidden: LessonFolder::is_excluded(places, &settings),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),

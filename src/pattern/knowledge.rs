@@ -255,8 +255,9 @@ mod tests {
     }
 
     fn row(technique: &str, tries: Vec<StrategyTryRow>) -> StrategyRow {
-        let of =
-            |outcome: AttemptOutcome| tries.iter().filter(|tried| tried.outcome == outcome && !tried.recurred).count() as u64;
+        let of = |outcome: AttemptOutcome| {
+            tries.iter().filter(|tried| tried.outcome == outcome && !tried.recurred).count() as u64
+        };
         let recurred = tries.iter().filter(|tried| tried.recurred).count() as u64;
         StrategyRow {
             id: format!("s-{technique}"),

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::changes::RecordedChange;
-use super::steps::Projects;
+use super::context::Recorder;
 use crate::base::limits::SNAPSHOT_DIFF_FILES_MAX;
 use crate::base::lossless::Lossless;
 use crate::event::{Atom, AttemptMeans, FileChange, Run};
 use crate::fix::snapshot::Blobs;
 use crate::fix::{self, References, Relation, Sets, is_derived};
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 use crate::whitelist::CheckKind;
 
 /// Commits before the failing run's that files may have gone back to.
@@ -33,7 +33,7 @@ pub(super) struct Attribution {
     pub undo: bool,
 }
 
-/// A failing run with the first of its stretch: what was there before that one is an earlier state.
+/// A failing run with the first run of its open failure: what was there before that one is an earlier state.
 #[derive(Clone, Copy)]
 pub(super) struct Failing<'a> {
     /// The run whose failure was open.
@@ -49,12 +49,10 @@ pub(super) struct Failing<'a> {
 /// # Errors
 /// When the store can't be read. What git can't tell stays unknown: then nothing is related by imports or undone.
 pub(super) fn attribute_changes(
-    projects: &mut Projects<'_>,
-    store: &Store,
+    recorder: &mut Recorder<'_>,
     failing: Failing<'_>,
     sets: &Sets,
     change: &RecordedChange,
-    notes: &mut Vec<String>,
 ) -> Result<Attribution, StoreError> {
     let mut found = Attribution::default();
     if change.means != AttemptMeans::Edit {
@@ -62,10 +60,10 @@ pub(super) fn attribute_changes(
     }
     let changed: Vec<&FileChange> =
         change.files.iter().filter(|file| !is_derived(&file.path.display())).take(SNAPSHOT_DIFF_FILES_MAX).collect();
-    let mut look = AttributionSearch { projects, failing: failing.run, change, blobs: None, notes };
+    let trees = recorder.store.index().trees_before(&failing.run.root, failing.since, TREES_MAX)?;
+    let mut look = AttributionSearch { recorder, failing: failing.run, change, blobs: None };
     let evidence = Evidence::from_run(failing.run, sets);
     let related = look.related_files(&evidence, &changed);
-    let trees = store.index().trees_before(&failing.run.root, failing.since, TREES_MAX)?;
     let returned = look.find_reverted(&changed, failing.commit, &trees);
     let is_returned = |file: &&FileChange| returned.contains(&file.path.display());
     let looked = if related.is_empty() { &changed } else { &related };
@@ -136,11 +134,10 @@ impl Evidence {
 
 /// Looks at a change with git.
 struct AttributionSearch<'a, 'b, 'c> {
-    projects: &'a mut Projects<'c>,
+    recorder: &'a mut Recorder<'c>,
     failing: &'b Run,
     change: &'b RecordedChange,
     blobs: Option<Blobs>,
-    notes: &'a mut Vec<String>,
 }
 
 impl AttributionSearch<'_, '_, '_> {
@@ -247,10 +244,10 @@ impl AttributionSearch<'_, '_, '_> {
 
     fn blobs_of_run(&mut self) -> Option<&Blobs> {
         if self.blobs.is_none() {
-            let (places, options) = self.projects.snapshot_options(self.failing.root.path())?;
+            let (places, options) = self.recorder.projects.snapshot_options(self.failing.root.path())?;
             match Blobs::open_blobs(&places, &options) {
                 Ok(blobs) => self.blobs = Some(blobs),
-                Err(skipped) => self.notes.push(format!("cannot tell what fixed a failure: {skipped}")),
+                Err(skipped) => self.recorder.report.notes.push(format!("cannot tell what fixed a failure: {skipped}")),
             }
         }
         self.blobs.as_ref()

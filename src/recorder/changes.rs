@@ -5,8 +5,8 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-use super::fixes::RecordedRun;
-use super::steps::Projects;
+use super::context::Recorder;
+use super::projects::{Projects, RecordedRun};
 use crate::base::ids::RunId;
 use crate::config::Places;
 use crate::event::{AttemptMeans, AttemptTrees as TreePair, FileChange, RecordedCommand, Run, WeakenedCheckRecord};
@@ -76,17 +76,17 @@ impl RecordedChange {
     }
 }
 
-/// Whether a run goes on with the work that an earlier one was of: on the same branch, or with its commit in its
-/// history (a branch that was begun meanwhile).
+/// Whether both runs belong to the same line of work: on the same branch, or with the earlier commit in the history of
+/// the later one (a branch that was begun meanwhile).
 pub(super) fn is_same_line_of_work(
-    projects: &mut Projects<'_>,
+    projects: &mut Projects,
     run: &Run,
     branch: Option<&str>,
     commit: Option<&str>,
 ) -> bool {
     branch == run.branch.as_deref()
         || match (commit, run.commit.as_deref()) {
-            (Some(old), Some(new)) => old == new || projects.comes_from(run.root.path(), old, new),
+            (Some(old), Some(new)) => old == new || projects.is_ancestor(run.root.path(), old, new),
             _ => false,
         }
 }
@@ -96,14 +96,13 @@ pub(super) fn is_same_line_of_work(
 /// # Errors
 /// When the store can't be read. What git can't tell stays unknown.
 pub(super) fn changes_between(
-    projects: &mut Projects<'_>,
-    store: &Store,
+    recorder: &mut Recorder<'_>,
     before: (RunId, &Run),
     recorded: RecordedRun<'_>,
-    notes: &mut Vec<String>,
 ) -> Result<RecordedChange, StoreError> {
     let RecordedRun { id, run } = recorded;
     let (earlier_id, earlier) = before;
+    let Recorder { projects, in_flight, store, report } = recorder;
     let mut change = context_between(store, earlier, run)?;
     let rows =
         [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
@@ -119,10 +118,10 @@ pub(super) fn changes_between(
     let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(change) };
     if let (Some(old), Some(new)) = (&earlier.commit, &run.commit) {
         let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
-        change.came_with_base = leave_out_base(&places, &mut options, moved, notes);
+        change.came_with_base = leave_out_base(&places, &mut options, moved, &mut report.notes);
     }
     let begun = if change.came_with_base.is_empty() {
-        projects.take_comparison(run.root.path(), &old_tree, &new_tree)
+        in_flight.take_diff(run.root.path(), &old_tree, &new_tree)
     } else {
         None
     };
@@ -133,7 +132,7 @@ pub(super) fn changes_between(
             (change.files_cut, change.diff_cut) = (cut(diff.files_cut), cut(diff.text_cut));
             (change.files, change.diff) = (diff.files, diff.text);
         }
-        Err(skipped) => notes.push(format!("no diff of what was tried in {id}: {skipped}")),
+        Err(skipped) => report.notes.push(format!("no diff of what was tried in {id}: {skipped}")),
     }
     let only_packages = !change.files.is_empty() && change.files_cut == 0 && change.files.iter().all(is_manifest);
     if only_packages && (change.has_changing_command() || !change.surroundings.changed.is_empty()) {
@@ -175,14 +174,14 @@ impl Weakened {
     /// # Errors
     /// When the store can't be read.
     pub(super) fn begin_check(
-        projects: &mut Projects<'_>,
-        store: &Store,
+        recorder: &mut Recorder<'_>,
         earlier: (RunId, Option<&str>),
         recorded: RecordedRun<'_>,
         counts: Option<Counts>,
     ) -> Result<Option<Self>, StoreError> {
         let RecordedRun { id, run } = recorded;
         let (earlier, commit) = earlier;
+        let Recorder { projects, store, .. } = recorder;
         let (check, branch) = (run.check, run.branch.clone());
         let commits = [commit.map(str::to_owned), run.commit.clone()];
         let rows =

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::steps::file_name;
 use super::{assemble, reports};
 use crate::base::private;
 use crate::base::tree::FsTree;
 use crate::capture::{SpoolHeader, Spooled};
 use crate::command::KeyParts;
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
 use crate::event::DiagnosticRecord;
 
@@ -80,7 +79,7 @@ fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spoole
 
 /// Where the text of the last passing run of a check is kept.
 pub(super) fn baseline_path(places: &Places, header: &SpoolHeader) -> PathBuf {
-    places.state.join("baseline").join(file_name(&header.key))
+    places.state.baseline(&StateDir::key_name(&header.key))
 }
 
 fn read_baseline(path: &Path) -> Option<Baseline> {

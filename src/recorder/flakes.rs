@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::changes;
-use super::fixes::{RecordedRun, RunComparison};
-use super::open::Stretch;
-use super::steps::Projects;
+use super::comparison::RunComparison;
+use super::context::Recorder;
+use super::open_failures::OpenFailure;
+use super::projects::RecordedRun;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::event::{AttemptMeans, Event, EventBody, Flake, FlakeProof, Run};
@@ -20,7 +21,7 @@ const REPEATED: usize = 2;
 pub(super) fn after_attempt(
     store: &Store,
     recorded: RecordedRun<'_>,
-    stretch: &Stretch,
+    failure: &OpenFailure,
     part: &RunComparison<'_>,
 ) -> Result<Option<Flake>, StoreError> {
     let RecordedRun { id, run } = recorded;
@@ -36,7 +37,7 @@ pub(super) fn after_attempt(
         return Ok(None);
     };
     let runs = if sets.fixed.is_empty() { [*before, id] } else { [id, *before] };
-    let same_tree = stretch.runs.iter().rev().take(REPEATED + 1);
+    let same_tree = failure.runs.iter().rev().take(REPEATED + 1);
     let mut failed = 0;
     for open in same_tree {
         failed += usize::from(
@@ -63,7 +64,7 @@ pub(super) fn after_attempt(
     } else {
         (FlakeProof::Suspected, format!("{what} over the same tree {tree}, but {}", doubts.join("; ")))
     };
-    Ok(Some(new_flake(recorded, stretch.key.clone(), &moved, runs, proof, why)))
+    Ok(Some(new_flake(recorded, failure.key.clone(), &moved, runs, proof, why)))
 }
 
 /// Whether the same tests ran in the same way, and all that both runs printed was seen: only then is a difference in what
@@ -99,12 +100,9 @@ fn new_flake(
 }
 
 /// A check that passed and now fails over the same tree: a flake perhaps, or something outside of the tree broke.
-pub(super) fn after_pass(
-    projects: &mut Projects<'_>,
-    store: &mut Store,
-    recorded: RecordedRun<'_>,
-) -> Result<(), StoreError> {
+pub(super) fn after_pass(recorder: &mut Recorder<'_>, recorded: RecordedRun<'_>) -> Result<(), StoreError> {
     let RecordedRun { id, run } = recorded;
+    let Recorder { projects, store, .. } = recorder;
     let passed = store.index().last_passing_tree(&run.key, &run.root, run.started_at, id)?;
     let mine = store.index().snapshot_of_run(&id.to_string())?;
     let (Some(passed), Some(mine)) = (passed, mine) else { return Ok(()) };

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::context::Recorder;
 use super::merges::Merges;
-use super::open::Stretch;
-use super::steps::{Projects, note_error};
-use super::{Drained, assemble, shared_lessons};
+use super::open_failures::OpenFailure;
+use super::{assemble, shared_lessons};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::{self, IdKind, RunId};
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::SpoolHeader;
-use crate::config::{FixSettings, Places, Settings, WriteWhen};
+use crate::config::{FixSettings, Settings, WriteWhen};
 use crate::event::{
     AtomList, Attempt, AttemptOutcome, DiagnosticRecord, Event, EventBody, FileChange, Flake, FlakeProof, LessonChange,
     LessonChangeKind, LessonDecision, NoLessonReason, Run,
@@ -74,28 +74,29 @@ fn id_of(key: &str) -> String {
 }
 
 /// Writes the lesson that the run's event speaks of. One that can't be written is noted and tried again later.
-pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, drained: &mut Drained) {
+pub(super) fn write_lesson(recorder: &mut Recorder<'_>, id: RunId, run: &Run) {
+    let Recorder { projects, report, .. } = recorder;
     let root = run.root.path();
     let Some(facts) = assemble::lesson_facts(run, projects.local_machine_at(root)) else { return };
-    let waiting = unwritten_folder(projects.project_places()).join(id.to_string());
+    let waiting = projects.project_places().state.unwritten_lessons().join(id.to_string());
     if !projects.has_root(root) {
         // Nobody wants a folder back that was removed.
-        drained.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
+        report.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
         let _ = fs::remove_file(waiting);
         return;
     }
     match projects.lesson_folder_at(root).write_lesson(&facts) {
         Ok(written) => {
             if written.new {
-                drained.lessons.push(written.path);
+                report.lessons.push(written.path);
             }
             let _ = fs::remove_file(waiting);
         }
         Err(error) => {
-            drained.notes.push(format!("{error}; it is tried again with the next run"));
+            report.notes.push(format!("{error}; it is tried again with the next run"));
             let made = waiting.parent().map_or(Ok(()), file::create_private_dir);
             let kept = made.and_then(|()| file::write_atomic(&waiting, b"", 0o600, Durability::Cached));
-            note_error(drained, "a lesson for later", kept);
+            report.note_error("a lesson for later", kept);
         }
     }
 }
@@ -104,20 +105,20 @@ pub(super) fn write_lesson(projects: &mut Projects<'_>, id: RunId, run: &Run, dr
 ///
 /// # Errors
 /// When the store can't be read.
-pub(super) fn retry_lessons(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    drained: &mut Drained,
-) -> Result<(), StoreError> {
-    for entry in fs::read_dir(unwritten_folder(projects.project_places())).into_iter().flatten().flatten() {
+pub(super) fn retry_lessons(recorder: &mut Recorder<'_>) -> Result<(), StoreError> {
+    for entry in
+        fs::read_dir(recorder.projects.project_places().state.unwritten_lessons()).into_iter().flatten().flatten()
+    {
         let id = entry.file_name().to_str().and_then(|name| uuid::Uuid::parse_str(name).ok()).map(RunId);
         let run = match id {
-            Some(id) => store.index().read_run(store.segments(), &id.to_string())?.map(|run| (id, run)),
+            Some(id) => {
+                recorder.store.index().read_run(recorder.store.segments(), &id.to_string())?.map(|run| (id, run))
+            }
             None => None,
         };
         match run {
-            Some((id, run)) if !is_forgotten(store, &run)? && !store.index().is_withdrawn(id)? => {
-                write_lesson(projects, id, &run, drained);
+            Some((id, run)) if !is_forgotten(recorder.store, &run)? && !recorder.store.index().is_withdrawn(id)? => {
+                write_lesson(recorder, id, &run);
             }
             // Purged, forgotten or withdrawn meanwhile.
             _ => {
@@ -135,24 +136,19 @@ fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
     Ok(keys.iter().all(|key| forgotten.contains(*key)))
 }
 
-/// One empty file per run whose lesson could not be written yet.
-fn unwritten_folder(places: &Places) -> PathBuf {
-    places.state.join("unwritten")
-}
-
 /// Says in the lessons of what is gone now what made it go away, and withdraws those that nobody would read again.
 ///
 /// # Errors
 /// When the store can't be read or written.
 pub(super) fn close_lessons(
-    projects: &mut Projects<'_>,
-    store: &mut Store,
-    (stretch, runs): (&Stretch, &[RunId]),
+    recorder: &mut Recorder<'_>,
+    failure: &OpenFailure,
+    runs: &[RunId],
     attempt: &Attempt,
     flake: Option<&Flake>,
-    drained: &mut Drained,
 ) -> Result<(), StoreError> {
     let root = attempt.root.path();
+    let Recorder { projects, store, .. } = recorder;
     let lessons = lessons_of(store, runs, &attempt.fixed)?;
     let mut taught = taught_of(store, runs, attempt)?;
     taught.retain(|row| lessons.iter().all(|(lesson, _)| *lesson != row.lesson));
@@ -160,7 +156,7 @@ pub(super) fn close_lessons(
         return Ok(());
     }
     let (fix_settings, local) = (projects.fix_settings(root), projects.local_machine_at(root).clone());
-    let since = stretch.first_run().ended_at;
+    let since = failure.first_run().ended_at;
     let facts = fix_facts(store.index(), store.segments(), (&fix_settings, &local), since, attempt)?;
     let fix = facts.id.clone();
     let settings = projects.lesson_settings(root);
@@ -178,21 +174,21 @@ pub(super) fn close_lessons(
     let paths = projects.lesson_folder_at(root).find_lesson_paths(&written);
     for (lesson, run) in lessons {
         let path = paths.get(&lesson).map(PathBuf::as_path);
-        if !is_worth && !has_recurred(store, run)? {
-            match withdraw_lesson(projects, store, root, (&lesson, path, &fix)) {
+        if !is_worth && !has_recurred(recorder.store, run)? {
+            match withdraw_lesson(recorder, root, &lesson, path, &fix) {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Withdrawing::Store(error)) => return Err(error),
-                Err(Withdrawing::File(error)) => drained.notes.push(error.to_string()),
+                Err(Withdrawing::File(error)) => recorder.report.notes.push(error.to_string()),
             }
         }
         let Some(path) = path else { continue };
-        if let Err(error) = projects.lesson_folder_at(root).set_fix(path, &part) {
-            drained.notes.push(error.to_string());
+        if let Err(error) = recorder.projects.lesson_folder_at(root).set_fix(path, &part) {
+            recorder.report.notes.push(error.to_string());
         }
     }
     for row in taught {
-        update_taught(projects, store, (root, &row.path), &part, drained)?;
+        update_taught(recorder, root, &row.path, &part)?;
     }
     Ok(())
 }
@@ -213,12 +209,12 @@ fn taught_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<Sha
 /// Says in a shared lesson what made its failure go away here, unless it says already what did elsewhere: this store knows
 /// nothing of that, so it would be lost.
 fn update_taught(
-    projects: &mut Projects<'_>,
-    store: &Store,
-    (root, path): (&Path, &str),
+    recorder: &mut Recorder<'_>,
+    root: &Path,
+    path: &str,
     part: &LessonFixSection,
-    drained: &mut Drained,
 ) -> Result<(), StoreError> {
+    let Recorder { projects, store, report, .. } = recorder;
     let (folder, path) = (projects.lesson_folder_at(root), root.join(path));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let set = match folder.read_shared_lesson(&name).map(|taught| taught.fix) {
@@ -230,7 +226,7 @@ fn update_taught(
         Err(error) => Err(error),
     };
     if let Err(error) = set {
-        drained.notes.push(error.to_string());
+        report.notes.push(error.to_string());
     }
     Ok(())
 }
@@ -258,11 +254,13 @@ enum Withdrawing {
 /// Withdraws a lesson, unless a person edited or committed it. The event comes first: an interruption leaves a file that
 /// the next recorder, which does the run again, removes.
 fn withdraw_lesson(
-    projects: &mut Projects<'_>,
-    store: &mut Store,
+    recorder: &mut Recorder<'_>,
     root: &Path,
-    (lesson, path, fix): (&str, Option<&Path>, &str),
+    lesson: &str,
+    path: Option<&Path>,
+    fix: &str,
 ) -> Result<bool, Withdrawing> {
+    let Recorder { projects, store, .. } = recorder;
     let folder = projects.lesson_folder_at(root);
     if let Some(path) = path
         && !folder.is_own_lesson(path).map_err(Withdrawing::File)?

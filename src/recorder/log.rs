@@ -1,13 +1,14 @@
 //! The recorder's log: what it found, put right, or could not do. It has no terminal to say it on.
 
+use std::any::Any;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 
 use crate::base::clock::Timestamp;
 use crate::base::private;
 use crate::base::text;
+use crate::config::StateDir;
 
 /// At this size the log starts anew, bytes; the one before is kept.
 const LOG_BYTES_MAX: u64 = 64 << 10;
@@ -15,13 +16,13 @@ const LOG_BYTES_MAX: u64 = 64 << 10;
 const LOG_LINE_BYTES_MAX: usize = 1_000;
 
 /// Appends lines. A log that can't be written is nobody's problem.
-pub(super) fn append_lines(state: &Path, lines: &[String]) {
+pub(super) fn append_lines(state: &StateDir, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    let path = log_path(state);
+    let path = state.recorder_log();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LOG_BYTES_MAX) {
-        let _ = fs::rename(&path, state.join("recorder.log.1"));
+        let _ = fs::rename(&path, state.previous_recorder_log());
     }
     let now = Timestamp::now().rfc3339();
     let text: String = lines
@@ -34,13 +35,15 @@ pub(super) fn append_lines(state: &Path, lines: &[String]) {
 }
 
 /// The last lines of the log, oldest first.
-pub(crate) fn recent_lines(state: &Path, count: usize) -> Vec<String> {
-    let text = private::read(&log_path(state)).unwrap_or_default();
+pub(crate) fn recent_lines(state: &StateDir, count: usize) -> Vec<String> {
+    let text = private::read(&state.recorder_log()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
-fn log_path(state: &Path) -> PathBuf {
-    state.join("recorder.log")
+/// What a panic said, for the log: a defect that is visible nowhere else.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the recorder panicked ({})", message.unwrap_or("without a message"))
 }

@@ -3,18 +3,19 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::Drained;
-use super::queue::{self, Holds};
+use super::context::Recorder;
+use super::queue::{self, SpoolEntryKind};
 use crate::base::ids::RunId;
 use crate::base::limits::NOTES_BATCH_MAX;
-use crate::config::Places;
 use crate::event::{Delivery, Event, EventBody};
 use crate::store::note::{self, NoteError};
 use crate::store::{Store, StoreError};
 
 /// Appends and applies what waits, each event once, and then removes its file.
-pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Drained) -> Result<(), StoreError> {
-    let notes = queue::pending_entries(places).into_iter().filter(|pending| pending.holds == Holds::Note);
+pub(super) fn record_notes(recorder: &mut Recorder<'_>) -> Result<(), StoreError> {
+    let Recorder { projects, store, report, .. } = recorder;
+    let notes = queue::pending_entries(projects.project_places()).into_iter();
+    let notes = notes.filter(|pending| pending.kind == SpoolEntryKind::Note);
     let notes: Vec<PathBuf> = notes.map(|pending| pending.path).collect();
     for paths in notes.chunks(NOTES_BATCH_MAX) {
         let (mut events, mut done) = (Vec::<Event>::new(), Vec::new());
@@ -32,15 +33,15 @@ pub(super) fn record_notes(places: &Places, store: &mut Store, drained: &mut Dra
                     }
                     done.push(path);
                 }
-                Err(NoteError::Bad(why)) => queue::set_aside(path, why, drained),
-                Err(error) => drained.left.push((path.clone(), error.to_string())),
+                Err(NoteError::Bad(why)) => queue::set_aside(path, why, report),
+                Err(error) => report.left.push((path.clone(), error.to_string())),
             }
         }
         store.append(&events)?;
-        drained.notes_taken += events.len();
+        report.notes_taken += events.len();
         for path in done {
             if let Err(error) = fs::remove_file(path) {
-                drained.left.push((path.clone(), error.to_string()));
+                report.left.push((path.clone(), error.to_string()));
             }
         }
     }

@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::Drained;
+use super::drained::Drained;
 use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::private;
 use crate::base::text;
 use crate::capture::{SpoolError, SpoolHeader};
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::store::free_name;
 use crate::store::note::NOTE_SUFFIX;
 
@@ -26,16 +26,16 @@ const BAD_FILES_MAX: usize = 20;
 
 /// A file that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pending {
+pub(crate) struct PendingEntry {
     /// Where it is.
     pub path: PathBuf,
     /// What is in it.
-    pub holds: Holds,
+    pub kind: SpoolEntryKind,
 }
 
 /// What is in a file that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum SpoolEntryKind {
     /// A run with its output.
     Run,
     /// Passing runs, a line each.
@@ -64,20 +64,20 @@ pub(super) struct Queue {
 }
 
 /// Everything that waits, claimed pass logs not counted.
-pub(crate) fn pending_entries(places: &Places) -> Vec<Pending> {
+pub(crate) fn pending_entries(places: &Places) -> Vec<PendingEntry> {
     let mut found = Vec::new();
     for dir in state_dirs(places) {
-        for path in spool_files(&dir.join("spool")) {
-            let holds = match path.extension().and_then(OsStr::to_str) {
-                Some("spool") => Holds::Run,
-                Some(NOTE_SUFFIX) => Holds::Note,
+        for path in spool_files(&dir.spool()) {
+            let kind = match path.extension().and_then(OsStr::to_str) {
+                Some("spool") => SpoolEntryKind::Run,
+                Some(NOTE_SUFFIX) => SpoolEntryKind::Note,
                 _ => continue,
             };
-            found.push(Pending { path, holds });
+            found.push(PendingEntry { path, kind });
         }
-        let log = dir.join("passes.jsonl");
+        let log = dir.pass_log();
         if log.exists() {
-            found.push(Pending { path: log, holds: Holds::Passes });
+            found.push(PendingEntry { path: log, kind: SpoolEntryKind::Passes });
         }
     }
     found
@@ -87,12 +87,10 @@ pub(crate) fn pending_entries(places: &Places) -> Vec<Pending> {
 pub(crate) fn waiting_headers(places: &Places) -> Vec<SpoolHeader> {
     let mut headers = Vec::new();
     for dir in state_dirs(places) {
-        for path in
-            spool_files(&dir.join("spool")).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool")))
-        {
+        for path in spool_files(&dir.spool()).into_iter().filter(|path| path.extension() == Some(OsStr::new("spool"))) {
             headers.extend(header_line(&path).ok().and_then(|line| SpoolHeader::parse(&line).ok()));
         }
-        for path in spool_files(dir).into_iter().filter(|path| is_pass_log(path)) {
+        for path in spool_files(dir).into_iter().filter(|path| StateDir::is_pass_log(path)) {
             let bytes = private::read(&path).unwrap_or_default();
             headers.extend(bytes.split(|&byte| byte == b'\n').filter_map(|line| SpoolHeader::parse(line).ok()));
         }
@@ -102,13 +100,7 @@ pub(crate) fn waiting_headers(places: &Places) -> Vec<SpoolHeader> {
 
 /// Spool files that were set aside because they could not be parsed.
 pub(crate) fn bad_files(places: &Places) -> Vec<PathBuf> {
-    state_dirs(places).flat_map(|dir| spool_files(&dir.join("spool/bad"))).collect()
-}
-
-/// `passes.jsonl` and the claimed ones.
-fn is_pass_log(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.starts_with("passes") && name.ends_with(".jsonl")
+    state_dirs(places).flat_map(|dir| spool_files(&dir.bad_spool())).collect()
 }
 
 fn header_line(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -118,13 +110,13 @@ fn header_line(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The state folder and those of its stand-ins that are ours: in a shared temporary folder anybody can make one.
-fn state_dirs(places: &Places) -> impl Iterator<Item = &Path> {
+fn state_dirs(places: &Places) -> impl Iterator<Item = &StateDir> {
     let user = nix::unistd::geteuid().as_raw();
     // A checkout makes no folder that only the user can read: one that the repository tracks is none of ours.
     let is_ours = move |metadata: fs::Metadata| {
         metadata.is_dir() && metadata.uid() == user && metadata.permissions().mode() & 0o077 == 0
     };
-    places.state_dirs().filter(move |dir| *dir == places.state || fs::symlink_metadata(dir).is_ok_and(is_ours))
+    places.state_dirs().filter(move |dir| **dir == places.state || fs::symlink_metadata(dir).is_ok_and(is_ours))
 }
 
 impl Queue {
@@ -132,20 +124,20 @@ impl Queue {
     pub(super) fn collect_entries(places: &Places, drained: &mut Drained) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
         for pending in pending_entries(places) {
-            if pending.holds == Holds::Run {
+            if pending.kind == SpoolEntryKind::Run {
                 queue.add_spool(&pending.path, drained);
-            } else if let Some(dir) = pending.path.parent().filter(|_| pending.holds == Holds::Passes) {
+            } else if let Some(dir) = pending.path.parent().filter(|_| pending.kind == SpoolEntryKind::Passes) {
                 // From here on wrappers start a new log; a crash leaves the claimed one for the next recorder.
-                let claimed = dir.join(format!("passes-{}.jsonl", RunId::fresh()));
+                let claimed = StateDir::from(dir).claimed_pass_log(RunId::fresh());
                 if let Err(error) = fs::rename(&pending.path, &claimed) {
                     drained.left.push((pending.path, error.to_string()));
                 }
             }
         }
         for dir in state_dirs(places) {
-            remove_temporary(&dir.join("spool"));
+            remove_temporary(&dir.spool());
             // One that could not be claimed is read as well: its lines are recorded once, whenever that is.
-            for log in spool_files(dir).into_iter().filter(|path| is_pass_log(path)) {
+            for log in spool_files(dir).into_iter().filter(|path| StateDir::is_pass_log(path)) {
                 queue.add_passes(log, drained);
             }
         }
@@ -217,7 +209,7 @@ fn blank_log(log: &Path, bytes: usize) {
 
 /// Moves a spool file that can't be parsed to `bad/`, so that it is not tried again and again.
 pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
-    let dir = path.with_file_name("bad");
+    let dir = StateDir::bad_spool_beside(path);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let target = free_name(|n| dir.join(if n == 1 { name.clone() } else { format!("{name}.{n}") }));
     let moved = file::create_private_dir(&dir).and_then(|()| fs::rename(path, &target));

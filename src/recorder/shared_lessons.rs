@@ -54,7 +54,7 @@ pub(crate) fn refreshed_reading(
         Err(StoreError::Busy { .. }) => {}
         Err(error) => return Err(error),
     }
-    Index::open_read(&places.index())
+    Index::open_read(&places.state.index())
 }
 
 /// Takes over what shared lessons say now: for a recorder.

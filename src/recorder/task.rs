@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::assemble;
-use super::steps::Projects;
+use super::projects::Projects;
 use crate::base::clock::Timestamp;
 use crate::capture::{Identity, RepositoryHead};
 use crate::config::Places;
@@ -63,7 +63,7 @@ pub(super) fn announced_task(
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) -> Result<(), StoreError> {
+pub(super) fn end_with_branches(projects: &mut Projects, store: &mut Store) -> Result<(), StoreError> {
     let places = projects.project_places().clone();
     let Some(repository) = &places.repository else { return Ok(()) };
     let hours = projects.fix_settings(&places.root).silence_hours;
@@ -78,7 +78,7 @@ pub(super) fn end_with_branches(projects: &mut Projects<'_>, store: &mut Store) 
             // A branch without a commit of its own is in every history.
             Some(tip)
                 if task.first_commit.as_ref().is_some_and(|first| *first != tip)
-                    && projects.comes_from(&places.root, &tip, &default) =>
+                    && projects.is_ancestor(&places.root, &tip, &default) =>
             {
                 "its branch was merged"
             }

@@ -86,7 +86,7 @@ impl World {
     }
 
     fn counts(&self) -> StoreCounts {
-        let index = Index::open_read(&self.places.index()).expect("opens").expect("is there");
+        let index = Index::open_read(&self.places.state.index()).expect("opens").expect("is there");
         index.count_rows().expect("counts")
     }
 }
@@ -170,7 +170,7 @@ fn a_newer_store_keeps_its_spool() {
     let world = World::new();
     world.spool(&world.header(1, "aa", FAILED), "error\n");
     drain(&world.places).expect("drains");
-    let segment = fs::read_dir(world.places.events()).expect("reads").flatten().next().expect("one").path();
+    let segment = fs::read_dir(world.places.state.events()).expect("reads").flatten().next().expect("one").path();
     let mut log = fs::OpenOptions::new().append(true).open(&segment).expect("opens");
     log.write_all(b"{\"v\":99,\"kind\":\"run\"}\n").expect("writes");
     let waiting = world.spool(&world.header(2, "aa", FAILED), "error\n");
@@ -201,7 +201,7 @@ fn a_killed_recorder_s_work_is_taken_up_at_every_step() {
         fs::remove_dir_all(world.places.state.join("raw")).expect("removes");
         fs::remove_dir_all(world.places.state.join("open")).expect("removes");
         if steps == 0 {
-            fs::remove_file(world.places.index()).expect("removes");
+            fs::remove_file(world.places.state.index()).expect("removes");
         }
         drain(&world.places).expect("drains");
         assert_eq!(world.counts().events, 1);
@@ -285,7 +285,7 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     assert_eq!(drain(&world.places).expect("drains").notes_taken, 1);
     assert_eq!(world.counts().events, 3);
     assert!(pending_entries(&world.places).is_empty());
-    let segment = fs::read_dir(world.places.events()).expect("reads").flatten().next().expect("one").path();
+    let segment = fs::read_dir(world.places.state.events()).expect("reads").flatten().next().expect("one").path();
     assert!(!fs::read_to_string(segment).expect("text").contains("\"writer\":\"\""), "the store's writer");
 }
 

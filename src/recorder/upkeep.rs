@@ -52,9 +52,8 @@ pub(super) fn prune_trees(
 
 /// Removes what a killed recorder had half written. Only who holds the lock writes in these folders.
 fn remove_unfinished(places: &Places) {
-    // Not of `raw`, where thousands may be: what is half written there goes when it is looked through.
-    for folder in ["", "events", "open", "baseline", "unwritten"] {
-        let entries = fs::read_dir(places.state.join(folder)).into_iter().flatten().flatten();
+    for folder in places.state.rewritten_folders() {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.filter(is_half_written) {
             let _ = fs::remove_file(entry.path());
         }
@@ -68,7 +67,7 @@ fn is_half_written(entry: &fs::DirEntry) -> bool {
 /// Adds to what is known of the folder's size, and looks at the files themselves when that is too large, or once a day:
 /// there may be tens of thousands of them.
 fn note_raw(places: &Places, new: u64, bytes_max: u64, age_max: Duration) {
-    let file = places.state.join("raw.size");
+    let file = places.state.raw_size();
     let known = private::read_to_string(&file).ok();
     let known = known.as_deref().and_then(|text| text.trim_end().split_once(" "));
     let today = Timestamp::now().local_day();
@@ -83,7 +82,7 @@ fn note_raw(places: &Places, new: u64, bytes_max: u64, age_max: Duration) {
 /// Removes raw output that is too old, and, when there is too much, the oldest until a tenth less is left. How much is
 /// left, bytes.
 fn rotate_raw(places: &Places, bytes_max: u64, age_max: Duration) -> u64 {
-    let Ok(entries) = fs::read_dir(places.state.join("raw")) else { return 0 };
+    let Ok(entries) = fs::read_dir(places.state.raw_outputs()) else { return 0 };
     let now = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(Timestamp::now().0).unwrap_or(0));
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .flatten()
@@ -120,7 +119,7 @@ mod tests {
     fn the_oldest_raw_output_goes_first() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut places = Places::find(dir.path(), &Environment::default());
-        places.state = dir.path().to_owned();
+        places.state = dir.path().into();
         let raw = dir.path().join("raw");
         fs::create_dir(&raw).expect("a folder");
         let now = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(Timestamp::now().0).expect("now"));

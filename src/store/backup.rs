@@ -10,6 +10,7 @@ use super::segment::{Segment, SegmentFolder, sync_dir};
 use crate::base::file::{self, Durability};
 use crate::base::limits::BACKUPS_MAX;
 use crate::base::private;
+use crate::config::StateDir;
 
 /// A good ratio for text at a speed that the recorder can afford once a day.
 const ZSTD_LEVEL: i32 = 6;
@@ -20,8 +21,8 @@ pub(crate) const WAITED_BYTES_MAX: u64 = 32 << 20;
 const FRAME_HEADER_BYTES_MAX: u64 = 18;
 
 /// The backups there are, oldest first.
-pub(crate) fn list_backups(state: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(state.join("backup")).into_iter().flatten().flatten();
+pub(crate) fn list_backups(state: &StateDir) -> Vec<PathBuf> {
+    let entries = fs::read_dir(state.backups()).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
         .map(|entry| entry.path())
@@ -37,13 +38,13 @@ pub(crate) fn list_backups(state: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// When it can't be written.
 pub(crate) fn make_daily_backup(
-    state: &Path,
+    state: &StateDir,
     segments: &SegmentFolder,
     listed: &[Segment],
     day: &str,
     bytes_max: u64,
 ) -> Result<Option<PathBuf>, StoreError> {
-    let target = state.join("backup").join(day);
+    let target = state.backups().join(day);
     if target.exists() {
         return Ok(None);
     }
@@ -62,8 +63,8 @@ pub(crate) fn make_daily_backup(
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn make_backup(state: &Path, segments: &SegmentFolder, name: &str) -> Result<PathBuf, StoreError> {
-    let folder = state.join("backup");
+pub(crate) fn make_backup(state: &StateDir, segments: &SegmentFolder, name: &str) -> Result<PathBuf, StoreError> {
+    let folder = state.backups();
     let part = folder.join(".part");
     remove_dir(&part)?;
     file::create_private_dir(&part).map_err(io_at("create", &part))?;
@@ -156,8 +157,8 @@ pub(crate) fn restore_backup(backup: &Path, segments: &SegmentFolder) -> Result<
 ///
 /// # Errors
 /// When one can't be removed.
-pub(crate) fn remove_all_backups(state: &Path) -> Result<(), StoreError> {
-    remove_dir(&state.join("backup"))
+pub(crate) fn remove_all_backups(state: &StateDir) -> Result<(), StoreError> {
+    remove_dir(&state.backups())
 }
 
 fn remove_dir(dir: &Path) -> Result<(), StoreError> {
@@ -176,7 +177,8 @@ mod tests {
     fn seven_are_kept_and_the_last_restores_what_was_lost() {
         let dir = tempfile::tempdir().expect("a folder");
         let segments = SegmentFolder::new(dir.path().join("events"));
-        let daily = |day: &str| make_daily_backup(dir.path(), &segments, &segments.list_segments()?, day, u64::MAX);
+        let daily =
+            |day: &str| make_daily_backup(&dir.path().into(), &segments, &segments.list_segments()?, day, u64::MAX);
         assert_eq!(daily("2026-01-01").expect("nothing to do"), None);
         for day in 1..=9 {
             segments.append("w-2026-01.jsonl", &[sample::passed_run(day, "t")]).expect("appends");
@@ -184,7 +186,7 @@ mod tests {
             assert!(daily(&day).expect("backs up").is_some());
             assert_eq!(daily(&day).expect("is done"), None);
         }
-        let kept = list_backups(dir.path());
+        let kept = list_backups(&dir.path().into());
         assert_eq!(kept.len(), BACKUPS_MAX);
         assert!(kept[0].ends_with("2026-01-03") && kept[6].ends_with("2026-01-09"));
         let before = fs::read(segments.path("w-2026-01.jsonl")).expect("reads");
@@ -208,7 +210,7 @@ mod tests {
         let segments = SegmentFolder::new(dir.path().join("events"));
         let listed = || segments.list_segments().expect("lists");
         let daily = |day: &str, bytes_max| {
-            make_daily_backup(dir.path(), &segments, &listed(), day, bytes_max).expect("backs up")
+            make_daily_backup(&dir.path().into(), &segments, &listed(), day, bytes_max).expect("backs up")
         };
         let inode = |backup: &Path, name: &str| fs::metadata(backup.join(name)).expect("is there").ino();
         segments.append("w-2026-01.jsonl", &[sample::passed_run(1, "t")]).expect("appends");

@@ -8,24 +8,8 @@ use super::error::{StoreError, io_at};
 use super::segment::free_name;
 use crate::base::private;
 use crate::base::text;
+use crate::config::StateDir;
 
-/// Our folders in it.
-const FOLDERS: [&str; 9] =
-    ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup"];
-/// Our files in it.
-const FILES: [&str; 11] = [
-    "store.db",
-    "store.db-wal",
-    "store.db-shm",
-    "store.db-journal",
-    "recorder.lock",
-    "recorder.log",
-    "recorder.log.1",
-    "writer",
-    "environment",
-    "raw.size",
-    "passes.jsonl",
-];
 /// What is moved aside gets this behind its name, and a number.
 const ASIDE: &str = ".aside-";
 
@@ -34,22 +18,24 @@ const ASIDE: &str = ".aside-";
 ///
 /// # Errors
 /// When the state folder itself is a link or another user's, or something can't be moved.
-pub(crate) fn move_foreign_files_aside(state: &Path) -> Result<Vec<String>, StoreError> {
+pub(crate) fn move_foreign_files_aside(state: &StateDir) -> Result<Vec<String>, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     let mut notes = Vec::new();
     for (path, kind) in read_entries(state)? {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let is = |names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
         let is_foreign = match kind {
-            kind if kind.is_dir() => is(&FILES) || is(&FOLDERS) && private::check_folder(&path).is_err(),
-            kind if kind.is_file() => is(&FOLDERS),
+            kind if kind.is_dir() => {
+                is(&StateDir::FILES) || is(&StateDir::FOLDERS) && private::check_folder(&path).is_err()
+            }
+            kind if kind.is_file() => is(&StateDir::FOLDERS),
             _ => !is_aside(&path),
         };
         if is_foreign {
             notes.push(move_aside(&path)?);
         }
     }
-    for (path, kind) in read_entries(&state.join("events"))? {
+    for (path, kind) in read_entries(&state.events())? {
         if !kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
             notes.push(move_aside(&path)?);
         }
@@ -58,9 +44,9 @@ pub(crate) fn move_foreign_files_aside(state: &Path) -> Result<Vec<String>, Stor
 }
 
 /// What was moved aside, now or earlier.
-pub(crate) fn files_moved_aside(state: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_moved_aside(state: &StateDir) -> Vec<PathBuf> {
     let found =
-        [state.to_owned(), state.join("events")].into_iter().flat_map(|dir| read_entries(&dir).unwrap_or_default());
+        [state.to_path_buf(), state.events()].into_iter().flat_map(|dir| read_entries(&dir).unwrap_or_default());
     let mut found: Vec<_> = found.map(|(path, _)| path).filter(|path| is_aside(path)).collect();
     found.sort();
     found
@@ -103,7 +89,8 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_moved_aside_once_and_what_is_ours_stays() {
         let dir = sample::folder();
-        let path = |name: &str| dir.path().join(name);
+        let state = StateDir::from(dir.path());
+        let path = |name: &str| state.join(name);
         fs::create_dir_all(path("events/w-2026-01.jsonl")).expect("a folder");
         fs::create_dir_all(path("spool")).expect("a folder");
         fs::write(path("events/w-2026-02.jsonl"), "").expect("a file");
@@ -111,11 +98,11 @@ mod tests {
         symlink("/etc/passwd", path("recorder.log")).expect("a link");
         symlink("store.db", path("store.db")).expect("a link");
         symlink("/etc/passwd", path("events/$(touch${IFS}x).jsonl")).expect("a link");
-        let notes = move_foreign_files_aside(dir.path()).expect("puts it right");
+        let notes = move_foreign_files_aside(&state).expect("puts it right");
         assert_eq!(notes.len(), 5, "{notes:#?}");
         assert!(notes.iter().any(|note| note.contains("/$(touch${IFS}x).jsonl' is not")), "{notes:#?}");
-        assert_eq!(files_moved_aside(dir.path()).len(), 5);
+        assert_eq!(files_moved_aside(&state).len(), 5);
         assert!(path("events/w-2026-02.jsonl").is_file() && path("spool").is_dir());
-        assert_eq!(move_foreign_files_aside(dir.path()).expect("has nothing to do"), Vec::<String>::new());
+        assert_eq!(move_foreign_files_aside(&state).expect("has nothing to do"), Vec::<String>::new());
     }
 }

@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn a_log_that_was_begun_is_written_like_any_other() {
         let dir = sample::folder();
-        let lock = lock_store(dir.path(), Duration::ZERO).expect("locks");
-        drop(Store::open(dir.path(), lock.share().expect("is shared")).expect("makes it"));
-        let mut store = Store::open(dir.path(), lock).expect("opens");
+        let lock = lock_store(&dir.path().into(), Duration::ZERO).expect("locks");
+        drop(Store::open(&dir.path().into(), lock.share().expect("is shared")).expect("makes it"));
+        let mut store = Store::open(&dir.path().into(), lock).expect("opens");
         let (normal, pages) = (1, i64::from(LOG_PAGES));
         assert_eq!(state(&store), (normal, pages, 0));
         store.append(&[sample::passed_run(1, "t")]).expect("appends");

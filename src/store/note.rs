@@ -13,7 +13,7 @@ use crate::base::file::{self, Durability};
 use crate::base::limits::NOTE_BYTES_MAX;
 use crate::base::private;
 use crate::capture::prepare_fallback;
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::event::{self, Event, EventBody, EventLine};
 
 /// The end of a note's file name.
@@ -75,8 +75,8 @@ pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too long for a note, or none"));
     }
     let name = format!("{}.{NOTE_SUFFIX}", event.id.hyphenated());
-    let write = |state: &Path| {
-        let spool = state.join("spool");
+    let write = |state: &StateDir| {
+        let spool = state.spool();
         file::create_private_dir(&spool)?;
         file::write_atomic(&spool.join(&name), &line, 0o600, Durability::Cached)
     };
@@ -92,14 +92,14 @@ pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
 
 /// Whether a note of this event waits for the recorder.
 pub(crate) fn is_note_waiting(places: &Places, id: Uuid) -> bool {
-    let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
-    places.state_dirs().any(|dir| dir.join(&name).exists())
+    let name = format!("{}.{NOTE_SUFFIX}", id.hyphenated());
+    places.state_dirs().any(|dir| dir.spool().join(&name).exists())
 }
 
 /// A note of this event that waits for the recorder.
 pub(crate) fn find_note(places: &Places, id: Uuid) -> Option<Event> {
-    let name = format!("spool/{}.{NOTE_SUFFIX}", id.hyphenated());
-    places.state_dirs().find_map(|dir| read_note(&dir.join(&name)).ok())
+    let name = format!("{}.{NOTE_SUFFIX}", id.hyphenated());
+    places.state_dirs().find_map(|dir| read_note(&dir.spool().join(&name)).ok())
 }
 
 /// Reads a note back.

@@ -23,7 +23,7 @@ use super::{Store, StoreError, lock_store};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
-use crate::config::Category;
+use crate::config::{Category, StateDir};
 use crate::event::sample::{
     attempt, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key, passed_run, review, run_id,
     snapshot, split,
@@ -36,7 +36,8 @@ pub(super) fn open(state: &Path) -> Store {
 }
 
 fn try_open(state: &Path) -> Result<Store, StoreError> {
-    Store::open(state, lock_store(state, Duration::ZERO).expect("nobody else"))
+    let state = StateDir::from(state);
+    Store::open(&state, lock_store(&state, Duration::ZERO).expect("nobody else"))
 }
 
 /// Every row that people can see, without row numbers.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::build::build_index;
@@ -17,13 +16,14 @@ use crate::base::ids::RunId;
 use crate::base::lock::{self as file_lock, Lock};
 use crate::base::private;
 use crate::base::text::{self, count};
+use crate::config::StateDir;
 use crate::event::{Event, EventBody};
 use crate::store::apply::ApplyResult;
 
 /// The store, open for writing.
 #[derive(Debug)]
 pub(crate) struct Store {
-    state: PathBuf,
+    state: StateDir,
     segments: SegmentFolder,
     index: Index,
     writer: String,
@@ -39,10 +39,10 @@ pub(crate) struct Store {
 ///
 /// # Errors
 /// [`StoreError::Busy`] when another process holds it; I/O.
-pub(crate) fn lock_store(state: &Path, wait: Duration) -> Result<Lock, StoreError> {
+pub(crate) fn lock_store(state: &StateDir, wait: Duration) -> Result<Lock, StoreError> {
     private::check_folder(state).map_err(io_at("use", state))?;
     file::create_private_dir(state).map_err(io_at("create", state))?;
-    let path = state.join("recorder.lock");
+    let path = state.recorder_lock();
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
         folder::move_aside(&path)?;
     }
@@ -57,10 +57,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Newer`] before anything was changed; I/O.
-    pub(crate) fn open(state: &Path, lock: Lock) -> Result<Self, StoreError> {
+    pub(crate) fn open(state: &StateDir, lock: Lock) -> Result<Self, StoreError> {
         let mut notes = folder::move_foreign_files_aside(state)?;
-        let segments = SegmentFolder::new(state.join("events"));
-        let path = state.join("store.db");
+        let segments = SegmentFolder::new(state.events());
+        let path = state.index();
         let existed = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
         let (index, why) = match Index::open(&path) {
             Ok(index) => (index, (!existed).then(|| "was missing".to_owned())),
@@ -86,7 +86,7 @@ impl Store {
             listed = segments.list_segments()?;
         }
         let writer = writer_id(state)?;
-        let (state, unsynced) = (state.to_owned(), HashMap::new());
+        let (state, unsynced) = (state.clone(), HashMap::new());
         let mut store = Store { state, segments, index, writer, notes, listed, unsynced, _lock: lock };
         match known.and_then(|known| store.update_index(&known, why)) {
             Err(error) if error.is_damage() => store.rebuild_damaged_index(&error)?,
@@ -122,7 +122,7 @@ impl Store {
     /// # Errors
     /// I/O and SQLite errors; the index is then as before.
     pub(crate) fn rebuild_index(&mut self, why: &str) -> Result<(), StoreError> {
-        let path = self.state.join("store.db");
+        let path = self.state.index();
         // Closed before its file is replaced: its journal would be written into the new one.
         self.index.close_connection()?;
         let built = build_index(&path, &self.segments);
@@ -140,7 +140,7 @@ impl Store {
     /// As [`Store::rebuild_index`].
     pub(crate) fn rebuild_damaged_index(&mut self, damage: &dyn std::fmt::Display) -> Result<(), StoreError> {
         self.index.close_connection()?;
-        let aside = index::move_index_aside(&self.state.join("store.db"))?;
+        let aside = index::move_index_aside(&self.state.index())?;
         self.rebuild_index(&format!("was damaged ({damage}; kept as {})", text::path(&aside)))
     }
 
@@ -250,7 +250,7 @@ impl Store {
         for torn in self.segments.torn_files() {
             fs::remove_file(&torn).map_err(io_at("remove", &torn))?;
         }
-        let damaged = self.state.join("store.db.damaged");
+        let damaged = self.state.damaged_index();
         let _ = fs::remove_file(damaged);
         self.rebuild_index("held purged text")?;
         Ok(dropped)
@@ -295,11 +295,11 @@ fn describe_repair(mended: &SegmentRepair) -> String {
 ///
 /// A folder that was copied to another machine (a CI cache) gets another writer there: two writers never append to
 /// segments of one name.
-fn writer_id(state: &Path) -> Result<String, StoreError> {
+fn writer_id(state: &StateDir) -> Result<String, StoreError> {
     if let Some(id) = own_writer(state) {
         return Ok(id);
     }
-    let (path, host) = (state.join("writer"), own_host());
+    let (path, host) = (state.writer(), own_host());
     let random = blake3::hash(RunId::fresh().0.as_bytes());
     let id = format!("w{}", data_encoding::BASE32_DNSCURVE.encode(&random.as_bytes()[..5]));
     let text = format!("{id} {host}\n");
@@ -308,8 +308,8 @@ fn writer_id(state: &Path) -> Result<String, StoreError> {
 }
 
 /// The writer of what is recorded here; `None` where nothing was yet. What others recorded (`store import`) has another.
-pub(crate) fn own_writer(state: &Path) -> Option<String> {
-    let known = private::read_to_string(&state.join("writer")).ok()?;
+pub(crate) fn own_writer(state: &StateDir) -> Option<String> {
+    let known = private::read_to_string(&state.writer()).ok()?;
     let (id, host) = known.trim_end().split_once(' ')?;
     let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_id && host == own_host()).then(|| id.to_owned())

@@ -140,6 +140,30 @@ fn effects_have_one_door() {
 }
 
 #[test]
+fn paths_of_the_state_folder_are_joined_in_one_place() {
+    let joined = regex::Regex::new(concat!(
+        r#"\.join\((?:format!\()?"(?:store\.db|recorder\.lo|writer"|backup"|events"|spool["/]|passes|open["/]|baseline["/]|"#,
+        r#"raw["./]|unwritten["/]|environment"|objects"|snapshots["/]|install")"#
+    ))
+    .expect("a regex");
+    let mut findings = Vec::new();
+    for source in sources("src").into_iter().filter(|source| source.path != "src/config/state_dir.rs") {
+        for (number, line) in source.code().filter(|(_, line)| joined.is_match(line)) {
+            // The repository's own objects.
+            if !line.contains("common_dir.join(\"objects\")") {
+                findings
+                    .push(format!("{}:{number}: a path of the state folder: use a method of StateDir", source.path));
+            }
+        }
+    }
+    report(&findings);
+    assert!(
+        joined.is_match(r#"state.join("open").join(key)"#) && joined.is_match(r#"dir.join(format!("raw/{id}.zst"))"#)
+    );
+    assert!(!joined.is_match(r#"common_dir.join("refs")"#));
+}
+
+#[test]
 fn nothing_is_unfinished() {
     let words = ["#[ignore", "todo!(", "unimplemented!(", "FIXME", "XXX:", "assert!(true"];
     let mut findings = Vec::new();

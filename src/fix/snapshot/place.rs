@@ -16,7 +16,7 @@ use crate::base::file::{self, Durability, read_start};
 use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
 use crate::base::lossless::Lossless;
 use crate::base::private;
-use crate::config::{Places, Repository};
+use crate::config::{Places, Repository, StateDir};
 
 /// How snapshots of one work tree stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,19 +79,9 @@ pub(super) struct ObjectFolder {
     pub standing: ObjectFolderStatus,
 }
 
-/// `snapshots/` of a state folder.
-pub(super) fn snapshot_folder(state: &Path) -> PathBuf {
-    state.join("snapshots")
-}
-
-/// `objects/` of a state folder.
-pub(super) fn objects_folder(state: &Path) -> PathBuf {
-    state.join("objects")
-}
-
 /// How snapshots stand, of every work tree that shares the state folder, by path.
-pub(crate) fn folder_statuses(state: &Path) -> Vec<ObjectFolderStatus> {
-    let entries = fs::read_dir(snapshot_folder(state)).into_iter().flatten().flatten();
+pub(crate) fn folder_statuses(state: &StateDir) -> Vec<ObjectFolderStatus> {
+    let entries = fs::read_dir(state.snapshots()).into_iter().flatten().flatten();
     let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
     standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
     standings
@@ -102,8 +92,8 @@ pub(super) fn read_standing(dir: &Path) -> Option<ObjectFolderStatus> {
 }
 
 /// Forgets the indexes of work trees whose last tree is not one of those.
-pub(super) fn forget_unused(state: &Path, is_used: impl Fn(&str) -> bool) {
-    for entry in fs::read_dir(snapshot_folder(state)).into_iter().flatten().flatten() {
+pub(super) fn forget_unused(state: &StateDir, is_used: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(state.snapshots()).into_iter().flatten().flatten() {
         let Some(standing) = read_standing(&entry.path()) else { continue };
         if standing.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
             let mut place = ObjectFolder { dir: entry.path(), standing };
@@ -121,8 +111,8 @@ impl ObjectFolder {
     /// The operating system's.
     pub(super) fn open_folder(places: &Places) -> io::Result<Self> {
         let key = blake3::hash(places.root.as_os_str().as_bytes()).to_hex()[..16].to_owned();
-        let dir = snapshot_folder(&places.state).join(key);
-        let objects = objects_folder(&places.state);
+        let dir = places.state.snapshots().join(key);
+        let objects = places.state.objects();
         for dir in [&objects, &dir.join("git/refs"), &dir.join("git/info")] {
             file::create_private_dir(dir)?;
         }

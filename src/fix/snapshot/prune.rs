@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::git::{Git, GitError, GitView};
@@ -11,7 +11,7 @@ use super::take::{require_repository, snapshot_folders};
 use super::{Keep, Skipped};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, create_private_dir, write_atomic};
-use crate::config::Places;
+use crate::config::{Places, StateDir};
 use crate::store::TreeUse;
 
 /// How often the older half of what may go is given up to get below the size.
@@ -35,14 +35,14 @@ pub(crate) struct Pruned {
 }
 
 /// Whether the last [`prune_objects`] is a day ago, or, where nobody waits, many objects came since. Cheap.
-pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
-    let objects = place::objects_folder(state);
+pub(crate) fn is_due(state: &StateDir, now: Timestamp, has_time: bool) -> bool {
+    let objects = state.objects();
     if !objects.is_dir() {
         return false;
     }
     // Any of the 256 says how many there are in all.
     let loose = fs::read_dir(objects.join("17")).into_iter().flatten().count();
-    let last = fs::metadata(mark_path(state)).and_then(|metadata| metadata.modified()).ok();
+    let last = fs::metadata(state.prune_mark()).and_then(|metadata| metadata.modified()).ok();
     let age = last.and_then(|last| last.duration_since(std::time::UNIX_EPOCH).ok()).map(|last| {
         let seconds = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
         seconds.abs_diff(last.as_secs())
@@ -50,20 +50,15 @@ pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     has_time && loose > LOOSE_IN_FOLDER_MAX || age.is_none_or(|age| age > PERIOD_SECONDS)
 }
 
-/// Its time is that of the last [`prune_objects`], or of the first snapshot.
-fn mark_path(state: &Path) -> PathBuf {
-    place::snapshot_folder(state).join("pruned")
-}
-
 /// Starts the time to the first [`prune_objects`].
-pub(super) fn start_period(state: &Path) -> io::Result<()> {
-    let mark = mark_path(state);
+pub(super) fn start_period(state: &StateDir) -> io::Result<()> {
+    let mark = state.prune_mark();
     if mark.exists() { Ok(()) } else { write_atomic(&mark, b"", 0o600, Durability::Cached) }
 }
 
 /// Bytes of the objects of all snapshots.
-pub(crate) fn folder_size(state: &Path) -> u64 {
-    folder_bytes(&place::objects_folder(state))
+pub(crate) fn folder_size(state: &StateDir) -> u64 {
+    folder_bytes(&state.objects())
 }
 
 /// Keeps of `uses` (newest first) what is needed or young enough, and gives up the oldest of what isn't needed until
@@ -84,7 +79,7 @@ pub(crate) fn prune_objects(
     let place =
         ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
     // Also when it fails: it would the next time, too.
-    let marked = write_atomic(&mark_path(&places.state), b"", 0o600, Durability::Cached);
+    let marked = write_atomic(&places.state.prune_mark(), b"", 0o600, Durability::Cached);
     marked.map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
     let now = Timestamp::now();
@@ -93,10 +88,10 @@ pub(crate) fn prune_objects(
         folder_statuses(&places.state).into_iter().filter_map(|standing| standing.tree).collect();
     needed.extend(uses.iter().filter(|tree| tree.needed).map(|tree| tree.tree.clone()));
     let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
-    match pack_objects(&git, &place::objects_folder(&places.state), &needed, young.collect(), keep.bytes_max) {
+    match pack_objects(&git, &places.state.objects(), &needed, young.collect(), keep.bytes_max) {
         Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: folder_size(&places.state) }),
         Err(trouble) if bytes_before > keep.bytes_max => {
-            let _ = fs::remove_dir_all(place::objects_folder(&places.state));
+            let _ = fs::remove_dir_all(places.state.objects());
             Err(Skipped::with_reason(format!("{}; the trees are gone", trouble.reason_text())))
         }
         Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
@@ -108,7 +103,7 @@ pub(crate) fn prune_objects(
 /// # Errors
 /// As [`prune_objects`].
 pub(crate) fn purge_objects(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
-    if !place::objects_folder(&places.state).is_dir() {
+    if !places.state.objects().is_dir() {
         return Ok(());
     }
     place::forget_unused(&places.state, |tree| uses.iter().any(|it| it.tree == tree));
@@ -184,8 +179,8 @@ fn remove_all_but(objects: &Path, pack: Option<&str>) {
     }
 }
 
-fn forget_gone_work_trees(state: &Path) {
-    for entry in fs::read_dir(place::snapshot_folder(state)).into_iter().flatten().flatten() {
+fn forget_gone_work_trees(state: &StateDir) {
+    for entry in fs::read_dir(state.snapshots()).into_iter().flatten().flatten() {
         let standing = place::read_standing(&entry.path());
         if standing.is_some_and(|standing| !standing.root.path().is_dir()) {
             let _ = fs::remove_dir_all(entry.path());

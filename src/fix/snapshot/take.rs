@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::git::{Folders, Git, GitError, GitView};
 use super::look::WorkTreeScan;
-use super::place::{self, ObjectFolder};
+use super::place::ObjectFolder;
 use super::settings::GitSettings;
 use super::{Skipped, SnapshotOptions};
 use crate::base::clock::Timestamp;
@@ -127,7 +127,7 @@ pub(super) fn snapshot_folders(places: &Places, repository: &Repository, place: 
     Folders {
         root: places.root.clone(),
         git_dir: place.git_dir(),
-        objects: place::objects_folder(&places.state),
+        objects: places.state.objects(),
         user_git_dir: repository.git_dir.clone(),
         user_objects: repository.common_dir.join("objects"),
         scratch: place.scratch_path().to_owned(),

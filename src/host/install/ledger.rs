@@ -15,7 +15,7 @@ use crate::base::file::{Durability, create_private_dir, read_start, write_atomic
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::base::lock;
 use crate::base::lossless::Lossless;
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, StateDir};
 use crate::host::InstallScope;
 use crate::host::agent::WrittenTexts;
 
@@ -77,8 +77,9 @@ impl Ledger {
         environment: &Environment,
         scope: InstallScope,
     ) -> Result<Self, InstallError> {
-        let state = if scope.is_user() { environment.state_dir() } else { Some(places.state.clone()) };
-        let dir = state.ok_or(InstallError::NoHomeFolder)?.join("install");
+        let state =
+            if scope.is_user() { environment.state_dir().map(StateDir::from) } else { Some(places.state.clone()) };
+        let dir = state.ok_or(InstallError::NoHomeFolder)?.installation();
         let path = dir.join("ledger.json");
         let document = match read_start(&path, LEDGER_BYTES_MAX) {
             Ok(bytes) => {

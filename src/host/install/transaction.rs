@@ -176,7 +176,7 @@ mod tests {
     use crate::host::install::removal::{self, RemovalOutcome};
 
     fn places(dir: &Path) -> Places {
-        Places { root: dir.join("root"), repository: None, state: dir.join("state/deep"), fallbacks: Vec::new() }
+        Places { root: dir.join("root"), repository: None, state: dir.join("state/deep").into(), fallbacks: Vec::new() }
     }
 
     fn change(path: PathBuf, before: Option<&str>, after: &str, executable: bool) -> ConfigFileChange {

@@ -41,7 +41,7 @@ pub(super) fn observed_check(
     let root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
     let key = whitelist::command_key(root.as_deref().unwrap_or(&places.root), cwd, Some(&check), &argv);
     // A pass says something only where it ends an open failure, and only of a check whose code the line's code is.
-    let ends_failure = ending.code == 0 && check.status_is_own && places.state.join("open").join(&key).exists();
+    let ends_failure = ending.code == 0 && check.status_is_own && places.state.open_marker(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
     let run = (argv, key, call.id.as_deref());
     Some(Observed { spooled: spool_observed(ending, check, run, cwd, places, identity), is_new })

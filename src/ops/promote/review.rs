@@ -345,7 +345,7 @@ mod tests {
     fn files_are_written_together_or_not_at_all_and_never_over_a_change_of_somebody_else() {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path().to_owned();
-        let places = Places { root, repository: None, state: dir.path().join("state"), fallbacks: Vec::new() };
+        let places = Places { root, repository: None, state: dir.path().join("state").into(), fallbacks: Vec::new() };
         let (one, two) = (dir.path().join("A.md"), dir.path().join("B.md"));
         fs::write(&two, "somebody else's\n").expect("written");
         let change = |before: Option<&str>, after: &str| TargetChange {

@@ -4,7 +4,7 @@ use super::list_promotions;
 use crate::base::lossless::Lossless;
 use crate::base::random::Random;
 use crate::capture::Identity;
-use crate::config::{Environment, Places};
+use crate::config::{Environment, Places, StateDir};
 use crate::event::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
@@ -77,7 +77,7 @@ fn used() -> EntryChange {
 
 fn proposals(events: &[Event]) -> serde_json::Value {
     let dir = folder();
-    let (root, state) = (dir.path().join("root"), dir.path().join("state"));
+    let (root, state) = (dir.path().join("root"), StateDir::from(dir.path().join("state")));
     std::fs::create_dir_all(&root).expect("a folder");
     let places = Places { root, repository: None, state: state.clone(), fallbacks: Vec::new() };
     let mut store =

@@ -196,8 +196,8 @@ struct Counted {
 
 fn replay(tasks: &[Task]) -> Counted {
     let dir = folder();
-    let mut store =
-        Store::open(dir.path(), lock_store(dir.path(), Duration::ZERO).expect("nobody else")).expect("opens");
+    let state = dir.path().into();
+    let mut store = Store::open(&state, lock_store(&state, Duration::ZERO).expect("nobody else")).expect("opens");
     let (settings, mut counted) = (Settings::default(), Counted::default());
     let mut frequency: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut places: BTreeSet<(String, Option<String>)> = BTreeSet::new();

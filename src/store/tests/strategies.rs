@@ -137,7 +137,8 @@ fn merged_patterns_share_what_helps() {
     let other = tried(2, 4, AttemptOutcome::Success, &[key("bravo")], &[]);
     let merged = merge(5, &key("bravo"), &key("alpha"), None);
     let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, AttemptOutcome::Success), other, merged]].concat());
-    let of_files = strategies(&store).into_iter().find(|row| row.technique == Technique::Files).expect("both changed it");
+    let of_files =
+        strategies(&store).into_iter().find(|row| row.technique == Technique::Files).expect("both changed it");
     assert_eq!((of_files.successes, of_files.tries.len()), (2, 2));
 }
 

@@ -1,19 +1,19 @@
 //! The work trees of the runs that are recorded: one snapshot per drain and work tree serves all its runs.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::log;
+use super::projects::Projects;
 use super::queue::SpoolEntry;
-use super::steps::Projects;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::capture::SpoolHeader;
-use crate::config::{Places, Settings};
+use crate::config::Places;
 use crate::event::{Event, Snapshot, SnapshotBase};
 use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions, Taken};
-use crate::lesson::LessonFolder;
 use crate::store::{Store, StoreError};
 
 /// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
@@ -22,13 +22,13 @@ const LATE_SECONDS_MAX: i64 = 10;
 
 /// The snapshots of one drain.
 pub(super) struct SnapshotBatch {
-    by_root: HashMap<PathBuf, TreeOf>,
+    by_root: HashMap<PathBuf, WorkTreeSnapshot>,
     compared: HashMap<(String, String, bool), Result<Diff, Skipped>>,
     heads: HashMap<(PathBuf, Option<String>), Option<String>>,
 }
 
 /// What a snapshot of one work tree gave.
-struct TreeOf {
+struct WorkTreeSnapshot {
     places: Places,
     options: SnapshotOptions,
     /// git takes it while what failed is diagnosed.
@@ -42,26 +42,14 @@ struct TreeOf {
     newest: RunId,
 }
 
-/// What snapshots of a project leave out: what we write ourselves.
-pub(super) fn snapshot_options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
-    let lessons = places.relative(&lessons.dir).map(PathBuf::from);
-    let hidden = PathBuf::from(".lessons");
-    let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);
-    SnapshotOptions {
-        time_max: Duration::from_millis(settings.snapshot.time_ms),
-        file_bytes_max: settings.snapshot.file_bytes,
-        excluded: excluded.filter(|folder| !folder.as_os_str().is_empty()).collect(),
-    }
-}
-
 impl SnapshotBatch {
     /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
     /// the likelier it is what the run saw.
-    pub(super) fn begin_batch(projects: &mut Projects<'_>, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
-        let mut trees = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
+    pub(super) fn begin_batch(projects: &mut Projects, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
+        let mut batch = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
             let root = entry.header.place.root.path();
-            if trees.by_root.contains_key(root) {
+            if batch.by_root.contains_key(root) {
                 continue;
             }
             let Some((places, mut options)) = projects.snapshot_options(root) else { continue };
@@ -69,9 +57,9 @@ impl SnapshotBatch {
                 options.time_max = options.time_max.min(until.saturating_duration_since(Instant::now()));
             }
             let newest = entry.header.run;
-            trees.by_root.insert(root.to_owned(), TreeOf::begin_snapshot(places, options, newest));
+            batch.by_root.insert(root.to_owned(), WorkTreeSnapshot::begin_snapshot(places, options, newest));
         }
-        trees
+        batch
     }
 
     /// What went wrong with the snapshots that were asked for, for the log.
@@ -79,7 +67,7 @@ impl SnapshotBatch {
         self.by_root.values_mut().filter_map(|of| of.panicked.take()).collect()
     }
 
-    /// The tree that is the run's, or may be; `None` where there is none.
+    /// The snapshot of the run's work tree, exact or approximate; `None` where none was taken.
     pub(super) fn tree_of_run(&mut self, header: &SpoolHeader) -> Option<String> {
         let of = self.by_root.get_mut(header.place.root.path())?;
         of.taken_snapshot().ok().map(|taken| taken.tree)
@@ -156,13 +144,13 @@ impl SnapshotBatch {
 }
 
 /// Nobody may take a snapshot in the same folder before this one is done, so it is waited for with the recorder's lock.
-impl Drop for TreeOf {
+impl Drop for WorkTreeSnapshot {
     fn drop(&mut self) {
         let _ = self.taken_snapshot();
     }
 }
 
-impl TreeOf {
+impl WorkTreeSnapshot {
     /// Begins a snapshot; `newest` is the run of this work tree that ended last.
     fn begin_snapshot(places: Places, options: SnapshotOptions, newest: RunId) -> Self {
         let (of, limits) = (places.clone(), options.clone());
@@ -172,14 +160,14 @@ impl TreeOf {
             Ok(begun) => (Some(begun), Err(failed_snapshot())),
             Err(_) => (None, snapshot::take_snapshot(&places, &options)),
         };
-        TreeOf { places, options, begun, taken, until, panicked: None, newest }
+        WorkTreeSnapshot { places, options, begun, taken, until, panicked: None, newest }
     }
 
     /// What the snapshot gave, which is waited for.
     fn taken_snapshot(&mut self) -> Result<Taken, Skipped> {
         if let Some(begun) = self.begun.take() {
             self.taken = begun.join().unwrap_or_else(|panic| {
-                self.panicked = Some(super::panicked(&*panic));
+                self.panicked = Some(log::panic_text(&*panic));
                 Err(failed_snapshot())
             });
             self.until = Instant::now() + 2 * self.options.time_max;
@@ -203,9 +191,4 @@ impl TreeOf {
 
 fn failed_snapshot() -> Skipped {
     Skipped { reason: "verify-run failed at it".to_owned() }
-}
-
-/// Whether these are the places of a work tree at `root`, and not of what is there instead.
-pub(super) fn is_work_tree(places: &Places, root: &Path) -> bool {
-    places.root == root && places.repository.as_ref().is_some_and(|repository| repository.worktree.is_some())
 }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::assemble::is_cancelled;
 use super::changes;
-use super::fixes::RecordedRun;
-use super::steps::Projects;
+use super::projects::{Projects, RecordedRun};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::event::{Attempt, Run, Scope, UnseenAtoms};
@@ -14,26 +13,26 @@ use crate::fix::{self, Atoms};
 use crate::store::{OpenFailingRun, Store, StoreError};
 
 /// Open failures of one class that a run is compared with; the newest ones.
-const STRETCHES_MAX: usize = 32;
-/// Earlier runs of one stretch of which something was not looked at since; the newest ones.
-const SHOWN_MAX: usize = 8;
+const OPEN_FAILURES_MAX: usize = 32;
+/// Earlier runs of one open failure of which something was not looked at since; the newest ones.
+const EARLIER_RUNS_MAX: usize = 8;
 
 /// A failure that is open: the failing runs of one key since it last passed.
-pub(super) struct Stretch {
+pub(super) struct OpenFailure {
     pub key: String,
     /// The oldest first; never empty.
     pub runs: Vec<OpenFailingRun>,
     /// The last of them, as recorded.
     pub before: Run,
     pub scope: Scope,
-    since: Since,
+    base: AttemptBase,
     /// Earlier ones, with what only they showed and no run looked at since.
     pub unseen: Vec<EarlierRun>,
 }
 
 /// What the next attempt goes on from: the last failing run, unless a run of another check fixed some of it after that.
 #[derive(Default)]
-struct Since {
+struct AttemptBase {
     attempt: Option<Attempt>,
     /// The attempt's run.
     run: Option<Run>,
@@ -48,10 +47,10 @@ pub(super) struct EarlierRun {
 
 /// The open failures that this run may say something about, whether it is recorded already or not.
 pub(super) fn open_failures(
-    projects: &mut Projects<'_>,
+    projects: &mut Projects,
     store: &Store,
     recorded: RecordedRun<'_>,
-) -> Result<Vec<Stretch>, StoreError> {
+) -> Result<Vec<OpenFailure>, StoreError> {
     let RecordedRun { id, run } = recorded;
     let Some(scope) = &run.scope else { return Ok(Vec::new()) };
     let days = projects.fix_settings(run.root.path()).open_days;
@@ -65,12 +64,12 @@ pub(super) fn open_failures(
     }
     let mut groups: Vec<_> = by_key.into_iter().collect();
     groups.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.last().map(|run| (run.ended_at, run.run))));
-    groups.truncate(STRETCHES_MAX);
+    groups.truncate(OPEN_FAILURES_MAX);
     // Of a team's failures most are open somewhere else.
     if let Some(new) = &run.commit {
         let elsewhere = groups.iter().flat_map(|(_, runs)| runs).filter(|open| open.branch != run.branch);
         let olds: Vec<&str> = elsewhere.filter_map(|open| open.commit.as_deref()).filter(|old| old != new).collect();
-        projects.learn_history(run.root.path(), &olds, new);
+        projects.prefetch_ancestry(run.root.path(), &olds, new);
     }
     let mut found = Vec::new();
     for (key, mut runs) in groups {
@@ -84,11 +83,11 @@ pub(super) fn open_failures(
         let attempt = store.index().last_attempt(store.segments(), &fix, (last.ended_at, run.ended_at), id)?;
         let unseen = attempt.as_ref().map_or(Ok(Vec::new()), |attempt| earlier_runs(store, &attempt.unseen))?;
         let attempt = attempt.filter(|attempt| attempt.run != last.run);
-        let since = match &attempt {
+        let base = match &attempt {
             Some(attempt) => store.index().read_run(store.segments(), &attempt.run.to_string())?,
             None => None,
         };
-        found.push(Stretch { key, runs, before, scope, since: Since { attempt, run: since }, unseen });
+        found.push(OpenFailure { key, runs, before, scope, base: AttemptBase { attempt, run: base }, unseen });
     }
     Ok(found)
 }
@@ -106,7 +105,7 @@ fn earlier_runs(store: &Store, unseen: &[UnseenAtoms]) -> Result<Vec<EarlierRun>
     Ok(found)
 }
 
-impl Stretch {
+impl OpenFailure {
     pub(super) fn first_run(&self) -> &OpenFailingRun {
         &self.runs[0]
     }
@@ -115,7 +114,7 @@ impl Stretch {
         &self.runs[self.runs.len() - 1]
     }
 
-    /// The most tests that ran in a run of the stretch that is looked at, and how many ran in `pass`. `None` where one
+    /// The most tests that ran in a run of the failure that is looked at, and how many ran in `pass`. `None` where one
     /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
     /// others from run to run.
     pub(super) fn count_attempts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
@@ -135,7 +134,7 @@ impl Stretch {
     /// What is open of the last failing run.
     pub(super) fn open_atoms(&self) -> Atoms {
         let mut open = fix::atoms_of_run(&self.before);
-        let remaining = self.since.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
+        let remaining = self.base.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
         if let Some(remaining) = remaining {
             open.0.retain(|atom| remaining.contains(&atom.hash));
         }
@@ -153,17 +152,17 @@ impl Stretch {
         let mut unseen: Vec<UnseenAtoms> =
             earlier.chain(after_last.map(|atoms| (self.last_run().run, atoms))).map(of).collect();
         unseen.retain(|unseen| !unseen.atoms.is_empty());
-        unseen.drain(..unseen.len().saturating_sub(SHOWN_MAX));
+        unseen.drain(..unseen.len().saturating_sub(EARLIER_RUNS_MAX));
         unseen
     }
 
     /// The run that the next attempt goes on from.
     pub(super) fn attempt_base(&self) -> &Run {
-        self.since.run.as_ref().unwrap_or(&self.before)
+        self.base.run.as_ref().unwrap_or(&self.before)
     }
 
-    pub(super) fn since_run(&self) -> RunId {
-        match (&self.since.attempt, &self.since.run) {
+    pub(super) fn attempt_base_id(&self) -> RunId {
+        match (&self.base.attempt, &self.base.run) {
             (Some(attempt), Some(_)) => attempt.run,
             _ => self.last_run().run,
         }
