@@ -4,9 +4,8 @@
 //! understood, redirections are left out, and what can't be told without running the line (here-documents, loops,
 //! `eval`, a substituted program name) is given up on instead of guessed.
 
-use std::fmt;
-
-use crate::base::bytes;
+use super::GaveUp;
+use super::tokenizer::{ShellTokenizer, ShellWord, is_variable_name, text_of};
 
 /// A shell line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,36 +38,6 @@ pub(crate) struct Simple {
     pub assignments: Vec<String>,
 }
 
-/// Why a line can't be told apart without running it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GaveUp {
-    /// A quote, substitution or group without its end.
-    Unfinished,
-    /// A here-document.
-    HereDocument,
-    /// `case`, a loop, `if`, a function.
-    Compound,
-    /// `eval`.
-    Eval,
-    /// The program's name is substituted (`$(…)` in command position).
-    SubstitutedProgram,
-    /// Not a line a shell would accept.
-    Syntax,
-}
-
-impl fmt::Display for GaveUp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            GaveUp::Unfinished => "a quote or group has no end",
-            GaveUp::HereDocument => "it has a here-document",
-            GaveUp::Compound => "it has a loop, condition or function",
-            GaveUp::Eval => "it uses eval",
-            GaveUp::SubstitutedProgram => "the program's name is the output of another command",
-            GaveUp::Syntax => "it is not a line that a shell accepts",
-        })
-    }
-}
-
 impl ShellLine {
     /// Splits `line`.
     ///
@@ -76,8 +45,7 @@ impl ShellLine {
     /// When the line can't be told apart without running it; the reason.
     pub(crate) fn parse(line: &str) -> Result<ShellLine, GaveUp> {
         let mut parser = Parser {
-            text: line.as_bytes(),
-            at: 0,
+            tokens: ShellTokenizer::new(line),
             line: ShellLine { steps: Vec::new(), all_joined_by_and: true },
             open: Vec::new(),
         };
@@ -90,54 +58,25 @@ impl ShellLine {
 const COMPOUND: &str = " if then else elif fi for while until do done case esac select function coproc ";
 
 struct Parser<'a> {
-    text: &'a [u8],
-    at: usize,
+    tokens: ShellTokenizer<'a>,
     line: ShellLine,
     /// The groups around the current position: `(` or `{`.
     open: Vec<u8>,
 }
 
-/// A word as it was read.
-struct ShellWord {
-    text: String,
-    /// No part of it was quoted or escaped: keywords and assignments count only then.
-    bare: bool,
-    /// It starts with a substitution.
-    substituted: bool,
-    /// It starts with an unquoted `NAME=`.
-    assignment: bool,
-}
-
 impl Parser<'_> {
     fn peek(&self, ahead: usize) -> u8 {
-        self.text.get(self.at + ahead).copied().unwrap_or(0)
+        self.tokens.peek(ahead)
     }
 
     fn line(&mut self) -> Result<(), GaveUp> {
         loop {
-            self.blanks(true);
-            if self.at >= self.text.len() {
+            self.tokens.skip_blank_lines();
+            if self.tokens.is_at_end() {
                 return if self.open.is_empty() { Ok(()) } else { Err(GaveUp::Unfinished) };
             }
             if self.command()? {
                 self.join()?;
-            }
-        }
-    }
-
-    /// Skips blanks, comments and escaped newlines; newlines too where a command may start.
-    fn blanks(&mut self, newlines: bool) {
-        loop {
-            match self.peek(0) {
-                b' ' | b'\t' | b'\r' => self.at += 1,
-                b'\n' if newlines => self.at += 1,
-                b'\\' if self.peek(1) == b'\n' => self.at += 2,
-                b'#' => {
-                    while self.at < self.text.len() && self.peek(0) != b'\n' {
-                        self.at += 1;
-                    }
-                }
-                _ => return,
             }
         }
     }
@@ -148,7 +87,7 @@ impl Parser<'_> {
             if self.peek(1) == b'(' {
                 return Err(GaveUp::Compound);
             }
-            self.at += 1;
+            self.tokens.advance(1);
             self.open.push(b'(');
             self.line.steps.push(LineStep::Open);
             return Ok(false);
@@ -156,20 +95,20 @@ impl Parser<'_> {
         let mut simple = Simple::default();
         let mut read_something = false;
         loop {
-            self.blanks(false);
+            self.tokens.skip_blanks();
             match self.peek(0) {
-                0 if self.at >= self.text.len() => break,
+                0 if self.tokens.is_at_end() => break,
                 b'\n' | b';' | b'|' | b')' => break,
                 b'&' if self.peek(1) != b'>' => break,
                 b'(' => return Err(if read_something { GaveUp::Compound } else { GaveUp::Syntax }),
-                b'<' | b'>' | b'&' if !self.at_process_substitution() => self.redirection()?,
+                b'<' | b'>' | b'&' if !self.tokens.is_at_process_substitution() => self.redirection()?,
                 _ => {
-                    let start = self.at;
-                    let word = self.word()?;
-                    if self.is_redirected_number(&word) {
+                    let word = self.tokens.read_word()?;
+                    self.check_word_end()?;
+                    if self.tokens.is_redirected_number(&word) {
                         continue;
                     }
-                    if simple.words.is_empty() && word.bare && !read_something {
+                    if simple.words.is_empty() && word.is_bare && !read_something {
                         match word.text.as_str() {
                             "{" => {
                                 self.open.push(b'{');
@@ -181,7 +120,9 @@ impl Parser<'_> {
                                 return Ok(false);
                             }
                             "[[" => {
-                                self.double_bracket()?;
+                                if self.tokens.skip_double_bracket()? {
+                                    return Err(GaveUp::Compound);
+                                }
                                 read_something = true;
                                 continue;
                             }
@@ -189,7 +130,7 @@ impl Parser<'_> {
                         }
                     }
                     read_something = true;
-                    self.take(&mut simple, word, start)?;
+                    self.take(&mut simple, word)?;
                 }
             }
         }
@@ -201,17 +142,17 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn take(&self, simple: &mut Simple, word: ShellWord, start: usize) -> Result<(), GaveUp> {
+    fn take(&self, simple: &mut Simple, word: ShellWord) -> Result<(), GaveUp> {
         if simple.words.is_empty() {
-            if word.assignment {
+            if word.is_assignment {
                 simple.assignments.push(word.text);
                 return Ok(());
             }
             // `$(NAME)` is how make and templates write a variable; no program has a name in capitals.
-            if word.substituted && !is_variable(word.text.as_bytes()) {
+            if word.is_substituted && !is_variable(word.text.as_bytes()) {
                 return Err(GaveUp::SubstitutedProgram);
             }
-            if word.bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
+            if word.is_bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
                 return Err(GaveUp::Compound);
             }
             if word.text == "eval" {
@@ -220,18 +161,18 @@ impl Parser<'_> {
         }
         let is_program = |text: &str| [".ps1", ".bat", ".cmd", ".exe"].iter().any(|end| text.ends_with(end));
         let may = simple.words.is_empty() || is_program(&word.text);
-        let windows = may.then(|| windows_path(&self.text[start..self.at])).flatten();
+        let windows = may.then(|| windows_path(self.tokens.raw(word.span.clone()))).flatten();
         simple.words.push(windows.unwrap_or(word.text));
-        simple.starts.push(start);
+        simple.starts.push(word.span.start);
         Ok(())
     }
 
     /// Reads what stands between two commands.
     fn join(&mut self) -> Result<(), GaveUp> {
         loop {
-            self.blanks(false);
+            self.tokens.skip_blanks();
             let (length, and) = match (self.peek(0), self.peek(1)) {
-                (0, _) if self.at >= self.text.len() => return Ok(()),
+                (0, _) if self.tokens.is_at_end() => return Ok(()),
                 (b')', _) => {
                     self.close(b'(')?;
                     self.group_redirections()?;
@@ -246,9 +187,9 @@ impl Parser<'_> {
             };
             let ends_a_command = matches!(self.peek(0), b';' | b'\n');
             let background = self.peek(0) == b'&' && length == 1;
-            self.at += length;
-            self.blanks(true);
-            let nothing_follows = self.at >= self.text.len();
+            self.tokens.advance(length);
+            self.tokens.skip_blank_lines();
+            let nothing_follows = self.tokens.is_at_end();
             if nothing_follows && !ends_a_command && !background {
                 return Err(GaveUp::Unfinished);
             }
@@ -270,7 +211,7 @@ impl Parser<'_> {
             return Err(GaveUp::Syntax);
         }
         if kind == b'(' {
-            self.at += 1;
+            self.tokens.advance(1);
             self.line.steps.push(LineStep::Close);
         }
         if kind == b'{' {
@@ -281,11 +222,11 @@ impl Parser<'_> {
 
     fn group_redirections(&mut self) -> Result<(), GaveUp> {
         loop {
-            self.blanks(false);
-            let digits = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            self.tokens.skip_blanks();
+            let digits = self.tokens.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
             match (self.peek(digits), self.peek(digits + 1)) {
                 (b'<' | b'>', _) | (b'&', b'>') => {
-                    self.at += digits;
+                    self.tokens.advance(digits);
                     self.redirection()?;
                 }
                 _ => return Ok(()),
@@ -293,259 +234,26 @@ impl Parser<'_> {
         }
     }
 
-    fn at_process_substitution(&self) -> bool {
-        matches!(self.peek(0), b'<' | b'>') && self.peek(1) == b'('
-    }
-
-    /// `2` of `2>&1`: a number that touches the redirection after it.
-    fn is_redirected_number(&self, word: &ShellWord) -> bool {
-        word.bare
-            && !word.text.is_empty()
-            && word.text.bytes().all(|byte| byte.is_ascii_digit())
-            && matches!(self.peek(0), b'<' | b'>')
-            && !self.at_process_substitution()
-    }
-
     /// Skips a redirection with its target.
     fn redirection(&mut self) -> Result<(), GaveUp> {
-        let rest = &self.text[self.at..];
-        if rest.starts_with(b"<<") && !rest.starts_with(b"<<<") {
+        let redirection = self.tokens.read_redirection()?;
+        if redirection.is_here_document() {
             return Err(GaveUp::HereDocument);
         }
-        let operator = ["&>>", "<<<", "&>", ">>", ">&", "<&", ">|", "<>", ">", "<"]
-            .into_iter()
-            .find(|operator| rest.starts_with(operator.as_bytes()))
-            .ok_or(GaveUp::Syntax)?;
-        self.at += operator.len();
-        self.blanks(false);
-        if matches!(self.peek(0), b'\n' | b';' | b'|' | b'&' | b')') || self.at >= self.text.len() {
-            return Err(GaveUp::Syntax);
-        }
-        self.word().map(drop)
+        self.check_word_end()
     }
 
-    /// Skips `[[ … ]]`, whose `&&` and `<` are its own.
-    fn double_bracket(&mut self) -> Result<(), GaveUp> {
-        loop {
-            self.blanks(true);
-            if self.at >= self.text.len() {
-                return Err(GaveUp::Unfinished);
-            }
-            if matches!(self.peek(0), b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b';') {
-                self.at += 1;
-                continue;
-            }
-            let word = self.word()?;
-            if word.bare && word.text == "]]" {
-                return Ok(());
-            }
-        }
-    }
-
-    fn word(&mut self) -> Result<ShellWord, GaveUp> {
-        let mut bytes = Vec::new();
-        let mut word = ShellWord { text: String::new(), bare: true, substituted: false, assignment: false };
-        let start = self.at;
-        while self.at < self.text.len() {
-            match self.peek(0) {
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'&' | b')' => break,
-                b'(' => {
-                    // An array assignment has words of its own; anything else is a function or an extended glob.
-                    if bytes.last() != Some(&b'=') || !word.bare {
-                        return Err(GaveUp::Compound);
-                    }
-                    self.balanced(&mut bytes)?;
-                    word.bare = false;
-                }
-                b'<' | b'>' => {
-                    if bytes.is_empty() && self.at_process_substitution() {
-                        word.substituted = true;
-                        bytes.push(self.peek(0));
-                        self.at += 1;
-                        self.balanced(&mut bytes)?;
-                    } else {
-                        break;
-                    }
-                }
-                b'\'' => {
-                    word.bare = false;
-                    self.single_quoted(&mut bytes)?;
-                }
-                b'"' => {
-                    word.bare = false;
-                    let first = bytes.is_empty();
-                    self.double_quoted(&mut bytes)?;
-                    word.substituted |= first && (bytes.starts_with(b"$(") || bytes.starts_with(b"`"));
-                }
-                b'\\' => {
-                    if self.at + 1 >= self.text.len() {
-                        return Err(GaveUp::Unfinished);
-                    }
-                    if self.peek(1) != b'\n' {
-                        word.bare = false;
-                        bytes.push(self.peek(1));
-                    }
-                    self.at += 2;
-                }
-                b'$' | b'`' => {
-                    word.substituted |= bytes.is_empty() && (self.peek(0) == b'`' || self.peek(1) == b'(');
-                    self.dollar(&mut bytes, &mut word.bare)?;
-                }
-                b'=' => {
-                    word.assignment |= word.bare && is_name(&bytes);
-                    bytes.push(b'=');
-                    self.at += 1;
-                }
-                byte => {
-                    bytes.push(byte);
-                    self.at += 1;
-                }
-            }
-        }
-        if self.at == start {
-            return Err(GaveUp::Syntax);
-        }
-        word.text = text(bytes);
-        Ok(word)
-    }
-
-    fn single_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        let length = bytes::find_byte(&self.text[self.at + 1..], b'\'').ok_or(GaveUp::Unfinished)?;
-        bytes.extend_from_slice(&self.text[self.at + 1..self.at + 1 + length]);
-        self.at += length + 2;
-        Ok(())
-    }
-
-    fn double_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        self.at += 1;
-        loop {
-            match self.peek(0) {
-                0 if self.at >= self.text.len() => return Err(GaveUp::Unfinished),
-                b'"' => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                b'\\' if matches!(self.peek(1), b'"' | b'\\' | b'$' | b'`') => {
-                    bytes.push(self.peek(1));
-                    self.at += 2;
-                }
-                b'\\' if self.peek(1) == b'\n' => self.at += 2,
-                b'$' | b'`' => self.substitution(bytes)?,
-                byte => {
-                    bytes.push(byte);
-                    self.at += 1;
-                }
-            }
-        }
-    }
-
-    /// `$` or a backquote outside double quotes.
-    fn dollar(&mut self, bytes: &mut Vec<u8>, bare: &mut bool) -> Result<(), GaveUp> {
-        match (self.peek(0), self.peek(1)) {
-            (b'$', b'\'') => {
-                *bare = false;
-                self.at += 2;
-                self.ansi_quoted(bytes)
-            }
-            (b'$', b'"') => {
-                *bare = false;
-                self.at += 1;
-                self.double_quoted(bytes)
-            }
-            _ => self.substitution(bytes),
-        }
-    }
-
-    /// `$name`, `${…}`, `$(…)` or a backquoted command, copied as it is written.
-    fn substitution(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        if self.peek(0) == b'`' {
-            let start = self.at;
-            self.at += 1;
-            while self.peek(0) != b'`' {
-                if self.at >= self.text.len() {
-                    return Err(GaveUp::Unfinished);
-                }
-                self.at += if self.peek(0) == b'\\' { 2 } else { 1 };
-            }
-            self.at += 1;
-            bytes.extend_from_slice(&self.text[start..self.at.min(self.text.len())]);
-            return Ok(());
-        }
-        bytes.push(b'$');
-        self.at += 1;
-        if matches!(self.peek(0), b'(' | b'{') { self.balanced(bytes) } else { Ok(()) }
-    }
-
-    /// Copies a bracketed part with everything nested in it; quotes inside hide brackets.
-    fn balanced(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        let start = self.at;
-        let mut depth = 0_usize;
-        loop {
-            match self.peek(0) {
-                0 if self.at >= self.text.len() => return Err(GaveUp::Unfinished),
-                b'(' | b'{' => depth += 1,
-                b')' | b'}' => depth -= 1,
-                b'\\' => self.at += 1,
-                b'\'' => {
-                    let rest = self.text.get(self.at + 1..).unwrap_or_default();
-                    self.at += bytes::find_byte(rest, b'\'').ok_or(GaveUp::Unfinished)? + 1;
-                }
-                b'"' => self.skip_double_quoted()?,
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
-                bytes.extend_from_slice(&self.text[start..self.at.min(self.text.len())]);
-                return Ok(());
-            }
-        }
-    }
-
-    /// Moves from an opening double quote to its closing one.
-    fn skip_double_quoted(&mut self) -> Result<(), GaveUp> {
-        self.at += 1;
-        while self.peek(0) != b'"' {
-            if self.at >= self.text.len() {
-                return Err(GaveUp::Unfinished);
-            }
-            self.at += if self.peek(0) == b'\\' { 2 } else { 1 };
-        }
-        Ok(())
-    }
-
-    /// `$'…'`: the common escapes; others stay as they are written.
-    fn ansi_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
-        loop {
-            match (self.peek(0), self.peek(1)) {
-                (0, _) if self.at >= self.text.len() => return Err(GaveUp::Unfinished),
-                (b'\'', _) => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                (b'\\', escaped @ (b'n' | b't' | b'r' | b'\\' | b'\'' | b'"')) => {
-                    bytes.push(match escaped {
-                        b'n' => b'\n',
-                        b't' => b'\t',
-                        b'r' => b'\r',
-                        other => other,
-                    });
-                    self.at += 2;
-                }
-                (byte, _) => {
-                    bytes.push(byte);
-                    self.at += 1;
-                }
-            }
-        }
+    /// A parenthesis that touches a word makes it a function or an extended glob.
+    fn check_word_end(&self) -> Result<(), GaveUp> {
+        if self.peek(0) == b'(' { Err(GaveUp::Compound) } else { Ok(()) }
     }
 }
 
-/// Whether `bytes` may stand before the `=` of an assignment (`NAME`, `NAME+`, `NAME[i]`).
 /// `$(NAME)`, and `$(NAME)/path`.
 fn is_variable(word: &[u8]) -> bool {
     let Some(inner) = word.strip_prefix(b"$(") else { return false };
     let end = inner.iter().position(|byte| *byte == b')').unwrap_or(inner.len());
-    is_name(&inner[..end]) && !inner[..end].iter().any(u8::is_ascii_lowercase)
+    is_variable_name(&inner[..end]) && !inner[..end].iter().any(u8::is_ascii_lowercase)
 }
 
 /// A program's path as Windows writes it (`.\gradlew.bat`, `scripts\test.ps1`): no shell escapes a letter in the middle of one.
@@ -559,16 +267,5 @@ fn windows_path(word: &[u8]) -> Option<String> {
     let mut places = word.iter().enumerate().filter(|(_, byte)| **byte == b'\\').map(|(at, _)| at).peekable();
     places.peek()?;
     let is_plain = word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-:\\".contains(byte));
-    (is_plain && places.all(is_step)).then(|| text(word.to_vec()).replace('\\', "/"))
-}
-
-fn is_name(bytes: &[u8]) -> bool {
-    let name = bytes.strip_suffix(b"+").unwrap_or(bytes);
-    name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
-        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'[' | b']'))
-}
-
-/// The pieces come from a `&str` and are cut at ASCII bytes only; an escaped byte may still split a character.
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    (is_plain && places.all(is_step)).then(|| text_of(word.to_vec()).replace('\\', "/"))
 }

@@ -1,11 +1,15 @@
 //! From argv or a shell line to the simple commands in it, and what "the same check" means.
 
+mod gave_up;
 mod key;
 mod line;
 #[cfg(test)]
 mod tests;
+mod tokenizer;
 mod typed;
 
+pub(crate) use gave_up::GaveUp;
 pub(crate) use key::KeyParts;
-pub(crate) use line::{GaveUp, LineStep, ShellLine, Simple};
+pub(crate) use line::{LineStep, ShellLine, Simple};
+pub(crate) use tokenizer::{ShellTokenizer, ShellWord};
 pub(crate) use typed::typed;

@@ -59,7 +59,58 @@ fn what_only_running_it_tells_is_given_up_on() {
     }
 }
 
+#[test]
+fn brackets_of_a_substitution_are_closed_by_their_own_kind() {
+    assert_eq!(words("a ${x:-)} \"${x:-it's}\" b"), [["a", "${x:-)}", "${x:-it's}", "b"]]);
+    assert_eq!(words(r#"a "$(b "$(c ")")")" $(d }) e"#), [["a", r#"$(b "$(c ")")")"#, "$(d })", "e"]]);
+    assert_eq!(ShellLine::parse(&"\"$(".repeat(100_000)), Err(GaveUp::TooDeep), "the stack is no limit");
+}
+
+/// Pieces of which shell texts are made, with what is unbalanced among them.
+fn shell_texts() -> impl Strategy<Value = String> {
+    let pieces = vec![
+        "a", "b/c", "é", " ", " ", "\t", "\n", "'", "\"", "\\ ", "\\'", "\\\n", "$", "$(", "${", ")", "}", "`", "(",
+        "<(", ">", "2>", "<<", "&", "|", ";", "#", "=", "A=", "[[ ", "]]", "$'", "{ ", "!",
+    ];
+    prop::collection::vec(prop::sample::select(pieces), 0..12).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
+    /// A word is read the same wherever it stands, and between words is nothing that could be one.
+    #[test]
+    fn a_span_is_its_word(text in shell_texts()) {
+        let mut tokens = ShellTokenizer::new(&text);
+        loop {
+            tokens.skip_blank_lines();
+            if tokens.is_at_end() {
+                break;
+            }
+            let from = tokens.offset();
+            let Ok(word) = tokens.read_word() else {
+                if !b"();|&<>".contains(&tokens.peek(0)) {
+                    break;
+                }
+                tokens.advance(1);
+                continue;
+            };
+            prop_assert_eq!((word.span.start, word.span.end), (from, tokens.offset()));
+            let alone = ShellTokenizer::new(&text[word.span.clone()]).read_word().expect("it was a word");
+            prop_assert_eq!((&alone.text, alone.is_bare, alone.is_assignment), (&word.text, word.is_bare, word.is_assignment));
+        }
+    }
+
+    /// What a line says of a word is what the tokenizer reads at its start.
+    #[test]
+    fn a_word_of_a_line_starts_where_it_says(text in shell_texts()) {
+        let Ok(line) = ShellLine::parse(&text) else { return Ok(()) };
+        for step in line.steps {
+            let LineStep::Run(simple) = step else { continue };
+            for (word, start) in simple.words.iter().zip(simple.starts) {
+                prop_assert_eq!(&ShellTokenizer::new(&text[start..]).read_word().expect("a word").text, word);
+            }
+        }
+    }
+
     #[test]
     fn any_text_is_read_or_refused(line in any::<String>()) {
         let _ = ShellLine::parse(&line);

@@ -34,6 +34,7 @@ mod padded;
 mod passing;
 mod paths;
 mod progress;
+mod rule_regex;
 mod shortfall;
 mod skeleton;
 mod streams;
@@ -272,7 +273,8 @@ fn named_tools(input: &Input<'_>, catalog: &catalog::Catalog, lines: &[&str]) ->
 const SHOWN_COMMANDS_MAX: usize = 50;
 const SHOWN_COMMAND_BYTES_MAX: usize = 400;
 
-/// The words of a command line, programs without their folders.
+/// The words of a command line, programs without their folders. What a shell is given to run is looked into
+/// (`sh -c 'eslint .'`), so quotes only part words here; the tokenizer of `command` would keep them together.
 fn command_words(command: &str) -> Vec<String> {
     let split = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '\'' | '"');
     let words = command.split(split).filter(|word| !word.is_empty());

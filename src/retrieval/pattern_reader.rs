@@ -85,7 +85,7 @@ impl PatternReader {
         let family = row.masked_family.clone();
         let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
-            wording::collapse_family(&mut summary, &family, single);
+            summary.stand_for_family(&family, single);
         }
         Ok(summary)
     }

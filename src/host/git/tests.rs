@@ -1,6 +1,9 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::command::{LineStep, ShellLine};
 
 /// A repository's root with these files.
 fn site(files: &[(&str, &str)]) -> (tempfile::TempDir, Site) {
@@ -87,12 +90,72 @@ fn the_checks_of_a_script_are_found_where_they_begin() {
         ("IFS=$'\\n\\t'\nIFS=, read -r a b\nnpm test", "IFS=$'\\n\\t'\nIFS=, read -r a b\n@npm test"),
         ("x() { npm test; }\nx", "x() { @npm test; }\nx"),
         ("while read -r l; do :; done < f\nnpm test <&3", "while read -r l; do :; done < f\n@npm test <&3"),
+        ("a[0]=x npm test", "a[0]=x @npm test"),
         ("2>&1 npm test\n>log pytest", "2>&1 @npm test\n>log @pytest"),
         ("echo $((1 + (2))) ${x#a} ${y:-'}'}; npm test", "echo $((1 + (2))) ${x#a} ${y:-'}'}; @npm test"),
     ];
     for (script, expected) in cases {
         assert_eq!(marked(script).as_deref(), Some(expected), "{script}");
     }
+}
+
+/// Lines of commands, with the places of their programs.
+fn lines_of_commands() -> impl Strategy<Value = (String, Vec<usize>)> {
+    let before = vec!["", "A=1 ", "A='x y' B=$(c; d) ", ">log ", "2>&1 "];
+    let words = vec![
+        "x",
+        "'; npm'",
+        "\"$(a \")\" | b)\"",
+        "${x:-'}'}",
+        "$(c })",
+        "a\\ b",
+        "é",
+        "`f;g`",
+        "$'k\\'l'",
+        "2",
+        "\\\n",
+        "x#y",
+    ];
+    let redirections = vec!["", "", " >f", " 2>&1", " <<<'a b'", " &>$x"];
+    let command = (
+        prop::sample::select(before),
+        prop::collection::vec(prop::sample::select(words), 0..4),
+        prop::sample::select(redirections),
+        prop::sample::select(vec![" && ", "||", "; ", " | ", "\n", " & ", "\n# it's\n"]),
+        prop::sample::select(vec![("", ""), ("", ""), ("(", ")"), ("{ ", "; }"), ("! ", "")]),
+    );
+    prop::collection::vec(command, 1..5).prop_map(|commands| {
+        let (mut line, mut places) = (String::new(), Vec::new());
+        for (at, (before, words, redirection, join, (open, close))) in commands.into_iter().enumerate() {
+            line.push_str(open);
+            line.push_str(before);
+            places.push(line.len());
+            line.push_str(&format!("program{at} {}{redirection}{close}{join}", words.join(" ")));
+        }
+        line.push_str("end");
+        places.push(line.len() - "end".len());
+        (line, places)
+    })
+}
+
+proptest! {
+    /// A line is told apart alike when it is recognised and when a script with it is edited.
+    #[test]
+    fn a_line_and_a_script_have_their_programs_in_the_same_places((text, places) in lines_of_commands()) {
+        let line = ShellLine::parse(&text).expect("a line");
+        let starts = line.steps.iter().filter_map(|step| match step {
+            LineStep::Run(simple) => simple.starts.first().copied(),
+            _ => None,
+        });
+        prop_assert_eq!(starts.collect::<Vec<_>>(), places.clone());
+        prop_assert_eq!(script::commands(&text, &|_| true), Some(places));
+    }
+}
+
+#[test]
+fn a_word_with_an_escape_where_a_case_has_its_in_is_no_endless_script() {
+    assert_eq!(marked("case a \\b in\nx) npm test;;\nesac\n"), None);
+    assert_eq!(marked("case a \\\n\n in x) npm test;; esac").as_deref(), Some("case a \\\n\n in x) @npm test;; esac"));
 }
 
 #[test]
@@ -109,6 +172,8 @@ fn what_only_looks_like_a_check_in_a_script_is_left() {
         "exec -a x npm test",
         "npm test <<EOF\nEOF\n",
         "echo npm test",
+        "[[ $a = ']]' && npm test ]]",
+        "\"A=1\" npm test",
         "npm run watch",
         "set -ex\nnpm test",
         "set -o xtrace\nnpm test",
