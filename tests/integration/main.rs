@@ -24,6 +24,7 @@ mod knowledge;
 mod lessons;
 mod look_back;
 mod mcp;
+mod pages;
 mod patterns;
 mod quickstart;
 mod recording;
