@@ -5,6 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Local, NaiveDate, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// An age from which on a day says more, seconds.
+const AGE_SECONDS_MAX: i64 = 4 * 86_400;
+
 /// A point in time, UTC, as microseconds since the Unix epoch.
 ///
 /// In JSON and YAML an RFC 3339 string with a `Z`.
@@ -62,6 +65,22 @@ impl Timestamp {
     /// Local date and time for people, `2026-11-21 10:15:37`.
     pub fn local(self) -> String {
         self.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// How long before `now` it was, for people: `just now`, `3 min ago`, `5 h ago`, `2 days ago`; the local day from a
+    /// few days on, and date and time when it lies ahead.
+    pub fn age_at(self, now: Timestamp) -> String {
+        let seconds = now.0.saturating_sub(self.0).div_euclid(1_000_000);
+        match seconds {
+            ..0 => self.local(),
+            0..10 => "just now".to_owned(),
+            10..60 => format!("{seconds} s ago"),
+            60..3_600 => format!("{} min ago", seconds / 60),
+            3_600..86_400 => format!("{} h ago", seconds / 3_600),
+            86_400..172_800 => "1 day ago".to_owned(),
+            172_800..AGE_SECONDS_MAX => format!("{} days ago", seconds / 86_400),
+            _ => self.local_day(),
+        }
     }
 
     /// Microseconds from `earlier` to `self`; 0 when the clock went backwards.
@@ -129,6 +148,17 @@ mod tests {
         for wrong in ["", "h", "-1h", "2y", "yesterday", "2026-13-01", "1.5h", "\u{e9}"] {
             assert_eq!(now.before(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_age_is_rounded_down_and_becomes_a_day() {
+        let then = Timestamp::parse("2026-11-21T10:00:00Z").expect("valid");
+        let age = |seconds: i64| then.age_at(Timestamp(then.0 + seconds * 1_000_000));
+        let ages = [0, 9, 10, 59, 60, 3_599, 3_600, 86_399, 86_400, 172_800, 345_599].map(age);
+        let read =
+            "just now,just now,10 s ago,59 s ago,1 min ago,59 min ago,1 h ago,23 h ago,1 day ago,2 days ago,3 days ago";
+        assert_eq!(ages.join(","), read);
+        assert_eq!((age(345_600), age(-2)), (then.local_day(), then.local()));
     }
 
     #[test]

@@ -141,8 +141,8 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
     let mut figures = vec![share("categorised", "failures with a category", totals.categorised, totals.failures, 0.8)];
     figures.extend(compare_periods(index)?);
     figures.push(share("warnings_prevent", "warnings that prevented", warnings.all.prevented, decided, 0.4));
-    figures.push(share("strategies_effective", "tries of strategies that helped", totals.helped, totals.tries, 0.6));
-    figures.push(share("reuse", "entries that helped somebody else", totals.reused, totals.entries, 0.3));
+    figures.push(share("strategies_effective", "strategies that helped when tried", totals.helped, totals.tries, 0.6));
+    figures.push(share("reuse", "entries that helped in another session", totals.reused, totals.entries, 0.3));
     let knowledge = KnowledgeUse {
         entries: totals.entries,
         reused: totals.reused,

@@ -132,7 +132,7 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
         done.extend(restored.into_iter().map(|name| format!("restored {name}")));
     }
     let mut store = Store::open(&places.state, lock)?;
-    store.rebuild_index("was asked for")?;
+    store.rebuild_index("")?;
     done.extend(store.take_notes());
     Ok(StoreReply::from_lines(done))
 }
@@ -183,12 +183,13 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
         done.push(format!("the trees of these runs are still in {}: {why}", places.state.objects().display()));
     }
     backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
-    done.extend(store.take_notes());
-    done.push(format!(
+    let purged = format!(
         "purged {} and {} with their raw output; earlier backups were replaced by a new one",
         crate::base::text::count(runs.len(), "run"),
         crate::base::text::count(lines, "event")
-    ));
+    );
+    done.insert(0, purged);
+    done.extend(store.take_notes());
     done.extend(lessons.into_iter().map(|(id, file)| {
         format!("the lesson {file} may still have the text; to remove it: verify-run lesson forget {id}")
     }));

@@ -52,6 +52,9 @@ pub(crate) struct Gotcha {
     pub pattern: String,
     /// What goes wrong: the pattern's masked message.
     pub pitfall: String,
+    /// The newest message of the pattern, as it was printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
     /// Why, as somebody said.
     pub cause: Option<String>,
     /// What to do from now on, as somebody said.
@@ -163,6 +166,7 @@ impl Gotcha {
             id,
             pattern: pattern.to_owned(),
             pitfall: message_title(masked),
+            example: None,
             cause: said.0,
             rule: said.1,
             strategy: surest.id.clone(),

@@ -67,7 +67,7 @@ impl DeliveryOutcomeCounts {
     }
 }
 
-/// A warning that was shown in vain.
+/// A warning that was shown, and the mistake was made anyway.
 #[derive(Debug, Serialize)]
 pub(crate) struct IgnoredWarning {
     /// `w-…`

@@ -82,12 +82,12 @@ pub(crate) fn entry_deliveries(
 /// Why nobody can say what comes of warnings from an entry; `None` when it can be measured.
 fn unmeasurable_reason(row: &EntryRow, about: &EntryPatternsRow) -> Option<String> {
     if row.kind != "gotcha" {
-        return Some(format!("not measurable: warnings tell gotchas, and it is a {}", page_line(&row.kind)));
+        return Some(format!("not measurable: warnings are about gotchas, and this is a {}", page_line(&row.kind)));
     }
     about
         .patterns
         .is_empty()
-        .then(|| "not measurable: no recorded failure is what it comes from, or says what its pitfall says".to_owned())
+        .then(|| "not measurable: no recorded failure is its source or has the message of its pitfall".to_owned())
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         let known = EntryPatternsRow { patterns: vec![7], named: true };
         assert_eq!(unmeasurable_reason(&row("gotcha"), &known), None);
         let reason = |kind: &str, about: &EntryPatternsRow| unmeasurable_reason(&row(kind), about).expect("a reason");
-        assert!(reason("gotcha", &EntryPatternsRow::default()).contains("no recorded failure is what it comes from"));
-        assert_eq!(reason("decision", &known), "not measurable: warnings tell gotchas, and it is a decision");
+        assert!(reason("gotcha", &EntryPatternsRow::default()).contains("no recorded failure is its source"));
+        assert_eq!(reason("decision", &known), "not measurable: warnings are about gotchas, and this is a decision");
     }
 }

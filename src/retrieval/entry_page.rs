@@ -32,6 +32,9 @@ pub(crate) struct EntryPage {
     pub kind: String,
     /// One line.
     pub title: String,
+    /// Of a gotcha that was learnt: the newest message that it is about, as it was printed. The title has it masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
     /// What its type asks for.
     pub properties: Value,
     /// Files that it is about.
@@ -152,6 +155,7 @@ impl EntryPage {
             id: page_line(&row.id),
             kind: page_line(&row.kind),
             title: page_line(&row.title),
+            example: None,
             properties: make_inert(&row.properties),
             source: row.source,
             learnt: false,
@@ -191,6 +195,7 @@ impl EntryPage {
             id: gotcha.id,
             kind: "gotcha".to_owned(),
             title: page_line(&gotcha.pitfall),
+            example: gotcha.example.as_deref().map(page_line),
             properties: make_inert(&properties),
             globs: files.iter().map(|file| page_line(file)).collect(),
             actions: Vec::new(),

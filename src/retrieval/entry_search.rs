@@ -59,6 +59,9 @@ pub(crate) fn learnt_page(
     let Some((gotcha, history)) = pattern_remedies::learnt_gotcha(index, segments, &row, settings, now)? else {
         return Ok(None);
     };
+    let example =
+        row.newest.into_iter().next().map(|(message, _)| message).filter(|message| !message.trim().is_empty());
+    let gotcha = crate::pattern::knowledge::Gotcha { example, ..gotcha };
     Ok(Some(EntryPage::from_gotcha(gotcha, &history.uses, row.files.into_iter().map(|(path, _)| path).collect())))
 }
 

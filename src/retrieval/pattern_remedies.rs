@@ -54,10 +54,19 @@ pub(crate) fn pattern_remedies(
         None => None,
     };
     let gotcha = match gotcha {
-        Some(gotcha) => Some(with_history(index, gotcha, settings)?.0),
+        Some(gotcha) => {
+            let (gotcha, _) = with_history(index, gotcha, settings)?;
+            Some(Gotcha { example: newest_message(index, pattern.number)?, ..gotcha })
+        }
         None => None,
     };
     Ok(PatternRemedies { strategies, gotcha, tried })
+}
+
+/// The newest message of a pattern as it was printed, where there is one.
+fn newest_message(index: &Index, pattern: i64) -> Result<Option<String>, StoreError> {
+    let newest = index.occurrences_of_pattern(pattern, 1)?.pop();
+    Ok(newest.map(|seen| seen.message).filter(|message| !message.trim().is_empty()))
 }
 
 /// A gotcha with what was said of it and came of using it since it was learnt.

@@ -145,7 +145,7 @@ impl Store {
         if news {
             imported.removed = self.remove_purged_lines()?;
         } else if !batch.is_indexed {
-            self.rebuild_index("was small beside what was imported")?;
+            self.rebuild_index("was smaller than the import")?;
         }
         Ok(imported)
     }

@@ -117,7 +117,7 @@ impl Store {
         &self.listed
     }
 
-    /// Throws the index away and computes it anew from the segments.
+    /// Computes the index again from the segments. `why` follows "the index"; empty when nothing is wrong with it.
     ///
     /// # Errors
     /// I/O and SQLite errors; the index is then as before.
@@ -129,7 +129,11 @@ impl Store {
         let opened = Index::open(&path);
         let built = built?;
         self.index = opened?;
-        self.notes.push(format!("the index {why}; rebuilt it from {}", count(built.events, "event")));
+        let events = count(built.events, "event");
+        self.notes.push(match why {
+            "" => format!("rebuilt the index from {events}"),
+            why => format!("the index {why}; rebuilt it from {events}"),
+        });
         self.note_bad_lines(built.bad_lines);
         Ok(())
     }

@@ -511,7 +511,7 @@ fn stats_show_reuse_beside_its_target_and_the_estimated_tokens_saved() {
     let reuse = figures.iter().find(|figure| figure["name"] == "reuse").expect("a figure");
     assert_eq!((&reuse["value"], &reuse["target"]), (&0.5.into(), &0.3.into()));
     let text = sandbox.verify_run(["stats"]).prints();
-    assert!(text.contains("1 of 2 entries helped somebody else, 2 times: about 4000 tokens saved"), "{text}");
+    assert!(text.contains("1 of 2 entries helped in another session, 2 times; about 4000 tokens saved"), "{text}");
 }
 
 #[test]

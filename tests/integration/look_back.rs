@@ -116,7 +116,7 @@ fn a_table_fits_its_terminal_and_is_whole_anywhere_else() {
     for arguments in [&["log"][..], &["lesson", "list"], &["pattern", "list"], &["fix", "list"]] {
         let whole = sandbox.verify_run(arguments).prints();
         assert!(whole.lines().next().is_some_and(|line| line.contains('\t') && line.len() > 80), "{whole}");
-        let (_, screen) = Terminal::start(sandbox.verify_run(arguments)).ends();
+        let (_, screen) = Terminal::start(sandbox.verify_run(arguments).env("NO_COLOR", "1")).ends();
         let screen = String::from_utf8(screen).expect("text");
         let longest = screen.lines().map(|line| line.trim_end().chars().count()).max();
         assert!(longest.is_some_and(|longest| longest <= 80) && screen.contains('…'), "{arguments:?}:\n{screen}");

@@ -25,6 +25,7 @@ mod lessons;
 mod look_back;
 mod mcp;
 mod older;
+mod pages;
 mod patterns;
 mod quickstart;
 mod recording;

@@ -40,8 +40,8 @@ fn a_recurring_pattern_has_a_name_a_sentence_and_a_ledger_with_its_events() {
     assert_eq!(steps.len(), 4);
     assert!(page["findings"].as_array().expect("a list").iter().any(|finding| finding["detector"] == "recurring"));
     let text = sandbox.verify_run(["pattern", "show", id]).prints();
-    assert!(text.contains("confidence: 0.65, at least "), "{text}");
-    assert!(text.contains("+0.05 -> 0.65"), "{text}");
+    assert!(text.contains("\nconfidence: 0.65, from 0.50\n"), "{text}");
+    assert_eq!(text.matches("\n  +0.05 seen again in task ").count(), 3, "{text}");
 
     // The increments are settings.
     sandbox.write("verify-run.toml", "[confidence]\nfurther_task = 0.1\n[patterns]\nrecurring_tasks = 5\n");
@@ -136,7 +136,7 @@ fn a_candidate_page_is_written_on_request_and_never_over_somebody_s_words() {
     assert_eq!(again["outcome"], "updated");
     sandbox.write(path, format!("{text}\nWe know why now.\n"));
     let answer = sandbox.verify_run(["pattern", "show", &id, "--candidate"]).outcome();
-    assert!(answer.stderr().contains("somebody changed it"), "{answer:?}");
+    assert!(answer.stderr().contains("it was edited and is left as it is"), "{answer:?}");
     assert!(sandbox.read(path).ends_with("We know why now.\n"));
     let active = path.replace("candidates", "active");
     sandbox.write(&active, "ours");

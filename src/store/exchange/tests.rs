@@ -272,7 +272,7 @@ fn a_trusted_import_takes_the_place_of_an_untrusted_one_in_any_order() {
         assert_eq!(new, if orders[0] == ImportTrust::Shown { [2, 2] } else { [2, 0] });
         for rebuilt in [false, true] {
             if rebuilt {
-                store.rebuild_index("was asked for").expect("rebuilds");
+                store.rebuild_index("").expect("rebuilds");
             }
             assert!(!store.index().is_imported(run_id(1)).expect("asks"), "{orders:?}");
             assert_eq!(store.index().count_rows().expect("counts").runs, 2);

@@ -1,14 +1,14 @@
 //! `verify-run fix`.
 
-use std::collections::HashSet;
+mod page;
 
-use super::{CommandContext, Exit, Output};
-use crate::base::clock::Timestamp;
+use super::output::{Cell, Tone};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::event::{AtomList, FixState, WeakenedCheckRecord};
-use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
+use crate::event::FixState;
+use crate::ops::fix::{self, FixList, FixNoteText, FixPage, Flakes, Recipes, Summary};
 use crate::store::FixFilter;
 
 /// List failures and what fixed them, flaky checks included
@@ -27,6 +27,8 @@ use crate::store::FixFilter;
 pub(super) struct Args {
     #[command(subcommand)]
     action: FixAction,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -102,6 +104,7 @@ struct ListArgs {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
+    context.output.use_pager(args.paging.pager);
     match &args.action {
         FixAction::List(args) => list(args, &settings, context)?,
         FixAction::Show { id, json } => {
@@ -150,56 +153,63 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
     if args.json {
         return output.json(&list);
     }
-    print_list(&list, output)?;
+    print_list(&list, args.limit, output)?;
     let marks = list.fixes.iter().filter(|_| args.weakened);
-    let mut marks = marks.flat_map(|fix| fix.weakened.iter().map(move |mark| format!("{}\t{}", fix.id, weaker(mark))));
+    let mut marks = marks
+        .flat_map(|fix| fix.weakened.iter().map(move |mark| format!("{}\t{}", fix.id, page::weakened_check(mark))));
     marks.try_for_each(|line| output.line(&line))
 }
 
-/// `path:line: what it does [rule]: text`, as `check-diff` says it.
-fn weaker(mark: &WeakenedCheckRecord) -> String {
-    let line = mark.line.map_or_else(String::new, |line| format!(":{line}"));
-    let (path, text) = (text::one_line(&mark.path), text::one_line(&mark.text));
-    let colon = if path.is_empty() { "" } else { ": " };
-    format!("{path}{line}{colon}{} [{}]: {text}", text::one_line(&mark.message), mark.rule)
-}
-
-fn print_list(list: &FixList, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(list: &FixList, limit: usize, output: &mut Output) -> anyhow::Result<()> {
     if list.fixes.is_empty() {
-        output.note("no such fix yet: one begins with the second run of a check that failed");
+        output.note("no fixes yet: a fix begins when a failed check runs again");
         return Ok(());
+    }
+    if output.terminal() {
+        return print_table(list, limit, output);
     }
     let word = |confirmed: Option<bool>| match confirmed {
         Some(true) => "confirmed",
         Some(false) => "unconfirmed",
         None => "",
     };
-    let rows: Vec<Vec<String>> = list
-        .fixes
-        .iter()
-        .map(|fix| {
-            vec![
-                fix.id.clone(),
-                fix.state.to_string(),
-                word(fix.confirmed).to_owned(),
-                format!("{}{}", fix.attempts, if fix.high_value { "*" } else { "" }),
-                fix.last_at.local(),
-                text::one_line(fix.category.as_deref().unwrap_or_default()),
-                text::one_line(&text::ellipsis(&fix.command, 60)),
-                text::ellipsis(&fix.summary, 100),
-            ]
-        })
-        .collect();
-    output.table(&["id", "state", "", "attempts", "last", "category", "command", "what"], &rows)?;
-    if output.terminal() && list.fixes.iter().any(|fix| fix.high_value) {
-        output.line("* fixed within the first attempts (fix.quick_attempts)")?;
-    }
-    Ok(())
+    let row = |fix: &Summary| {
+        vec![
+            fix.id.clone(),
+            fix.state.to_string(),
+            word(fix.confirmed).to_owned(),
+            fix.attempts.to_string(),
+            fix.last_at.local(),
+            text::one_line(fix.category.as_deref().unwrap_or_default()),
+            text::one_line(&fix.command),
+            fix.summary.clone(),
+        ]
+    };
+    output.table(&[], &list.fixes.iter().map(row).collect::<Vec<_>>())
+}
+
+fn print_table(list: &FixList, limit: usize, output: &mut Output) -> anyhow::Result<()> {
+    let fixed = list.fixes.iter().filter(|fix| fix.state == FixState::Success).count();
+    let failures = super::log::newest(list.fixes.len(), limit, "failure");
+    output.list_title(&format!("{failures}, {fixed} fixed"))?;
+    let row = |fix: &Summary| {
+        let (tone, word) = page::state_word(fix);
+        vec![
+            Cell::from(fix.id.as_str()),
+            Cell::new(tone, word),
+            Cell::new(Tone::Faint, output.when(fix.last_at)),
+            Cell::from(fix.attempts.to_string()),
+            Cell::from(fix.command.as_str()),
+            Cell::from(fix.summary.as_str()),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = list.fixes.iter().map(row).collect();
+    output.table(&["id", "state", "when", "attempts", "command", "message"], &rows)
 }
 
 fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {
     if flakes.flakes.is_empty() {
-        output.note("no flakes: no check had two results over the same tree");
+        output.note("no flaky checks: no check failed and passed over the same files");
         return Ok(());
     }
     let rows: Vec<Vec<String>> = flakes
@@ -210,7 +220,7 @@ fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {
                 flake.pattern.clone().unwrap_or_else(|| flake.key.clone()),
                 flake.proof.as_str().to_owned(),
                 format!("{} of {}", flake.failures, text::count(flake.runs, "run")),
-                flake.last_at.local(),
+                output.when(flake.last_at),
                 flake.title.clone(),
                 text::one_line(&flake.why),
             ]
@@ -242,107 +252,5 @@ fn print_recipes(recipes: &Recipes, output: &mut Output) -> anyhow::Result<()> {
 
 fn print_page(page: &FixPage, json: bool, output: &mut Output) -> anyhow::Result<()> {
     page.notes.iter().for_each(|note| output.note(note));
-    if json {
-        return output.json(page);
-    }
-    let fix = &page.summary;
-    output.line(&format!("{}  {}: {}", fix.id, text::one_line(&fix.command), fix.summary))?;
-    let standing = match (fix.confirmed, &fix.standing) {
-        (Some(true), Some(why)) => format!(", confirmed: {why}"),
-        (Some(false), Some(why)) => format!(", unconfirmed: {why}"),
-        _ => String::new(),
-    };
-    let flags = [(fix.high_value, ", high value"), (fix.multi_step, ", in several steps")];
-    let flags: String = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
-    output.line(&format!("{} after {}{flags}{standing}", fix.state, text::count(fix.attempts, "attempt")))?;
-    output.line(&format!("task: {}", text::one_line(&fix.task)))?;
-    for said in &page.said {
-        let by = said.by.as_deref().map_or_else(String::new, |by| format!(" ({})", text::one_line(by)));
-        let texts = [("cause", &said.cause), ("approach", &said.approach), ("rule", &said.rule)];
-        for (word, text) in texts.into_iter().chain([("no pattern of it", &said.declined)]) {
-            if let Some(text) = text {
-                output.line(&format!("{word}{by}: {text}"))?;
-            }
-        }
-    }
-    for recipe in &page.recipes {
-        let row = &recipe.row;
-        let label = text::one_line(&row.label);
-        output.line(&format!(
-            "recipe: {} {label}: worked {} of {} times",
-            row.kind.as_str(),
-            row.successes,
-            row.attempts
-        ))?;
-    }
-    // A strategy is one for each pattern that it made go away: what was done is said once.
-    let mut said = HashSet::new();
-    let strategies = page.strategies.iter().filter(|it| said.insert((it.technique.clone(), it.label.clone())));
-    super::pattern::helps(&page.gotchas, &strategies.cloned().collect::<Vec<_>>(), output)?;
-    let earlier = std::iter::once(None).chain(page.steps.iter().map(Some));
-    earlier.zip(&page.steps).try_for_each(|(earlier, step)| print_step(earlier, step, output))
-}
-
-fn print_step(earlier: Option<&FixStep>, step: &FixStep, output: &mut Output) -> anyhow::Result<()> {
-    let attempt = &step.attempt;
-    let number = step.number.map_or_else(|| "rerun".to_owned(), |number| format!("attempt {number}"));
-    let means = if attempt.undo { "undo" } else { attempt.means.as_str() };
-    output.line(&format!("\n{number} at {}: {} by {means}", attempt.ended_at.local(), attempt.outcome.as_str()))?;
-    if earlier.is_some_and(|earlier| earlier.attempt.run == attempt.run) {
-        let micros = i64::try_from(attempt.duration_us).unwrap_or(i64::MAX);
-        let failed = Timestamp(attempt.ended_at.0.saturating_sub(micros));
-        output.line(&format!("  compared with the failure at {}", failed.local()))?;
-    }
-    let sets = [
-        ("fixed", &attempt.fixed),
-        ("introduced", &attempt.introduced),
-        ("persisted", &attempt.persisted),
-        ("not reached", &attempt.not_reached),
-    ];
-    for (word, atoms) in sets {
-        print_atoms(word, atoms, output)?;
-    }
-    for command in &attempt.commands {
-        let how = if command.passed { "" } else { " (failed)" };
-        output.line(&format!("  ran: {}{how}", text::one_line(&command.line)))?;
-    }
-    for name in &attempt.surroundings {
-        output.line(&format!("  changed: {}", text::one_line(name)))?;
-    }
-    for file in &attempt.files {
-        let lines = if file.opaque { String::new() } else { format!(" (+{} -{})", file.added, file.removed) };
-        let word = if attempt.also_changed.contains(&file.path) { "also changed" } else { "file" };
-        output.line(&format!("  {word}: {}{lines}", text::one_line(&file.path.display())))?;
-    }
-    if attempt.has_unknown_cause() && !attempt.fixed.is_empty() {
-        output.line("  cause of the fix unknown: no changed file is named by the failure or imported near it")?;
-    }
-    if attempt.came_with_base > 0 {
-        output
-            .line(&format!("  left out: {} that came with a new base", text::count(attempt.came_with_base, "file")))?;
-    }
-    for mark in &attempt.weakened {
-        output.line(&format!("  {}: {}", if mark.certain { "weaker" } else { "weaker, probably" }, weaker(mark)))?;
-    }
-    if !attempt.diff.is_empty() {
-        output.line(attempt.diff.trim_end())?;
-    }
-    if attempt.diff_cut > 0 {
-        output.line(&format!("… {} of the diff are not kept", text::count(attempt.diff_cut, "byte")))?;
-    }
-    Ok(())
-}
-
-/// Items of a set that are printed.
-const ATOMS_SHOWN_MAX: usize = 10;
-
-fn print_atoms(word: &str, atoms: &AtomList, output: &mut Output) -> anyhow::Result<()> {
-    for atom in atoms.first.iter().take(ATOMS_SHOWN_MAX) {
-        let place: Vec<&str> = [&atom.file, &atom.test].into_iter().flatten().map(String::as_str).collect();
-        output.line(&format!("  {word}: {} {}", text::one_line(&place.join(" ")), text::one_line(&atom.text)))?;
-    }
-    match atoms.count.saturating_sub(ATOMS_SHOWN_MAX) {
-        0 => Ok(()),
-        more => output.line(&format!("  {word}: … and {more} more")),
-    }
+    if json { output.json(page) } else { page::print(page, output) }
 }

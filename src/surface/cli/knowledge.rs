@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, PagingArgs};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::event::{EntrySource, EntryUse};
@@ -40,6 +40,8 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -270,6 +272,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let task = if let KnowledgeAction::Relevant { task, .. } = &args.action { task.clone() } else { None };
     let identity = capture::identify(Identity { task, ..Identity::default() }, variable, crate::run::session());
     let (places, cwd) = (context.places.clone(), std::env::current_dir()?);
+    context.output.use_pager(args.paging.pager);
     let changed = match &args.action {
         KnowledgeAction::Add(add) => {
             let mut given = given(add, &settings)?;

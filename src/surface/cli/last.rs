@@ -1,6 +1,7 @@
 //! `verify-run last`.
 
-use super::{CommandContext, Exit, Output};
+use super::output::{Span, Tone};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::diagnose::coloured::without_colours;
 use crate::ops::last::{self, Last};
@@ -29,6 +30,8 @@ pub(super) struct Args {
     /// Print the output of a failed run, with its colours on a terminal
     #[arg(long, conflicts_with_all = ["json", "exit_code"])]
     output: bool,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
@@ -40,6 +43,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         return Ok(Exit::Answer(u8::try_from(last.exit_code).unwrap_or(u8::MAX)));
     }
     notes.iter().for_each(|note| context.output.note(note));
+    context.output.use_pager(args.paging.pager);
     if args.output {
         print_output(&last, context)?
     } else if args.json {
@@ -64,26 +68,33 @@ pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow:
 
 pub(super) fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
     let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
-    let how = match last.ended {
-        Ended::Exit(0) => "passed".to_owned(),
-        Ended::Exit(code) => format!("failed with exit code {code}"),
-        Ended::Signal(signal) => format!("was ended by signal {signal}"),
+    let (tone, result) = match last.ended {
+        Ended::Exit(0) => (Tone::Good, "passed".to_owned()),
+        Ended::Exit(code) => (Tone::Bad, format!("failed with exit code {code}")),
+        Ended::Signal(signal) => (Tone::Bad, format!("was ended by signal {signal}")),
     };
     let seconds = std::time::Duration::from_micros(last.duration_us).as_secs_f64();
-    output.line(&format!("{} {how} at {} ({seconds:.1} s)", text::one_line(&command), last.ended_at.local()))?;
+    let when = output.when(last.ended_at);
+    output.spans(&[
+        Span::new(Tone::Title, text::one_line(&command)),
+        Span::plain(" "),
+        Span::new(tone, result),
+        Span::plain(format!(", {when} ({seconds:.1} s)")),
+    ])?;
     if let (Some(category), Some(summary)) = (&last.category, &last.summary) {
-        output.line(&format!("{category}: {}", text::one_line(summary)))?;
+        let category = output.word(category);
+        output.field(&category, summary)?;
     }
     if !last.files.is_empty() {
-        output.line(&format!("files: {}", first_files(&last.files, last.files.len() as u64)))?;
+        output.field("files", &first_files(&last.files, last.files.len() as u64))?;
     }
     if let Some(changed) = last.changed.as_ref().filter(|changed| changed.count > 0) {
         let shown = first_files(&changed.files, changed.count);
         let since = if changed.since == "pass" { "it last passed" } else { "the commit" };
-        output.line(&format!("changed since {since}: {shown}"))?;
+        output.field(&format!("changed since {since}"), &shown)?;
     }
     if let Some(file) = &last.lesson_file {
-        output.line(&format!("lesson: {file}"))?;
+        output.field("lesson", file)?;
     }
     if !last.recorded {
         output.line("not recorded yet")?;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{CommandContext, Exit};
+use super::output::{Span, Tone};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, printable};
 use crate::config::Settings;
@@ -20,6 +21,8 @@ const SCHEMA: u32 = 1;
 pub(super) struct Args {
     #[command(subcommand)]
     command: LessonCommand,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -131,6 +134,7 @@ struct Whole<'a> {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (settings, _) = Settings::load(&context.places, &context.environment);
+    context.output.use_pager(args.paging.pager);
     match &args.command {
         LessonCommand::List { all, json } => {
             let listed = match all {
@@ -173,8 +177,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         LessonCommand::Share => {
             let (dir, changed) = lesson::share_lessons(&context.places, &settings)?;
             let dir = one_line(&dir.display().to_string());
-            let said = if changed { "git sees" } else { "git saw already" };
-            context.output.line(&format!("{said} {dir}; commit what is worth keeping with: git add {dir}"))?;
+            let done = if changed { "shared" } else { "already shared" };
+            context.output.line(&format!("{done}: {dir}; to commit the lessons worth keeping: git add {dir}"))?;
             Ok(Exit::Ok)
         }
     }
@@ -188,20 +192,24 @@ fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyho
         return Ok(Exit::Ok);
     }
     if listed.lessons.is_empty() {
-        context.output.note("no lessons yet: they come from failing checks, such as: verify-run npm test");
+        context.output.note("no lessons yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`");
     }
-    let rows: Vec<Vec<String>> = listed
-        .lessons
-        .iter()
-        .map(|found| {
-            let front = &found.lesson.front;
-            let recorded = front.recorded_at.local();
-            [front.id.as_str(), recorded.as_str(), front.tool.as_str(), front.category.as_str(), found.lesson.title()]
-                .map(one_line)
-                .to_vec()
-        })
-        .collect();
-    context.output.table(&["id", "when", "tool", "category", "what"], &rows)?;
+    let output = &mut context.output;
+    let annotated = listed.lessons.iter().filter(|found| is_annotated(&found.lesson.front)).count();
+    if !listed.lessons.is_empty() {
+        let annotated = if annotated > 0 { format!(", {annotated} annotated") } else { String::new() };
+        output.list_title(&format!("{}{annotated}", count(listed.lessons.len(), "lesson")))?;
+    }
+    let row = |found: &FoundLesson| {
+        let front = &found.lesson.front;
+        let when = output.when(front.recorded_at);
+        // On a terminal the title has the room: it begins with the tool.
+        let (tool, category) =
+            if output.terminal() { ("", "") } else { (front.tool.as_str(), front.category.as_str()) };
+        [front.id.as_str(), &when, tool, category, found.lesson.title()].map(one_line).to_vec()
+    };
+    let rows: Vec<Vec<String>> = listed.lessons.iter().map(row).collect();
+    output.table(&["id", "when", "tool", "category", "lesson"], &rows)?;
     for (_, reason) in &listed.broken {
         context.output.note(&one_line(&format!("verify-run: {reason}")));
     }
@@ -222,10 +230,10 @@ fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Resul
         .iter()
         .map(|hit| {
             let why = hit.cause.clone().or_else(|| hit.rule.clone()).unwrap_or_default();
-            vec![hit.id.clone(), hit.recorded_at.local(), hit.tool.clone(), hit.title.clone(), why]
+            vec![hit.id.clone(), context.output.when(hit.recorded_at), hit.tool.clone(), hit.title.clone(), why]
         })
         .collect();
-    context.output.table(&["id", "when", "tool", "what", "why"], &rows)?;
+    context.output.table(&["id", "when", "tool", "lesson", "cause or rule"], &rows)?;
     if hits.more > 0 {
         context.output.note(&format!("{} more", hits.more));
     }
@@ -239,19 +247,64 @@ fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext)
         context.output.json(&ShowJson { schema: SCHEMA, lesson })?;
         return Ok(Exit::Ok);
     }
+    print_lesson(&found, &context.places.root, &mut context.output)?;
+    Ok(Exit::Ok)
+}
+
+/// The title, what people wrote about it, and the page without the marks by which verify-run finds its parts.
+fn print_lesson(found: &FoundLesson, root: &Path, output: &mut Output) -> anyhow::Result<()> {
     let front = &found.lesson.front;
-    let place =
-        if found.withdrawn { "withdrawn when it was fixed".to_owned() } else { found.path.display().to_string() };
-    let mut head = vec![format!("{} ({place})", front.id)];
-    let texts = [("cause", &front.cause), ("resolution", &front.resolution), ("rule", &front.corrective_rule)];
+    output.title(found.lesson.title())?;
+    let when = output.when(front.recorded_at);
+    let category = output.word(&front.category);
+    output.spans(&[
+        Span::new(Tone::Faint, format!("{}: ", one_line(&front.id))),
+        Span::plain(format!("{category}, {when}")),
+    ])?;
+    let place = if found.withdrawn {
+        "withdrawn after the fix".to_owned()
+    } else {
+        found.path.strip_prefix(root).unwrap_or(&found.path).display().to_string()
+    };
+    output.field("file", &place)?;
+    let texts = [("cause", &front.cause), ("solution", &front.resolution), ("rule", &front.corrective_rule)];
     for (name, text) in texts {
         if let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) {
-            head.push(format!("{name}: {text}"));
+            output.field(name, text)?;
         }
     }
-    let head: Vec<String> = head.iter().map(|line| one_line(line)).collect();
-    context.output.text(&format!("{}\n\n{}\n", head.join("\n"), printable(found.lesson.body.trim())))?;
-    Ok(Exit::Ok)
+    print_body(&printable(&found.lesson.body), output)
+}
+
+fn print_body(body: &str, output: &mut Output) -> anyhow::Result<()> {
+    // The fence that is open, such as ```` ```diff ````.
+    let mut fence: Option<&str> = None;
+    let mut is_blank = false;
+    for line in body.lines() {
+        let ticks = line.bytes().take_while(|&byte| byte == b'`').count();
+        let is_mark = fence.is_none() && (line.starts_with("<!-- ") || line.starts_with("# "));
+        if is_mark || (fence.is_none() && line.is_empty() && is_blank) {
+            continue;
+        }
+        is_blank = line.is_empty();
+        fence = match fence {
+            None if ticks >= 3 => Some(line),
+            Some(open) if ticks == line.len() && open.starts_with(line) && !is_blank => None,
+            fence => fence,
+        };
+        match fence {
+            Some(open) if open.ends_with("diff") && open != line => output.diff(line)?,
+            None if line.starts_with("## ") => output.title(line)?,
+            _ if is_blank => output.line("")?,
+            _ => output.line(line)?,
+        }
+    }
+    Ok(())
+}
+
+fn is_annotated(front: &LessonFrontMatter) -> bool {
+    let texts = [&front.cause, &front.resolution, &front.corrective_rule];
+    texts.into_iter().flatten().any(|text| !text.trim().is_empty())
 }
 
 fn row(found: &FoundLesson) -> LessonTableRow<'_> {

@@ -1,15 +1,14 @@
 //! `verify-run log`.
 
-use super::{CommandContext, Exit, Output};
+use super::output::{Cell, Tone};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::clock::Timestamp;
-use crate::base::text::{ellipsis, one_line};
+use crate::base::text::{count, one_line, prefix};
 use crate::ops::log::{self, LogEntry};
 use crate::store::RunFilter;
 
-/// A command in a table, bytes.
-const COMMAND_BYTES_MAX: usize = 60;
-/// A message in a table, bytes.
-const SUMMARY_BYTES_MAX: usize = 80;
+/// Characters of a run's id that a terminal shows: they hold the millisecond it began, and `show` takes them.
+const ID_CHARACTERS: usize = 13;
 
 /// List recorded runs, newest first
 ///
@@ -36,6 +35,8 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 fn since(typed: &str) -> Result<Timestamp, String> {
@@ -54,27 +55,40 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     } else if log.runs.is_empty() {
         context.output.note("no recorded run matches");
     } else {
-        print(&log.runs, &mut context.output)?;
+        context.output.use_pager(args.paging.pager);
+        print(&log.runs, args.limit, &mut context.output)?;
     }
     Ok(Exit::Ok)
 }
 
-fn print(runs: &[LogEntry], output: &mut Output) -> anyhow::Result<()> {
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .map(|run| {
-            let command = shell_words::join(run.argv.iter().map(|word| word.display()));
-            let place = run.dir.display();
-            let command = if place.is_empty() { command } else { format!("{command} (in {place})") };
-            vec![
-                run.failure.clone().unwrap_or_else(|| run.run.clone()),
-                run.ended_at.local(),
-                if run.passed { "passed".to_owned() } else { format!("failed ({})", run.exit_code) },
-                format!("{:.1}", std::time::Duration::from_micros(run.duration_us).as_secs_f64()),
-                ellipsis(&one_line(&command), COMMAND_BYTES_MAX),
-                ellipsis(&one_line(run.summary.as_deref().unwrap_or_default()), SUMMARY_BYTES_MAX),
-            ]
-        })
-        .collect();
-    output.table(&["id", "time", "outcome", "seconds", "command", "message"], &rows)
+fn print(runs: &[LogEntry], limit: usize, output: &mut Output) -> anyhow::Result<()> {
+    let failed = runs.iter().filter(|run| !run.passed).count();
+    output.list_title(&format!("{}, {failed} failed", newest(runs.len(), limit, "run")))?;
+    let row = |run: &LogEntry| {
+        let command = shell_words::join(run.argv.iter().map(|word| word.display()));
+        let place = run.dir.display();
+        let command = if place.is_empty() { command } else { format!("{command} (in {place})") };
+        let id = run.failure.as_ref().unwrap_or(&run.run);
+        let result = if run.passed {
+            Cell::new(Tone::Good, "passed")
+        } else {
+            Cell::new(Tone::Bad, format!("failed ({})", run.exit_code))
+        };
+        vec![
+            Cell::from(if output.terminal() { prefix(id, ID_CHARACTERS) } else { id }),
+            Cell::new(Tone::Faint, output.when(run.ended_at)),
+            result,
+            Cell::from(format!("{:.1}", std::time::Duration::from_micros(run.duration_us).as_secs_f64())),
+            Cell::from(one_line(&command)),
+            Cell::from(one_line(run.summary.as_deref().unwrap_or_default())),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = runs.iter().map(row).collect();
+    output.table(&["id", "when", "result", "seconds", "command", "message"], &rows)
+}
+
+/// `3 runs`, or `newest 20 runs` when a list has as many as were asked for.
+pub(super) fn newest(shown: usize, limit: usize, noun: &str) -> String {
+    let newest = if shown == limit { "newest " } else { "" };
+    format!("{newest}{}", count(shown, noun))
 }

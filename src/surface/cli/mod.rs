@@ -111,6 +111,30 @@ enum Subcommands {
     Mcp(mcp::Args),
 }
 
+impl Subcommands {
+    /// What may take long in a subcommand that runs nothing of the user's.
+    fn long_part(&self) -> Option<&'static str> {
+        match self {
+            Subcommands::Init(_) => Some("looking for agents and hooks"),
+            Subcommands::Doctor(_) => Some("calling the hooks"),
+            Subcommands::Store(args) => Some(args.long_part()),
+            Subcommands::Last(_)
+            | Subcommands::Log(_)
+            | Subcommands::Show(_)
+            | Subcommands::Lesson(_)
+            | Subcommands::Pattern(_)
+            | Subcommands::Fix(_)
+            | Subcommands::Task(_)
+            | Subcommands::Warn(_)
+            | Subcommands::Knowledge(_)
+            | Subcommands::Strategy(_)
+            | Subcommands::Promote(_)
+            | Subcommands::Stats(_) => Some("reading the records"),
+            _ => None,
+        }
+    }
+}
+
 /// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
 const RESERVED: [&str; 34] = [
     "last",
@@ -155,6 +179,14 @@ pub fn is_ours(first: &OsStr) -> bool {
         || RESERVED.iter().any(|word| first == *word)
 }
 
+/// Shared by the subcommands that print pages.
+#[derive(Debug, clap::Args)]
+struct PagingArgs {
+    /// Show the result in $PAGER, on a terminal
+    #[arg(long, global = true)]
+    pager: bool,
+}
+
 /// What a subcommand gets from the process.
 pub struct CommandContext {
     /// The places of the working directory.
@@ -186,6 +218,9 @@ pub fn start(args: Vec<OsString>) -> c_int {
     };
     let places = Places::find(&cwd, &environment);
     let mut context = CommandContext { places, environment, output };
+    if let Some(what) = cli.command.long_part() {
+        context.output.busy(what);
+    }
     let result = match cli.command {
         Subcommands::Last(args) => last::run(&args, &mut context),
         Subcommands::Log(args) => log::run(&args, &mut context),

@@ -1,19 +1,77 @@
 //! Where subcommands print: text and tables for people, JSON for programs.
 
+mod pager;
+mod progress;
+mod table;
+
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+pub(super) use table::Cell;
 
+use crate::base::clock::Timestamp;
 use crate::base::text::{one_line, printable, visible_json};
 use crate::run;
+use pager::Pager;
+use progress::ProgressLine;
 
-/// What columns are cut to, one after the other until the table fits: texts first, then times, then all but the first
-/// column, which is typed again.
-const COLUMN_WIDTHS: [usize; 3] = [20, 12, 6];
-/// Space around the text of a column.
-const PADDING: usize = 2;
+/// What a text means. On a terminal it is a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Nothing special.
+    Plain,
+    /// The title of a page.
+    Title,
+    /// It passed, was fixed, is confirmed.
+    Good,
+    /// It failed.
+    Bad,
+    /// It is uncertain.
+    Unsure,
+    /// Labels, headers, ids of little interest.
+    Faint,
+    /// A place in a diff.
+    Place,
+}
+
+impl Tone {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Tone::Plain => None,
+            Tone::Title => Some("1"),
+            Tone::Good => Some("32"),
+            Tone::Bad => Some("31"),
+            Tone::Unsure => Some("33"),
+            Tone::Faint => Some("2"),
+            Tone::Place => Some("36"),
+        }
+    }
+}
+
+/// A piece of a line.
+#[derive(Debug, Clone)]
+pub(super) struct Span {
+    tone: Tone,
+    text: String,
+}
+
+impl Span {
+    /// A text that means something.
+    pub(super) fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Span { tone, text: text.into() }
+    }
+
+    /// A text that means nothing special.
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Span::new(Tone::Plain, text)
+    }
+
+    #[cfg(test)]
+    fn text(&self) -> &str {
+        &self.text
+    }
+}
 
 /// The process's standard output and error, with what is known about them.
 pub struct Output {
@@ -21,6 +79,10 @@ pub struct Output {
     colour: bool,
     /// What fits on one line of the terminal.
     columns: Option<usize>,
+    /// What ages are counted from.
+    now: Timestamp,
+    pager: Option<Pager>,
+    progress: Option<ProgressLine>,
 }
 
 impl Output {
@@ -29,7 +91,7 @@ impl Output {
         let terminal = io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let columns = if terminal { run::columns() } else { None };
-        Output { terminal, colour: terminal && !no_colour, columns }
+        Output { terminal, colour: terminal && !no_colour, columns, now: Timestamp::now(), pager: None, progress: None }
     }
 
     /// Whether tables may be drawn.
@@ -42,11 +104,37 @@ impl Output {
         self.colour
     }
 
+    /// Sends what follows through `$PAGER` when `wanted` on a terminal. Without a pager it is printed as always.
+    pub(super) fn use_pager(&mut self, wanted: bool) {
+        if wanted && self.terminal && self.pager.is_none() {
+            self.progress = None;
+            match Pager::start() {
+                Ok(pager) => self.pager = Some(pager),
+                Err(error) => self.note(&format!("cannot start the pager: {error}")),
+            }
+        }
+    }
+
+    /// A time: how long ago on a terminal, the local date and time elsewhere.
+    pub(super) fn when(&self, time: Timestamp) -> String {
+        if self.terminal { time.age_at(self.now) } else { time.local() }
+    }
+
+    /// A word of a closed set, such as `test_failure`: with spaces on a terminal.
+    pub(super) fn word(&self, word: &str) -> String {
+        let word = one_line(word);
+        if self.terminal { word.replace('_', " ") } else { word }
+    }
+
     /// Prints `text` as it is. The caller has made it printable ([`crate::base::text`]).
     ///
     /// # Errors
     /// When standard output can't be written.
     pub fn text(&mut self, text: &str) -> anyhow::Result<()> {
+        self.progress = None;
+        if let Some(pager) = &mut self.pager {
+            return Ok(pager.write(text)?);
+        }
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
@@ -54,6 +142,7 @@ impl Output {
 
     /// Standard output itself, for what is written line by line.
     pub fn stream(&mut self) -> io::StdoutLock<'static> {
+        self.progress = None;
         io::stdout().lock()
     }
 
@@ -63,6 +152,68 @@ impl Output {
     /// As [`Output::text`].
     pub fn line(&mut self, line: &str) -> anyhow::Result<()> {
         self.text(&format!("{}\n", printable(line)))
+    }
+
+    /// Prints one line of texts that mean something, without control characters.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn spans(&mut self, spans: &[Span]) -> anyhow::Result<()> {
+        let mut line: String = spans.iter().map(|span| self.painted(span)).collect();
+        line.truncate(line.trim_end_matches(' ').len());
+        line.push('\n');
+        self.text(&line)
+    }
+
+    fn painted(&self, Span { tone, text }: &Span) -> String {
+        let text = printable(text);
+        match tone.code().filter(|_| self.colour && !text.trim().is_empty()) {
+            Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+            None => text,
+        }
+    }
+
+    /// Prints the title of a page.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn title(&mut self, title: &str) -> anyhow::Result<()> {
+        self.spans(&[Span::new(Tone::Title, one_line(title))])
+    }
+
+    /// Prints what a list has, on a terminal only: elsewhere the lines are counted by who reads them.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn list_title(&mut self, title: &str) -> anyhow::Result<()> {
+        if self.terminal { self.title(title) } else { Ok(()) }
+    }
+
+    /// Prints `label: value` on one line.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn field(&mut self, label: &str, value: &str) -> anyhow::Result<()> {
+        self.spans(&[Span::new(Tone::Faint, format!("{label}: ")), Span::plain(one_line(value))])
+    }
+
+    /// Prints a unified diff.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn diff(&mut self, diff: &str) -> anyhow::Result<()> {
+        let tone = |line: &str| match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => Tone::Faint,
+            [b'i', b'n', b'd', b'e', b'x', b' ', ..] => Tone::Faint,
+            [b'+', ..] => Tone::Good,
+            [b'-', ..] => Tone::Bad,
+            [b'@', b'@', ..] => Tone::Place,
+            _ => Tone::Plain,
+        };
+        diff.trim_end().lines().try_for_each(|line| {
+            let painted = self.painted(&Span::new(tone(line), line));
+            self.text(&format!("{painted}\n"))
+        })
     }
 
     /// Prints `value` as one JSON document, indented on a terminal; characters that no screen shows as escapes.
@@ -78,22 +229,19 @@ impl Output {
     ///
     /// # Errors
     /// As [`Output::text`].
-    pub fn table(&mut self, header: &[&str], rows: &[Vec<String>]) -> anyhow::Result<()> {
+    pub(super) fn table<C: Clone + Into<Cell>>(&mut self, header: &[&str], rows: &[Vec<C>]) -> anyhow::Result<()> {
+        let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.iter().cloned().map(Into::into).collect()).collect();
         if !self.terminal {
-            let lines: String = rows.iter().map(|row| format!("{}\n", row.join("\t"))).collect();
-            return self.text(&lines);
+            return self.text(&table::tab_separated(&rows));
         }
-        let mut rows: Vec<Vec<String>> =
-            rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-        if let Some(columns) = self.columns {
-            fit(header, &mut rows, columns);
-        }
-        let mut table = comfy_table::Table::new();
-        table.load_style(comfy_table::presets::NOTHING).set_header(header);
-        for row in rows {
-            table.add_row(row);
-        }
-        self.line(&table.to_string())
+        table::layout(header, &rows, self.columns).iter().try_for_each(|line| self.spans(line))
+    }
+
+    /// Shows on a terminal what takes long from here on, until something is printed.
+    pub(super) fn busy(&mut self, what: &'static str) {
+        // The line of before is erased first.
+        self.progress = None;
+        self.progress = ProgressLine::start(what);
     }
 
     /// Prints to standard error what is not part of the answer, without control characters.
@@ -103,6 +251,7 @@ impl Output {
 
     /// As [`Output::note`], for a text of our own that may be coloured. A closed standard error is nobody's problem.
     pub fn note_as_is(&mut self, text: &str) {
+        self.progress = None;
         let mut line = text.trim_end().to_owned();
         line.push('\n');
         let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -125,67 +274,5 @@ impl Output {
     /// Prints an error with its causes, `verify-run: message: cause`.
     pub fn error(&mut self, error: &anyhow::Error) {
         self.note(&format!("verify-run: {error:#}"));
-    }
-}
-
-/// Cuts what stands in the widest columns until a line has at most `columns`.
-fn fit(header: &[&str], rows: &mut [Vec<String>], columns: usize) {
-    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.width());
-    let mut widths: Vec<usize> = header
-        .iter()
-        .enumerate()
-        .map(|(column, title)| cells(column).chain([title.width()]).max().unwrap_or(0))
-        .collect();
-    let mut excess = (widths.iter().sum::<usize>() + PADDING * widths.len()).saturating_sub(columns);
-    for least in COLUMN_WIDTHS {
-        let own = usize::from(Some(&least) == COLUMN_WIDTHS.last());
-        while let Some(widest) = widths.iter_mut().skip(own).max().filter(|width| excess > 0 && **width > least) {
-            *widest -= 1;
-            excess -= 1;
-        }
-    }
-    for row in rows {
-        row.iter_mut().zip(&widths).for_each(|(cell, &width)| *cell = cut(cell, width));
-    }
-}
-
-/// `text` in at most `width` columns, with an ellipsis where something is left out.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut room = width.saturating_sub(1);
-    let fits = |c: &char| {
-        let needed = c.width().unwrap_or(0);
-        let fits = needed <= room;
-        room = room.saturating_sub(needed);
-        fits
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    format!("{}…", kept.trim_end())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_widest_columns_are_cut_until_a_line_fits() {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-        let mut rows = vec![
-            row(["f-01234567", "cargo test", &"long words ".repeat(20)]),
-            row(["f-1", "日本語の文章です日本語の文章です", "ok"]),
-        ];
-        fit(&["id", "command", "what"], &mut rows, 60);
-        for row in &rows {
-            assert!(row.iter().map(|cell| cell.width() + PADDING).sum::<usize>() <= 60, "{row:?}");
-        }
-        assert_eq!((rows[0][0].as_str(), rows[0][1].as_str(), rows[1][2].as_str()), ("f-01234567", "cargo test", "ok"));
-        assert!(rows[0][2].starts_with("long words") && rows[0][2].ends_with('…'), "{rows:?}");
-        let wide = rows.clone();
-        fit(&["id", "command", "what"], &mut rows, 200);
-        assert_eq!(rows, wide, "what fits stays");
-        fit(&["id", "command", "what"], &mut rows, 10);
-        assert_eq!(rows[0][0], "f-01234567", "too narrow for any table");
     }
 }

@@ -20,13 +20,13 @@ const GROUPS: [(&str, &[&str]); 5] = [
 pub(super) const FIRST_PAGE: &str = "\
 verify-run COMMAND runs a check unchanged and remembers what failed and what fixed it.
 
-  verify-run npm test   Run a check and record how it ends
-  verify-run last       Show how the last check here ended
-  verify-run fix list   List failures and what fixed them
-  verify-run warn       Show what went wrong here before
-  verify-run init       Set up coding agents and git hooks in this project
+  verify-run npm test             Run a check and record how it ends
+  verify-run last                 Show how the last check here ended
+  verify-run fix list             List failures and what fixed them
+  verify-run warn --files FILE    Show what went wrong in a file before
+  verify-run init                 Set up coding agents and git hooks in this project
 
-All subcommands: verify-run --help
+All commands: verify-run --help. One of them: verify-run fix --help.
 ";
 
 /// The command line with its subcommands listed in groups.

@@ -3,21 +3,26 @@
 mod explain;
 mod page;
 
-pub(super) use page::helps;
+pub(super) use page::{change, print_gotcha};
 
-use super::{CommandContext, Exit, Output};
+use super::log::newest;
+use super::output::{Cell, Tone};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line};
 use crate::config::Settings;
 use crate::event::ReviewState;
 use crate::ops::curate::{self, CurationReply, Saying};
 use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
+use crate::pattern::PatternSummary;
 
 /// List failures that share a cause
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
     action: PatternAction,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -125,6 +130,7 @@ impl SayingArgs {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    context.output.use_pager(args.paging.pager);
     match &args.action {
         PatternAction::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
@@ -136,7 +142,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (false, false) => {
                     let (settings, _) = Settings::load(&context.places, &context.environment);
                     let tasks = recurring.then_some(settings.patterns.recurring_tasks);
-                    print_list(&list, tasks, &mut context.output)?;
+                    print_list(&list, tasks, *limit, &mut context.output)?;
                 }
             }
         }
@@ -186,32 +192,42 @@ fn changed(changed: CurationReply, json: bool, output: &mut Output) -> anyhow::R
     if json { output.json(&changed) } else { output.line(&one_line(&changed.done)) }
 }
 
-fn print_list(list: &pattern::PatternList, recurring: Option<u64>, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(
+    list: &pattern::PatternList,
+    recurring: Option<u64>,
+    limit: usize,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     if list.patterns.is_empty() {
         output.note(&match recurring {
             Some(tasks) => {
-                format!("no pattern was seen in {} yet; all of them: verify-run pattern list", count(tasks, "task"))
+                format!("no pattern was seen in {} yet\n\nhint: run `verify-run pattern list`", count(tasks, "task"))
             }
-            None => "no patterns yet: they come from failing checks, such as: verify-run npm test".to_owned(),
+            None => {
+                "no patterns yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`".to_owned()
+            }
         });
         return Ok(());
     }
-    let rows: Vec<Vec<String>> = list
-        .patterns
-        .iter()
-        .map(|pattern| {
-            vec![
-                pattern.id.clone(),
-                pattern.failures.to_string(),
-                pattern.tasks.to_string(),
-                pattern.last_seen.local(),
-                format!("{:.2}", pattern.confidence),
-                match pattern.stands_for {
-                    Some(others) => format!("{} and {} like it", pattern.name, others.saturating_sub(1)),
-                    None => pattern.name.clone(),
-                },
-            ]
-        })
-        .collect();
-    output.table(&["id", "failures", "tasks", "last seen", "confidence", "what"], &rows)
+    let often = list.patterns.iter().filter(|pattern| pattern.recurring).count();
+    let often = if often > 0 { format!(", {often} recurring") } else { String::new() };
+    output.list_title(&format!("{}{often}", newest(list.patterns.len(), limit, "pattern")))?;
+    let row = |pattern: &PatternSummary| {
+        let tone = if pattern.recurring { Tone::Bad } else { Tone::Plain };
+        let confidence = format!("{:.2}", pattern.confidence);
+        vec![
+            Cell::from(pattern.id.as_str()),
+            Cell::new(tone, pattern.failures.to_string()),
+            Cell::new(tone, pattern.tasks.to_string()),
+            Cell::new(Tone::Faint, output.when(pattern.last_seen)),
+            // A terminal has better use for the room: `pattern show` has it with its reasons.
+            Cell::from(if output.terminal() { String::new() } else { confidence }),
+            Cell::from(match pattern.stands_for {
+                Some(others) => format!("{} and {} like it", pattern.name, others.saturating_sub(1)),
+                None => pattern.name.clone(),
+            }),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = list.patterns.iter().map(row).collect();
+    output.table(&["id", "failures", "tasks", "last seen", "confidence", "pattern"], &rows)
 }

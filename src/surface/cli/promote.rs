@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, PagingArgs};
 use crate::advice::block::EditPolicy;
 use crate::advice::promotion::ProofStrength;
-use crate::base::text::one_line;
+use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::event::PromotionState;
 use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
@@ -28,6 +28,8 @@ use crate::retrieval::promotions::PromotionItem;
 pub(super) struct Args {
     #[command(subcommand)]
     action: PromoteAction,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -115,6 +117,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let variable = |name: &str| std::env::var(name).ok();
     let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let edits = |edits: &Option<String>| if edits.is_some() { EditPolicy::Keep } else { EditPolicy::Refuse };
+    context.output.use_pager(args.paging.pager);
     match &args.action {
         PromoteAction::List { all, json } => list(context, &identity, *all, *json),
         PromoteAction::Show { id, wanted, diff, json } => {
@@ -157,7 +160,8 @@ fn list(context: &mut CommandContext, identity: &Identity, all: bool, json: bool
         context.output.note("no pending proposals");
         return Ok(Exit::Ok);
     }
-    context.output.table(&["id", "state", "proof", "file", "what", "why"], &rows)?;
+    context.output.list_title(&count(rows.len(), if all { "line" } else { "pending proposal" }))?;
+    context.output.table(&["id", "state", "proof", "file", "line", "why"], &rows)?;
     Ok(Exit::Ok)
 }
 
@@ -190,7 +194,7 @@ fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result
         let target = change.target.as_deref().map(|target| format!(" into {}", one_line(target)));
         text.push_str(&format!(
             "- {} {}{}{}: {}\n",
-            change.at.local(),
+            context.output.when(change.at),
             change.change.replace('_', " "),
             target.unwrap_or_default(),
             who.unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! `verify-run show`.
 
-use super::{CommandContext, Exit, last};
+use super::{CommandContext, Exit, PagingArgs, last};
 
 /// Show a recorded run
 ///
@@ -16,11 +16,14 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (run, notes) = crate::ops::last::run_by_id(&context.places, &context.environment, &args.run)?;
     notes.iter().for_each(|note| context.output.note(note));
+    context.output.use_pager(args.paging.pager);
     if args.output {
         last::print_output(&run, context)?;
     } else if args.json {

@@ -1,10 +1,10 @@
 //! `verify-run stats`.
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::config::Settings;
-use crate::ops::stats::{self, FigureUnit, PromotionCounts, StatsFigure};
-use crate::retrieval::effect::DeliveryOutcomeCounts;
+use crate::ops::stats::{self, FigureUnit, PromotionCounts, Stats, StatsFigure};
+use crate::retrieval::effect::{AdviceEffect, DeliveryOutcomeCounts};
 
 /// Show trends, targets and the effect of warnings
 ///
@@ -23,6 +23,8 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
@@ -35,64 +37,80 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     }
     let rows: Vec<Vec<String>> = stats.figures.iter().map(row).collect();
     if rows.is_empty() {
-        context.output.line("nothing was recorded here yet")?;
+        context.output.line("nothing is recorded here yet")?;
         return Ok(Exit::Ok);
     }
+    context.output.use_pager(args.paging.pager);
     context.output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
-    let warnings = &stats.warnings;
-    let missed = warnings.missed_opportunities;
-    context.output.line(&format!("{}; {missed} missed", counted(&warnings.all)))?;
-    if warnings.from_entries.shown + warnings.from_entries.held_out > 0 {
-        let (counted, unknown) = (counted(&warnings.from_entries), warnings.not_measurable);
-        context.output.line(&format!("of these from entries: {counted}; {unknown} not measurable"))?;
-    }
-    let knowledge = &stats.knowledge;
-    if knowledge.entries > 0 {
-        context.output.line(&format!(
-            "{} of {} entries helped somebody else, {}: about {} tokens saved (an estimate)",
-            knowledge.reused,
-            knowledge.entries,
-            text::count(knowledge.uses, "time"),
-            knowledge.tokens_saved_estimate
-        ))?;
-    }
-    let PromotionCounts { promoted, waiting, rejected, retired } = &stats.promotions;
-    context.output.line(&format!(
-        "{} promoted, {waiting} waiting, {rejected} rejected, {retired} retired",
-        text::count(*promoted, "line")
-    ))?;
-    context.output.line(&stats.effect.words)?;
-    if let Some(lift) = stats.effect.lift {
-        context.output.line(&format!(
-            "lift {} (95 % interval {} to {}), evidence {:.1} (20 is enough)",
-            percent(lift.value),
-            percent(lift.low),
-            percent(lift.high),
-            stats.effect.e_value
-        ))?;
-    }
+    print_counts(&stats, &mut context.output)?;
+    print_effect(&stats.effect, &mut context.output)?;
     if !stats.warnings.harmful.is_empty() {
         let harmful = stats.warnings.harmful.join(", ");
-        context.output.line(&format!("not warned of any more, because warned tasks made it more often: {harmful}"))?;
+        context.output.field("no more warnings, because warned tasks made the mistake more often", &harmful)?;
     }
     for ignored in &stats.warnings.ignored {
-        let task = text::one_line(&ignored.task);
-        context.output.line(&format!("shown in vain: {} in task {task}, run {}", ignored.warning, ignored.run))?;
+        let (when, task) = (context.output.when(ignored.at), text::one_line(&ignored.task));
+        let value = format!("{}, {when}, in task {task}, run {}", ignored.warning, ignored.run);
+        context.output.field("ignored warning", &value)?;
     }
     Ok(Exit::Ok)
 }
 
-fn counted(became: &DeliveryOutcomeCounts) -> String {
-    format!(
-        "{} shown, {} held out: {} prevented, {} failed anyway, {} without an opportunity, {} incomplete, {} open",
-        text::count(became.shown, "warning"),
-        became.held_out,
-        became.prevented,
-        became.failed_anyway,
-        became.no_opportunity,
-        became.task_incomplete,
-        became.open
-    )
+/// What there is none of is left out.
+fn print_counts(stats: &Stats, output: &mut Output) -> anyhow::Result<()> {
+    let warnings = &stats.warnings;
+    output.field("warnings", &outcomes(&warnings.all, 0))?;
+    if warnings.from_entries.shown + warnings.from_entries.held_out > 0 {
+        output.field("warnings from entries", &outcomes(&warnings.from_entries, warnings.not_measurable))?;
+    }
+    if warnings.missed_opportunities > 0 {
+        output.field("known mistakes repeated without a warning", &warnings.missed_opportunities.to_string())?;
+    }
+    let knowledge = &stats.knowledge;
+    if knowledge.uses > 0 {
+        let (uses, tokens) = (text::times(knowledge.uses), knowledge.tokens_saved_estimate);
+        let reused = format!("{} of {} entries helped in another session, {uses}", knowledge.reused, knowledge.entries);
+        output.field("knowledge", &format!("{reused}; about {tokens} tokens saved (estimate)"))?;
+    }
+    let PromotionCounts { promoted, waiting, rejected, retired } = stats.promotions;
+    let lines = counted(&[(promoted, "promoted"), (waiting, "waiting"), (rejected, "rejected"), (retired, "retired")]);
+    if !lines.is_empty() {
+        output.field("lines for CLAUDE.md and AGENTS.md", &lines)?;
+    }
+    Ok(())
+}
+
+fn print_effect(effect: &AdviceEffect, output: &mut Output) -> anyhow::Result<()> {
+    if effect.trial.shown.exposures + effect.trial.held_out.exposures == 0 {
+        return output.field("effect of warnings", "not measured yet");
+    }
+    output.field("effect of warnings", &effect.words)?;
+    let Some(lift) = effect.lift else { return Ok(()) };
+    let (value, low, high) = (percent(lift.value), percent(lift.low), percent(lift.high));
+    let lift = format!("{value} (95 % interval {low} to {high}), evidence {:.1} (20 is enough)", effect.e_value);
+    output.field("mistakes avoided", &lift)
+}
+
+fn outcomes(became: &DeliveryOutcomeCounts, not_measurable: u64) -> String {
+    if became.shown + became.held_out == 0 {
+        return "none shown yet".to_owned();
+    }
+    let outcomes = counted(&[
+        (became.prevented, "prevented"),
+        (became.failed_anyway, "failed anyway"),
+        (became.no_opportunity, "without an opportunity"),
+        (became.task_incomplete, "incomplete"),
+        (became.open, "open"),
+        (not_measurable, "not measurable"),
+    ]);
+    let colon = if outcomes.is_empty() { "" } else { ": " };
+    format!("{} shown, {} held out{colon}{outcomes}", became.shown, became.held_out)
+}
+
+/// `1 prevented, 2 open`: what is not zero.
+fn counted(counts: &[(u64, &str)]) -> String {
+    let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 fn row(figure: &StatsFigure) -> Vec<String> {
@@ -107,7 +125,7 @@ fn row(figure: &StatsFigure) -> Vec<String> {
     });
     vec![
         figure.what.to_owned(),
-        figure.value.map_or_else(|| "too little to say".to_owned(), shown),
+        figure.value.map_or_else(|| "too few cases".to_owned(), shown),
         before.unwrap_or_default(),
         shown(figure.target),
         figure.cases.to_string(),

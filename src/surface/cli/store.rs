@@ -84,6 +84,20 @@ enum StoreAction {
     },
 }
 
+impl Args {
+    /// What may take long.
+    pub(super) fn long_part(&self) -> &'static str {
+        match self.action {
+            StoreAction::Status { .. } => "checking the index",
+            StoreAction::Rebuild { .. } => "rebuilding the index",
+            StoreAction::Backup { .. } => "making a backup",
+            StoreAction::Export { .. } => "exporting",
+            StoreAction::Import { .. } => "importing",
+            StoreAction::Purge { .. } => "purging",
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let places = &context.places;
     match &args.action {
@@ -145,7 +159,7 @@ fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()>
     }
     if let Some(damage) = &status.index_damage {
         output
-            .line(&format!("index is damaged ({}); to repair it: verify-run store rebuild", text::one_line(damage)))?;
+            .line(&format!("index is damaged ({})\n\nhint: run `verify-run store rebuild`", text::one_line(damage)))?;
     }
     let events: u64 = status.segments.iter().map(|segment| segment.bytes).sum();
     output.line(&format!(
@@ -182,7 +196,7 @@ fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()>
     Ok(())
 }
 
-/// A day, a time, or so many days ago.
+/// A day, a time, or an age in days.
 fn since(text: &str) -> Result<Timestamp, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
     let ago = days.map(|days| Timestamp(Timestamp::now().0.saturating_sub(days.saturating_mul(24 * 3600 * 1_000_000))));
@@ -193,11 +207,11 @@ fn since(text: &str) -> Result<Timestamp, String> {
 fn print_exported(exported: &Exported, output: &mut Output) -> anyhow::Result<()> {
     exported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;
     if exported.bad > 0 {
-        output.note(&format!("left out {} of no event", text::count(exported.bad, "line")));
+        output.note(&format!("left out {} that are no events", text::count(exported.bad, "line")));
     }
     let files = text::count(exported.files.len(), "segment");
     output.note(&format!(
-        "{} in {files}; to merge them: verify-run store import FOLDER",
+        "{} in {files}; to import them elsewhere: verify-run store import FOLDER",
         text::count(exported.events, "event")
     ));
     Ok(())
@@ -206,7 +220,7 @@ fn print_exported(exported: &Exported, output: &mut Output) -> anyhow::Result<()
 fn print_merged(merged: &Merged, output: &mut Output) -> anyhow::Result<()> {
     let new = text::count(merged.events, "new event");
     let files = text::count(merged.files, "segment");
-    output.line(&format!("{new} from {files}; {} known, {} of purged runs", merged.known, merged.purged))?;
+    output.line(&format!("{new} from {files}; {} already known, {} purged", merged.known, merged.purged))?;
     for fault in &merged.faults {
         output.note(&format!("{}:{}: {}", fault.file.display(), fault.line, fault.reason));
     }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{CommandContext, Exit, Output};
+use super::log::newest;
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
@@ -24,6 +25,8 @@ use crate::retrieval::similar_tasks::SimilarTask;
 pub(super) struct Args {
     #[command(subcommand)]
     action: TaskAction,
+    #[command(flatten)]
+    paging: PagingArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -122,6 +125,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let (settings, _) = Settings::load(&context.places, &context.environment);
     let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), crate::run::session());
     let (places, cwd) = (&context.places, std::env::current_dir()?);
+    context.output.use_pager(args.paging.pager);
     let (page, json) = match &args.action {
         TaskAction::Start { name, about, depends_on, json } => {
             let announced = about.announced(name.as_ref(), depends_on);
@@ -139,7 +143,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         TaskAction::List { limit, json } => {
             let (pages, notes) = task::list_tasks(places, &settings, *limit)?;
             notes.iter().for_each(|note| context.output.note(note));
-            print_list(&pages, *json, &mut context.output)?;
+            print_list(&pages, *limit, *json, &mut context.output)?;
             return Ok(Exit::Ok);
         }
         TaskAction::Similar { name, about, command, limit, json } => {
@@ -162,26 +166,34 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 }
 
 fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
-    let title = page.title.as_ref().map(|title| format!(": {}", one_line(title))).unwrap_or_default();
-    output.line(&format!("{}{title}", one_line(&page.name)))?;
+    let title = page.title.as_ref().map(|title| format!(": {title}")).unwrap_or_default();
+    output.title(&format!("{}{title}", page.name))?;
     match &page.end {
-        Some(end) => output.line(&format!("done {}, {}", end.at.local(), one_line(&end.why)))?,
-        None => output.line(&format!("open since {}", page.first_at.local()))?,
+        Some(end) => {
+            let when = output.when(end.at);
+            output.field("done", &format!("{when}, {}", end.why))?
+        }
+        None => {
+            let when = output.when(page.first_at);
+            output.field("open since", &when)?
+        }
     }
-    output.line(&format!("{}, {}", count(page.runs, "run"), count(page.failures, "failure")))?;
-    for (label, values) in [("files", &page.files), ("after", &page.depends_on), ("where", &page.signature.globs)] {
+    output.field("recorded", &format!("{}, {}", count(page.runs, "run"), count(page.failures, "failure")))?;
+    for (label, values) in
+        [("files", &page.files), ("depends on", &page.depends_on), ("works in", &page.signature.globs)]
+    {
         if !values.is_empty() {
-            output.line(&format!("{label}: {}", one_line(&ellipsis(&values.join(", "), 400))))?;
+            output.field(label, &ellipsis(&values.join(", "), 400))?;
         }
     }
     for proposal in &page.proposals {
-        output.line(&format!("worth writing down: {}: {}", one_line(&proposal.title), proposal.accept))?;
+        output.field("worth recording", &format!("{}: {}", proposal.title, proposal.accept))?;
     }
     if let Some(proposal) = page.proposals.first() {
-        output.note(&format!("if it isn't: verify-run knowledge decline {}", proposal.fix));
+        output.note(&format!("\nhint: to decline, run `verify-run knowledge decline {}`", proposal.fix));
     }
     if !page.similar.is_empty() {
-        output.line("tasks like this one:")?;
+        output.line("\nsimilar tasks:")?;
         print_similar(&page.similar, output)?;
     }
     Ok(())
@@ -189,7 +201,7 @@ fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
 
 fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<()> {
     if tasks.is_empty() {
-        output.note("no task is like it");
+        output.note("no similar tasks");
         return Ok(());
     }
     let rows: Vec<Vec<String>> = tasks
@@ -198,33 +210,34 @@ fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<(
             vec![
                 format!("{:.2}", task.similarity.score),
                 one_line(&task.name),
-                count(task.failures, "failure"),
+                if output.terminal() { task.failures.to_string() } else { count(task.failures, "failure") },
                 one_line(task.title.as_deref().unwrap_or_default()),
             ]
         })
         .collect();
-    output.table(&["alike", "task", "", "title"], &rows)
+    output.table(&["similarity", "task", "failures", "title"], &rows)
 }
 
-fn print_list(pages: &[TaskPage], json: bool, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(pages: &[TaskPage], limit: usize, json: bool, output: &mut Output) -> anyhow::Result<()> {
     if json {
         return output.json(&TaskListArgs { schema: 1, tasks: pages });
     }
     if pages.is_empty() {
-        output.note("no task yet: one begins with the first run of a check");
+        output.note("no tasks yet: a task begins with the first run of a check");
         return Ok(());
     }
-    let rows: Vec<Vec<String>> = pages
-        .iter()
-        .map(|page| {
-            vec![
-                one_line(&page.name),
-                page.state.to_owned(),
-                page.last_at.local(),
-                count(page.failures, "failure"),
-                one_line(page.title.as_deref().unwrap_or_default()),
-            ]
-        })
-        .collect();
-    output.table(&["task", "state", "last", "", "title"], &rows)
+    let open = pages.iter().filter(|page| page.end.is_none()).count();
+    output.list_title(&format!("{}, {open} open", newest(pages.len(), limit, "task")))?;
+    let row = |page: &TaskPage| {
+        let failures = if output.terminal() { page.failures.to_string() } else { count(page.failures, "failure") };
+        vec![
+            one_line(&page.name),
+            page.state.to_owned(),
+            output.when(page.last_at),
+            failures,
+            one_line(page.title.as_deref().unwrap_or_default()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = pages.iter().map(row).collect();
+    output.table(&["task", "state", "last run", "failures", "title"], &rows)
 }

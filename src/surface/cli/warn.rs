@@ -75,6 +75,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     };
     answer.notes.iter().for_each(|note| context.output.note(note));
     match text {
+        Some(text) if text.is_empty() && context.output.terminal() => {
+            context.output.note("no warnings for this task\n\nhint: name files: `verify-run warn --files FILE`")
+        }
         Some(text) => context.output.text(&text)?,
         None => context.output.json(&answer)?,
     }

@@ -70,11 +70,11 @@ fn a_pass_of_another_check_prevents_nothing_and_a_task_may_end_without_an_answer
 #[test]
 fn stats_say_when_there_is_no_measurable_effect_and_set_figures_beside_targets() {
     let sandbox = linter();
-    assert_eq!(sandbox.verify_run(["stats"]).prints(), "nothing was recorded here yet\n");
+    assert_eq!(sandbox.verify_run(["stats"]).prints(), "nothing is recorded here yet\n");
     fail(&sandbox, "A", "src/x.js", UNDEFINED);
     let text = sandbox.verify_run(["stats"]).prints();
     assert!(text.contains("failures with a category\t100 %\t\t80 %\t1\n"), "{text}");
-    assert!(text.contains("too little to say") && text.contains("no measurable effect"), "{text}");
+    assert!(text.contains("too few cases") && text.contains("effect of warnings: not measured yet"), "{text}");
     let figures = stats(&sandbox)["figures"].as_array().expect("a list").clone();
     let names: Vec<&str> = figures.iter().filter_map(|figure| figure["name"].as_str()).collect();
     assert_eq!(
@@ -130,7 +130,7 @@ fn harmful_advice_stops_by_itself_and_says_so() {
     assert_eq!(harmful, &serde_json::json!([list["patterns"][0]["id"]]));
     let said = sandbox.verify_run(["stats"]).outcome();
     assert!(
-        said.stdout().contains("not warned of any more, because warned tasks made it more often: p-"),
+        said.stdout().contains("no more warnings, because warned tasks made the mistake more often: p-"),
         "{}",
         said.stdout()
     );

@@ -40,7 +40,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     assert_eq!((&item["entry"], &item["pattern"]), (&entry.as_str().into(), &Value::Null));
     assert_eq!((&item["way"], &item["label"]["strength"]), (&"knowledge".into(), &"weak".into()));
     let reason = item["label"]["reason"].as_str().expect("a reason");
-    assert!(reason.starts_with("not measurable: no recorded failure is what it comes from"), "{reason}");
+    assert!(reason.starts_with("not measurable: no recorded failure is its source"), "{reason}");
     let lines = || sandbox.verify_run(["stats", "--json"]).prints_json()["promotions"].clone();
     let counted = |[promoted, waiting, retired]: [u64; 3]| json!({"promoted": promoted, "waiting": waiting, "rejected": 0, "retired": retired});
     assert_eq!(lines(), counted([0, 1, 0]));

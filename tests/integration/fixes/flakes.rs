@@ -41,8 +41,8 @@ fn a_run_that_did_not_get_to_a_failing_test_says_nothing_of_it() {
     assert_eq!(steps, [(Some(1), "failure", "edit"), (Some(2), "success", "edit"), (Some(2), "success", "edit")]);
     assert_eq!((whole["state"].as_str(), whole["attempts"].as_u64()), (Some("success"), Some(2)));
     let shown = sandbox.verify_run(["fix", "show", whole["id"].as_str().expect("an id")]).prints();
-    assert!(shown.matches("\nattempt 2 at ").count() == 2, "{shown}");
-    assert!(shown.matches("\n  compared with the failure at ").count() == 1, "{shown}");
+    assert!(shown.matches("\nattempt 2, ").count() == 2, "{shown}");
+    assert!(shown.matches("\n  compared with the failure: ").count() == 1, "{shown}");
     let of = |test: &str| -> String {
         let steps = whole["steps"].as_array().expect("attempts").iter();
         let fixed = |step: &Value| step["fixed"]["first"][0]["test"].as_str().is_some_and(|name| name.contains(test));

@@ -156,7 +156,7 @@ fn what_a_task_proposes_is_shown_until_somebody_decides() {
     let left: Vec<Value> = proposals().iter().map(|proposal| proposal["fix"].clone()).collect();
     assert_eq!(left, [third["fix"].clone()]);
     let page = sandbox.verify_run(["fix", "show", &id(second)]).prints();
-    assert!(page.contains("no pattern of it (Ada): too small\n"), "{page}");
+    assert!(page.contains("\ndeclined as a pattern (Ada): too small\n"), "{page}");
     assert!(refused(&sandbox, &["knowledge", "decline", "x-nothing"]).contains("x-nothing"));
 }
 

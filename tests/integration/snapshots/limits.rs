@@ -140,7 +140,8 @@ fn what_was_purged_is_in_no_snapshot_either() {
     let tree = event["tree"].as_str().expect("a tree");
     assert!(has_object(&sandbox, &objects, tree) && event["diff"].to_string().contains("hunter2"));
     fs::remove_file(sandbox.path("file")).expect("removes");
-    sandbox.verify_run(["store", "purge", event["run"].as_str().expect("an id")]).prints();
+    let purged = sandbox.verify_run(["store", "purge", event["run"].as_str().expect("an id")]).prints();
+    assert!(purged.starts_with("purged 1 run and "), "the result comes first: {purged}");
     assert_eq!(sandbox.snapshots(), Vec::<Value>::new());
     assert!(!has_object(&sandbox, &objects, tree));
     assert_eq!(paths_of(&sandbox, &fail(&sandbox)), ["README"]);

@@ -12,6 +12,7 @@ use crate::ops::knowledge::{EntryAddReply, EntryChangeReply, EntryList, EntryPro
 use crate::retrieval::entry_measurement::EntryMeasurement;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_proposals::EntryProposal;
+use crate::surface::cli::output::{Span, Tone};
 use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// A property on one line, bytes.
@@ -57,7 +58,7 @@ pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandCont
     }
     for similar in &added.similar {
         let title = one_line(&similar.title);
-        output.note(&format!("reads alike ({:.2}): {} {title}", similar.similarity, similar.id));
+        output.note(&format!("similar ({:.2}): {} {title}", similar.similarity, similar.id));
     }
     Ok(Exit::Ok)
 }
@@ -76,7 +77,7 @@ pub(super) fn proposed(
     let cells = |it: &EntryProposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
     let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
     if rows.is_empty() {
-        output.note("no fix waits for a decision")
+        output.note("no proposals")
     } else {
         output.table(&["fix", "task", "what", "accept with"], &rows)?
     }
@@ -87,7 +88,7 @@ pub(super) fn declined(fix: &str, json: bool, context: &mut CommandContext) -> a
     if json {
         context.output.json(&Declined { schema: 1, declined: fix })?
     } else {
-        context.output.line(&format!("{fix}: no pattern is made of it"))?
+        context.output.line(&format!("declined to make a pattern of {fix}"))?
     }
     Ok(Exit::Ok)
 }
@@ -113,17 +114,18 @@ pub(super) fn found(found: &EntryList, json: bool, context: &mut CommandContext)
         .entries
         .iter()
         .map(|page| {
-            let title = ellipsis(&one_line(&page.title), LINE_BYTES_MAX);
+            let title = ellipsis(&one_line(page.example.as_ref().unwrap_or(&page.title)), LINE_BYTES_MAX);
             vec![page.id.clone(), one_line(&page.kind), format!("{:.2}", page.confidence), title]
         })
         .collect();
     if rows.is_empty() {
-        output.note("nothing is known of it")
+        output.note("no entries found")
     } else {
+        output.list_title(&count(rows.len(), "entry").replace("entrys", "entries"))?;
         output.table(&["id", "type", "confidence", "title"], &rows)?
     }
     if found.more {
-        output.note("there are more: type the same with --page");
+        output.note("there are more\n\nhint: add `--page 2`");
     }
     Ok(Exit::Ok)
 }
@@ -140,31 +142,37 @@ pub(super) fn shown(
         output.json(&PrintedEntry { schema: 1, page })?;
         return Ok(Exit::Ok);
     }
-    output.line(&format!("{} {}: {}", page.id, one_line(&page.kind), one_line(&page.title)))?;
-    if let Value::Object(properties) = &page.properties {
-        for (name, value) in properties {
-            output.line(&format!("{}: {}", one_line(name), flat(value)))?;
+    let title = page.example.as_ref().unwrap_or(&page.title);
+    output.title(title)?;
+    let pinned = if page.pinned { ", pinned" } else { "" };
+    let seen = count(page.occurrences, "occurrence");
+    output.spans(&[
+        Span::new(Tone::Faint, format!("{}: ", page.id)),
+        Span::plain(format!("{}, confidence {:.2}{pinned}, {seen}", one_line(&page.kind), page.confidence)),
+    ])?;
+    for (name, value) in page.properties.as_object().into_iter().flatten() {
+        // What was learnt has the masked title as its pitfall.
+        if !page.learnt || name != "pitfall" {
+            output.field(name, &flat(value))?;
         }
     }
     for (label, values) in
         [("files", &page.globs), ("actions", &page.actions), ("tags", &page.tags), ("from", &page.sources)]
     {
         if !values.is_empty() {
-            output.line(&format!("{label}: {}", ellipsis(&one_line(&values.join(", ")), LINE_BYTES_MAX)))?;
+            output.field(label, &ellipsis(&values.join(", "), LINE_BYTES_MAX))?;
         }
     }
     if let Some(better) = &page.superseded_by {
-        output.line(&format!("superseded by {better}"))?;
+        output.field("superseded by", better)?;
     }
     if page.taught {
-        output.line("imported: from a lesson that the team shares")?;
+        output.field("imported", "from a lesson that the team shares")?;
     } else if page.imported {
-        output.line("imported: not told to agents; to use it, import it with: verify-run store import --trust")?;
+        output.field("imported", "not given to agents; to trust it, import it again with --trust")?;
     }
-    let pinned = if page.pinned { ", pinned" } else { "" };
-    output.line(&format!("confidence {:.2}{pinned}, {}", page.confidence, count(page.occurrences, "occurrence")))?;
     if let Some(measured) = &page.measured {
-        output.line(&came_of(measured))?;
+        output.field("effect", &came_of(measured))?;
     }
     print_ledger(page, output)
 }
@@ -172,21 +180,21 @@ pub(super) fn shown(
 fn came_of(measured: &EntryMeasurement) -> String {
     let warned = measured.prevented + measured.failed_anyway;
     match &measured.not_measurable {
-        Some(why) => format!("what comes of warnings is {why}"),
-        None if warned == 0 => "no warned task has shown anything yet".to_owned(),
-        None => format!(
-            "effectiveness {:.2}: {} of {} did without it",
-            measured.effectiveness,
-            measured.prevented,
-            count(warned, "warned task")
-        ),
+        Some(why) => why.clone(),
+        None if warned == 0 => "no warned task is measured yet".to_owned(),
+        None => format!("{} of {} avoided the mistake", measured.prevented, count(warned, "warned task")),
     }
 }
 
 fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<Exit> {
     for step in page.ledger.iter().flat_map(|ledger| &ledger.steps) {
         let what = ellipsis(&one_line(&step.what), LINE_BYTES_MAX);
-        output.line(&format!("  {:+.2} → {:.2}  {}  {what}", step.delta, step.after, step.at.local()))?;
+        let (tone, when) = (if step.delta < 0.0 { Tone::Bad } else { Tone::Good }, output.when(step.at));
+        output.spans(&[
+            Span::new(tone, format!("  {:+.2}", step.delta)),
+            Span::plain(format!(" {what}")),
+            Span::new(Tone::Faint, format!(", {when}")),
+        ])?;
     }
     Ok(Exit::Ok)
 }
@@ -244,7 +252,7 @@ pub(super) fn logged(
         .iter()
         .map(|event| {
             let agent = one_line(event.agent.as_deref().unwrap_or("-"));
-            vec![event.at.local(), event.event.clone(), event.entry.clone(), agent]
+            vec![output.when(event.at), event.event.clone(), event.entry.clone(), agent]
         })
         .collect();
     output.table(&["when", "event", "entry", "agent"], &rows)?;

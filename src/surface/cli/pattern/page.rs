@@ -2,134 +2,156 @@
 
 use crate::base::text;
 use crate::ops::library::{CandidatePage, CandidatePageOutcome};
-use crate::pattern::PatternPage;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::detector::DetectorFinding;
 use crate::pattern::knowledge::{Gotcha, Strategy};
+use crate::pattern::{FailureOccurrence, PatternPage};
 use crate::surface::cli::Output;
+use crate::surface::cli::output::{Span, Tone};
 
 /// Strategies printed; `--json` has them all.
 const STRATEGIES_MAX: usize = 5;
 /// Increments printed; `--json` has them all.
 const STEPS_MAX: usize = 30;
+/// An increment that two digits show.
+const STEP_MIN: f64 = 0.005;
 
 pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     let pattern = &page.summary;
-    let code = pattern.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
-    let recurring = if pattern.recurring { ", recurring" } else { "" };
-    output.line(&format!("{}  {}", pattern.id, pattern.name))?;
-    output.line(&pattern.summary)?;
-    output.line(&format!("message: {} ({})", pattern.title, text::one_line(&format!("{}{code}", pattern.tool))))?;
-    output.line(&format!("family: {} ({})", page.family_title, text::count(pattern.family_tasks, "task")))?;
-    output.line(&format!(
-        "{}: {} in {}{recurring}; {} in {} of the last 30 days; first {}, last {}",
-        text::one_line(&pattern.category),
-        text::count(pattern.failures, "failure"),
-        text::count(pattern.tasks, "task"),
-        text::count(pattern.frequency.failures_30_days, "failure"),
-        text::count(pattern.frequency.tasks_30_days, "task"),
-        pattern.first_seen.local(),
-        pattern.last_seen.local()
-    ))?;
-    together(page, output)?;
-    for finding in &page.findings {
-        output.line(&format!("{}: {}", finding.detector, text::one_line(&finding.summary)))?;
+    output.title(&pattern.name)?;
+    let category = output.word(&pattern.category);
+    let recurring = if pattern.recurring { Span::new(Tone::Bad, ", recurring") } else { Span::plain("") };
+    output.spans(&[
+        Span::new(Tone::Faint, format!("{}: ", pattern.id)),
+        Span::plain(format!("{category}, {}", seen(pattern.failures, pattern.tasks))),
+        recurring,
+    ])?;
+    let (first, last) = (output.when(pattern.first_seen), output.when(pattern.last_seen));
+    let lately = &pattern.frequency;
+    let lately = if lately.failures_30_days == pattern.failures {
+        String::new()
+    } else {
+        format!("; {} in the last 30 days", seen(lately.failures_30_days, lately.tasks_30_days))
+    };
+    output.field("seen", &format!("first {first}, last {last}{lately}"))?;
+    if let Some(example) = page.occurrences.first().map(|seen| &seen.message) {
+        let code = pattern.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+        output.field("message", &format!("{example} ({}{code})", pattern.tool))?;
     }
-    ledger("confidence", &page.ledger, output)?;
-    helps(page.gotcha.as_slice(), &page.strategies, output)?;
-    if let Some(gotcha) = &page.gotcha {
-        ledger(&format!("{} confidence", gotcha.id), &gotcha.confidence, output)?;
+    if pattern.family_tasks > pattern.tasks {
+        output.field("with similar messages", &text::count(pattern.family_tasks, "task"))?;
     }
-    for file in &page.files {
-        output.line(&format!("file: {} ({})", text::one_line(&file.path), file.failures))?;
+    if !page.files.is_empty() {
+        let named = page.files.iter().map(|file| format!("{} ({})", file.path, file.failures));
+        output.field("files", &named.collect::<Vec<_>>().join(", "))?;
     }
     for lesson in &page.lessons {
-        output.line(&format!("lesson: {lesson}"))?;
+        output.field("lesson", lesson)?;
     }
+    together(page, output)?;
+    for finding in &page.findings {
+        output.field(&finding.detector, &finding.summary)?;
+    }
+    ledger("confidence", &page.ledger, output)?;
+    page.gotcha.iter().try_for_each(|gotcha| print_gotcha(gotcha, output))?;
+    // The one of the gotcha is printed with it.
+    let of_gotcha = page.gotcha.as_ref().map(|gotcha| &gotcha.strategy);
+    let others = page.strategies.iter().filter(|strategy| Some(&strategy.id) != of_gotcha);
+    others.take(STRATEGIES_MAX).try_for_each(|strategy| print_strategy(strategy, output))?;
     output.line("")?;
     occurrences(page, output)
 }
 
-/// What made patterns go away, and how often it did.
-pub(in crate::surface::cli) fn helps(
-    gotchas: &[Gotcha],
-    strategies: &[Strategy],
-    output: &mut Output,
-) -> anyhow::Result<()> {
-    let standing = |confirmed, high_value| {
-        let quick = if high_value { ", high value" } else { "" };
-        format!("{}{quick}", if confirmed { "confirmed" } else { "unconfirmed" })
-    };
-    for gotcha in gotchas {
-        let standing = standing(gotcha.confirmed, gotcha.high_value);
-        let (id, worked, of) = (&gotcha.id, gotcha.successes, text::count(gotcha.tries, "time"));
-        let (pitfall, fix, confidence) = (&gotcha.pitfall, text::one_line(&gotcha.fix), gotcha.confidence.value);
-        output.line(&format!("gotcha {id}: {pitfall}: {fix} worked {worked} of {of} ({standing}), {confidence:.2}"))?;
-    }
-    for strategy in strategies.iter().take(STRATEGIES_MAX) {
-        let standing = standing(strategy.confirmed, strategy.high_value);
-        output.line(&format!(
-            "strategy {} against {}: {} {}: worked {} of {} ({standing})",
-            strategy.id,
-            strategy.against,
-            strategy.technique,
-            text::one_line(&strategy.label),
-            strategy.successes,
-            text::count(strategy.tries, "time"),
-        ))?;
-    }
-    Ok(())
+fn seen(failures: u64, tasks: u64) -> String {
+    format!("{} in {}", text::count(failures, "failure"), text::count(tasks, "task"))
 }
 
-/// The value with every increment and its event.
+/// What is known about a mistake: its cause, the rule, and the fix that most surely helps.
+pub(in crate::surface::cli) fn print_gotcha(gotcha: &Gotcha, output: &mut Output) -> anyhow::Result<()> {
+    let pitfall = gotcha.example.as_ref().unwrap_or(&gotcha.pitfall);
+    output.spans(&[
+        Span::new(Tone::Faint, "gotcha: "),
+        Span::plain(format!("{} ", gotcha.id)),
+        Span::plain(text::one_line(pitfall)),
+        Span::new(Tone::Faint, format!(" (confidence {:.2})", gotcha.confidence.value)),
+    ])?;
+    for (label, said) in [("  cause", &gotcha.cause), ("  rule", &gotcha.rule)] {
+        if let Some(said) = said {
+            output.field(label, said)?;
+        }
+    }
+    output.spans(&[
+        Span::new(Tone::Faint, "  fix: "),
+        Span::plain(text::one_line(&gotcha.fix)),
+        Span::plain(format!(" (worked {} of {}, ", gotcha.successes, text::count(gotcha.tries, "time"))),
+        confirmed(gotcha.confirmed),
+        Span::plain(")"),
+    ])
+}
+
+fn confirmed(is_confirmed: bool) -> Span {
+    if is_confirmed { Span::new(Tone::Good, "confirmed") } else { Span::new(Tone::Unsure, "unconfirmed") }
+}
+
+/// What was tried, and how often it helped.
+fn print_strategy(strategy: &Strategy, output: &mut Output) -> anyhow::Result<()> {
+    output.spans(&[
+        Span::new(Tone::Faint, "strategy: "),
+        Span::plain(format!("{} {}", strategy.id, change(&strategy.technique, &strategy.label))),
+        Span::plain(format!(" (worked {} of {}, ", strategy.successes, text::count(strategy.tries, "time"))),
+        confirmed(strategy.confirmed),
+        Span::plain(")"),
+    ])
+}
+
+/// What was done: the line that changed, the files that did, or the command.
+pub(in crate::surface::cli) fn change(technique: &str, label: &str) -> String {
+    let label = text::one_line(label);
+    match technique {
+        "files" => format!("change {label}"),
+        "command" => format!("run {label}"),
+        _ => label,
+    }
+}
+
+/// The value with what raised and lowered it.
 fn ledger(name: &str, ledger: &Confidence, output: &mut Output) -> anyhow::Result<()> {
-    let evidence = &ledger.evidence;
-    output.line(&format!(
-        "{name}: {:.2}, at least {:.2} by the evidence (Beta {:.2}, {:.2}); started at {:.2}",
-        ledger.value, evidence.lower_bound, evidence.alpha, evidence.beta, ledger.start
-    ))?;
-    for step in ledger.steps.iter().take(STEPS_MAX) {
-        let what = text::one_line(&step.what);
-        output.line(&format!(
-            "  {:+.2} -> {:.2}  {} {what} ({})",
-            step.delta,
-            step.after,
-            step.at.local(),
-            step.event
-        ))?;
+    output.field(name, &format!("{:.2}, from {:.2}", ledger.value, ledger.start))?;
+    let steps = ledger.steps.iter().filter(|step| step.delta.abs() >= STEP_MIN);
+    for step in steps.clone().take(STEPS_MAX) {
+        let (what, when) = (text::one_line(&step.what), output.when(step.at));
+        let tone = if step.delta < 0.0 { Tone::Bad } else { Tone::Good };
+        output.spans(&[
+            Span::new(tone, format!("  {:+.2}", step.delta)),
+            Span::plain(format!(" {what}")),
+            Span::new(Tone::Faint, format!(", {when}")),
+        ])?;
     }
-    if ledger.steps.len() > STEPS_MAX {
-        output.line(&format!("  ... and {} more; all of them: --json", ledger.steps.len() - STEPS_MAX))?;
+    match steps.count().saturating_sub(STEPS_MAX) {
+        0 => Ok(()),
+        more => output.line(&format!("  … and {more} more; all of them: --json")),
     }
-    Ok(())
 }
 
 fn occurrences(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
-    let rows: Vec<Vec<String>> = page
-        .occurrences
-        .iter()
-        .map(|seen| {
-            let place = match (&seen.file, seen.line) {
-                (Some(file), Some(line)) => format!("{file}:{line}"),
-                (Some(file), None) => file.clone(),
-                _ => String::new(),
-            };
-            vec![
-                seen.failure.clone(),
-                seen.at.local(),
-                text::one_line(&seen.task),
-                text::one_line(&place),
-                text::ellipsis(&text::one_line(&seen.message), 100),
-            ]
-        })
-        .collect();
-    output.table(&["failure", "when", "task", "where", "message"], &rows)
+    let row = |seen: &FailureOccurrence| {
+        let place = match (&seen.file, seen.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            (Some(file), None) => file.clone(),
+            _ => String::new(),
+        };
+        let when = output.when(seen.at);
+        let texts = [&seen.failure, &when, &seen.task, &place, &seen.message];
+        texts.map(|text| text::one_line(text)).to_vec()
+    };
+    let rows: Vec<Vec<String>> = page.occurrences.iter().map(row).collect();
+    output.table(&["failure", "when", "task", "place", "message"], &rows)
 }
 
 /// What holds for the newest tasks as a whole.
 pub(super) fn findings(findings: &[DetectorFinding], output: &mut Output) -> anyhow::Result<()> {
     if findings.is_empty() {
-        output.note("nothing yet that holds for more than single patterns; those are in: verify-run pattern list");
+        output.note("no findings: nothing holds for several patterns of the recent tasks");
         return Ok(());
     }
     let row = |finding: &DetectorFinding| vec![finding.detector.clone(), text::one_line(&finding.summary)];
@@ -140,23 +162,24 @@ pub(super) fn findings(findings: &[DetectorFinding], output: &mut Output) -> any
 fn together(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     for member in &page.together.group {
         if page.together.group.len() > 1 {
-            output.line(&text::one_line(&format!("counts: {} ({}) {}", member.id, member.failures, member.title)))?;
+            output.field("counts", &format!("{} ({}) {}", member.id, member.failures, member.title))?;
         }
         if !member.earlier_ids.is_empty() {
-            output.line(&format!("{} was: {}", member.id, member.earlier_ids.join(", ")))?;
+            output.field(&format!("{} was", member.id), &member.earlier_ids.join(", "))?;
         }
     }
     for merge in &page.together.merges {
         let similar =
             merge.similarity_permille.map(|similarity| format!(", {} % similar", f64::from(similarity) / 10.0));
         let said = said(merge.by.as_deref(), merge.why.as_deref());
-        let when = merge.at.local();
+        let when = output.when(merge.at);
         let similar = similar.unwrap_or_default();
-        output.line(&text::one_line(&format!("merged: {} and {}, {when}{said}{similar}", merge.from, merge.into)))?;
+        output.field("merged", &format!("{} and {}, {when}{said}{similar}", merge.from, merge.into))?;
     }
     for review in &page.together.reviews {
         let said = said(review.by.as_deref(), review.why.as_deref());
-        output.line(&text::one_line(&format!("{}: {}{said}", review.state, review.at.local())))?;
+        let when = output.when(review.at);
+        output.field(&review.state, &format!("{when}{said}"))?;
     }
     Ok(())
 }
@@ -173,9 +196,9 @@ pub(super) fn candidate(written: &CandidatePage, output: &mut Output) -> anyhow:
     match written.outcome {
         CandidatePageOutcome::Written | CandidatePageOutcome::Updated => {}
         CandidatePageOutcome::Edited => {
-            output.note("somebody changed it: left as it is; remove it to have it written anew")
+            output.note("it was edited and is left as it is; to write it again, remove it first")
         }
-        CandidatePageOutcome::Reviewed => output.note("it is in the library already: left there"),
+        CandidatePageOutcome::Reviewed => output.note("it is in the library already and is left there"),
     }
     Ok(())
 }
