@@ -13,9 +13,9 @@ use crate::base::tree::NoTree;
 use crate::config::Categories;
 use crate::run::Ended;
 
-use super::rule_regex;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
+use super::rule_regex;
 use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose_output, plain_text};
 
 /// What was made of a sample.
