@@ -54,6 +54,7 @@ impl WarningFacts {
 
 /// What made it go away, and how surely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProvenRemedy {
     /// What was done: the changed line, the files, the command.
     pub what: String,
@@ -72,6 +73,7 @@ pub(crate) struct ProvenRemedy {
 /// A warning as formatters get it. Every text is one line without control characters and tags, bounded, and may hold
 /// anything else that a tool printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Warning {
     /// `w-…`
     pub id: String,

@@ -82,7 +82,7 @@ pub(crate) fn check_store(
     places: &Places,
     heal_index: &dyn Fn(&str) -> Result<Vec<String>, StoreError>,
 ) -> Vec<Finding> {
-    let path = places.index();
+    let path = places.state.index();
     let index = match Index::open_read(&path) {
         Ok(None) => return vec![new_finding("store", CheckStatus::Ok, "no store yet", Some(&path))],
         Ok(Some(index)) => index,
@@ -123,7 +123,7 @@ pub(crate) fn check_store(
             format!("ls -ld {}", text::path(&path)),
         ));
     }
-    for torn in SegmentFolder::new(places.events()).torn_files() {
+    for torn in SegmentFolder::new(places.state.events()).torn_files() {
         let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
         findings.push(with_hint(
             new_finding("events", CheckStatus::Warning, message, Some(&torn)),
@@ -135,7 +135,7 @@ pub(crate) fn check_store(
 
 /// A damaged index is rebuilt at once: it holds nothing that the events don't.
 fn heal_store(places: &Places, heal_index: &dyn Fn(&str) -> Result<Vec<String>, StoreError>, damage: &str) -> Finding {
-    let path = places.index();
+    let path = places.state.index();
     match heal_index(damage) {
         Ok(notes) => new_finding("store", CheckStatus::Warning, notes.join("; "), Some(&path)),
         Err(error) => {
@@ -161,7 +161,7 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
-    let trees = Index::open_read(&places.index()).ok().flatten().and_then(|index| index.list_trees().ok());
+    let trees = Index::open_read(&places.state.index()).ok().flatten().and_then(|index| index.list_trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");
     let kibibytes = snapshot::folder_size(&places.state).div_ceil(1024);
     Some(new_finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
@@ -169,7 +169,7 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
 
 /// What stands in CLAUDE.md or AGENTS.md.
 pub(crate) fn check_promotions(places: &Places) -> Option<Finding> {
-    let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
+    let rows = Index::open_read(&places.state.index()).ok().flatten()?.list_promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == crate::event::PromotionState::Approved).count();
     let message = format!("{} promoted; `verify-run promote list` shows pending proposals", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))

@@ -45,6 +45,7 @@ impl InstallScope {
 
 /// A file that installing writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigFileChange {
     /// Absolute.
     pub path: PathBuf,

@@ -33,6 +33,7 @@ pub(crate) struct CiRequest<'a> {
 
 /// What `ci --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CiReply {
     /// Version of this shape.
     pub schema: u32,

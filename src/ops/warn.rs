@@ -33,6 +33,7 @@ const NO_SESSION: &str = "none";
 
 /// What `warn --format json` prints.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarnReply {
     /// Version of this shape.
     pub schema: u32,
@@ -114,7 +115,7 @@ pub(crate) fn collect_warnings(
     } else {
         DetectorInsight::default()
     };
-    let segments = SegmentFolder::new(places.events());
+    let segments = SegmentFolder::new(places.state.events());
     let search = WarningSearch { places, index: &index, segments, settings: &settings, insight, now };
     let due = search.find_due_warnings(&question, asked, limit)?;
     answer.notes.extend(due.harmful.to_notes());

@@ -9,6 +9,7 @@ use super::ledger::Ledger;
 use super::transaction::{FinishedFile, HostedChange, install_changes};
 use super::{InstallError, site};
 use crate::advice::diff;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent};
 use crate::host::survey::Survey;
@@ -53,6 +54,7 @@ pub(crate) struct InstallOptions {
 
 /// A file that is written, or would be.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PlannedFile {
     /// For which hosts.
     pub hosts: Vec<String>,
@@ -72,6 +74,7 @@ pub(crate) struct PlannedFile {
 
 /// What `init --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallPlan {
     /// Version of this shape.
     pub schema: u32,

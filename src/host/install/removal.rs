@@ -12,12 +12,14 @@ use super::plan::ensure_known_hosts;
 use super::status::find_unrecorded;
 use super::transaction::{mode_of, read_if_present, remove_folders, write_file};
 use crate::advice::block;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError};
 use crate::host::{InstallScope, agent, file};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RemovalOutcome {
     /// It has the bytes from before.
@@ -36,6 +38,7 @@ pub(crate) enum RemovalOutcome {
 
 /// What became of one file.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Removed {
     /// Absolute.
     pub path: PathBuf,
@@ -47,6 +50,7 @@ pub(crate) struct Removed {
 
 /// What `hook uninstall --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemovalReport {
     /// Version of this shape.
     pub schema: u32,

@@ -16,6 +16,7 @@ use crate::host::document::{self, Written};
 
 /// How a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InstallState {
     /// As it was written.
@@ -48,6 +49,7 @@ impl InstallState {
 
 /// A file that is installed.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstalledFile {
     /// For which hosts.
     pub hosts: Vec<String>,
@@ -70,6 +72,7 @@ fn serialize_as_user<S: serde::Serializer>(scope: &InstallScope, serializer: S) 
 
 /// What `hook status --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallStatus {
     /// Version of this shape.
     pub schema: u32,

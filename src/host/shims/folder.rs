@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{ShimError, names};
 use crate::base::file::{Durability, create_private_dir, is_program, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::refusal::Refusal;
 use crate::config::Environment;
 use crate::run::{ROUNDS, SHIMS_MARK, real_program};
 use crate::whitelist::Whitelist;
@@ -45,6 +46,7 @@ const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 
 /// How one program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ShimState {
     /// Its shim works.
@@ -63,6 +65,7 @@ pub(crate) enum ShimState {
 
 /// One program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimEntry {
     /// What it is called.
     pub name: String,
@@ -76,6 +79,7 @@ pub(crate) struct ShimEntry {
 
 /// Whether the shims are what names find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ShimStanding {
     /// There are none.
@@ -90,6 +94,7 @@ pub(crate) enum ShimStanding {
 
 /// Everything about the folder.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimStatus {
     /// Version of this shape.
     pub schema: u32,
@@ -103,6 +108,7 @@ pub(crate) struct ShimStatus {
 
 /// What installing or removing did, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimsReply {
     /// Version of this shape.
     pub schema: u32,

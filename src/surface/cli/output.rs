@@ -11,10 +11,12 @@ use serde::Serialize;
 pub(super) use table::Cell;
 
 use crate::base::clock::Timestamp;
+use crate::base::refusal::NextStep;
 use crate::base::text::{one_line, printable, visible_json};
 use crate::run;
 use pager::Pager;
 use progress::ProgressLine;
+use crate::surface::failure::{FailureReport, hint_line};
 
 /// What a text means. On a terminal it is a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,8 +273,13 @@ impl Output {
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Prints an error with its causes, `verify-run: message: cause`.
-    pub fn error(&mut self, error: &anyhow::Error) {
-        self.note(&format!("verify-run: {error:#}"));
+    /// Prints an error with its causes and what helps: `verify-run: message: cause`, then the hint.
+    pub(super) fn failure(&mut self, report: &FailureReport) {
+        self.note(&format!("verify-run: {}", report.to_text()));
+    }
+
+    /// Prints what the user can do next.
+    pub(super) fn hint(&mut self, next: &NextStep) {
+        self.note(&hint_line(next));
     }
 }
