@@ -10,7 +10,7 @@ use super::finding::{CheckStatus, Finding, new_finding, with_hint};
 
 /// The state folder: can it be written?
 pub(crate) fn check_state_folder(places: &Places) -> Finding {
-    let dir = &places.state;
+    let dir: &Path = &places.state;
     let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
     if existing != dir && !existing.is_dir() {
         let message = format!("the state folder can't be made: {} is a file", existing.display());
@@ -58,8 +58,10 @@ pub(crate) fn check_waiting_runs(places: &Places) -> Vec<Finding> {
             }));
         }
     }
-    let waiting =
-        recorder::pending_entries(places).into_iter().filter(|pending| pending.holds == recorder::Holds::Run).count();
+    let waiting = recorder::pending_entries(places)
+        .into_iter()
+        .filter(|pending| pending.kind == recorder::SpoolEntryKind::Run)
+        .count();
     if waiting > 0 {
         let message = format!("{} not recorded yet", count(waiting, "run"));
         findings.push(with_hint(new_finding("spool", CheckStatus::Warning, message, None), "verify-run last"));

@@ -7,7 +7,6 @@ use crate::config::Settings;
 use crate::pattern::confidence::{JudgedDelivery, PatternOccurrence};
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::TaskHistory;
-use crate::pattern::wording;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
 use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 

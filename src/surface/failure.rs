@@ -4,6 +4,8 @@ use std::error::Error;
 
 use crate::base::refusal::{NextStep, Refusal, RefusalKind};
 use crate::fix::snapshot::ChangesError;
+use crate::host::install::InstallError;
+use crate::host::shims::ShimError;
 use crate::lesson;
 use crate::ops::again::AgainError;
 use crate::store::StoreError;
@@ -104,6 +106,12 @@ fn classify_cause(cause: &(dyn Error + 'static)) -> Option<(FailureKind, Option<
         };
         return Some((kind, step.map(|step| NextStep::Do(step.to_owned()))));
     }
+    if let Some(error) = cause.downcast_ref::<InstallError>() {
+        return Some(classify_install_error(error));
+    }
+    if let Some(error) = cause.downcast_ref::<ShimError>() {
+        return Some(classify_shim_error(error));
+    }
     match cause.downcast_ref::<lesson::Error>()? {
         lesson::Error::Newer { .. } => Some((FailureKind::NewerFormat, Some(upgrade()))),
         lesson::Error::Io { .. } | lesson::Error::Parse { .. } => Some((FailureKind::Internal, None)),
@@ -121,6 +129,26 @@ fn classify_store_error(error: &StoreError) -> (FailureKind, Option<NextStep>) {
             (FailureKind::IndexDamaged, run("store rebuild"))
         }
         StoreError::Io { .. } | StoreError::Sql { .. } => (FailureKind::Internal, None),
+    }
+}
+
+fn classify_install_error(error: &InstallError) -> (FailureKind, Option<NextStep>) {
+    match error {
+        InstallError::UnknownHost { .. } | InstallError::NoAgentTakesRules => (FailureKind::Usage, None),
+        InstallError::NotACheck { command } => {
+            let arguments = format!("whitelist explain {}", shell_words::quote(command));
+            (FailureKind::Usage, Some(NextStep::Run(arguments)))
+        }
+        InstallError::NewerLedger { .. } => (FailureKind::NewerFormat, Some(upgrade())),
+        _ => (FailureKind::Internal, None),
+    }
+}
+
+fn classify_shim_error(error: &ShimError) -> (FailureKind, Option<NextStep>) {
+    match error {
+        ShimError::NotInWhitelist { .. } => (FailureKind::Usage, Some(NextStep::Run("whitelist list".to_owned()))),
+        ShimError::NoShim { .. } => (FailureKind::NotFound, Some(NextStep::Run("shims status".to_owned()))),
+        _ => (FailureKind::Internal, None),
     }
 }
 

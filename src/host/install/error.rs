@@ -20,13 +20,12 @@ pub(crate) enum InstallError {
         known: String,
     },
     /// No agent is set up that takes rules for commands.
-    #[error("--allow is for Claude Code and Codex: name one with --agent claude or --agent codex")]
+    #[error("--allow needs Claude Code or Codex: --agent claude or --agent codex")]
     NoAgentTakesRules,
     /// A command that shall run unasked is more than a check.
     #[error(
-        "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",
-        crate::base::text::one_line(.command),
-        shell_words::quote(.command)
+        "`{}` is not exactly one recognised check",
+        crate::base::text::one_line(.command)
     )]
     NotACheck {
         /// The command line.
@@ -51,7 +50,7 @@ pub(crate) enum InstallError {
         source: serde_json::Error,
     },
     /// The ledger was written by a later version.
-    #[error("{} is of a newer version: cargo install verify-run", .path.display())]
+    #[error("{} was written by a newer verify-run", .path.display())]
     NewerLedger {
         /// The ledger.
         path: PathBuf,

@@ -27,16 +27,13 @@ pub(crate) enum ShimError {
         source: io::Error,
     },
     /// A shim of that name would change nothing.
-    #[error(
-        "`{name}` is no program that the whitelist names, so a shim would do nothing; type `verify-run whitelist list` \
-         to see them"
-    )]
+    #[error("no check runs `{name}`: a shim would do nothing")]
     NotInWhitelist {
         /// The program.
         name: String,
     },
     /// There is no shim of that name.
-    #[error("there is no shim `{name}`; type `verify-run shims status` to see which there are")]
+    #[error("there is no shim `{name}`")]
     NoShim {
         /// The program.
         name: String,

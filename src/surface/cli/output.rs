@@ -14,9 +14,9 @@ use crate::base::clock::Timestamp;
 use crate::base::refusal::NextStep;
 use crate::base::text::{one_line, printable, visible_json};
 use crate::run;
+use crate::surface::failure::{FailureReport, hint_line};
 use pager::Pager;
 use progress::ProgressLine;
-use crate::surface::failure::{FailureReport, hint_line};
 
 /// What a text means. On a terminal it is a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

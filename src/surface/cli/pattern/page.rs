@@ -97,7 +97,7 @@ fn confirmed(is_confirmed: bool) -> Span {
 fn print_strategy(strategy: &Strategy, output: &mut Output) -> anyhow::Result<()> {
     output.spans(&[
         Span::new(Tone::Faint, "strategy: "),
-        Span::plain(format!("{} {}", strategy.id, change(&strategy.technique, &strategy.label))),
+        Span::plain(format!("{} {}", strategy.id, change(strategy.technique.as_str(), &strategy.label))),
         Span::plain(format!(" (worked {} of {}, ", strategy.successes, text::count(strategy.tries, "time"))),
         confirmed(strategy.confirmed),
         Span::plain(")"),
@@ -179,7 +179,7 @@ fn together(page: &PatternPage, output: &mut Output) -> anyhow::Result<()> {
     for review in &page.together.reviews {
         let said = said(review.by.as_deref(), review.why.as_deref());
         let when = output.when(review.at);
-        output.field(&review.state, &format!("{when}{said}"))?;
+        output.field(review.state.as_str(), &format!("{when}{said}"))?;
     }
     Ok(())
 }
