@@ -106,7 +106,7 @@ fn split_tool_rules(tool: &mut toml::Table) {
     tool.extend([("tool".to_owned(), own), ("rules".to_owned(), rules)]);
 }
 
-#[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]
+#[allow(clippy::disallowed_methods, reason = "the file is read only after the build script has ended")]
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -16,7 +16,7 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 
 /// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
-/// language and time zone. None that a sitting or a terminal sets anew each time.
+/// language and time zone. None that a sitting or a terminal sets again each time.
 const VARIABLES: [&str; 72] = [
     "APP_ENV",
     "BUNDLE_GEMFILE",
@@ -95,7 +95,7 @@ const VARIABLES: [&str; 72] = [
 /// The names that a project adds, as the last recorder left them for the wrapper; bytes of the file that are read.
 const NAMES_BYTES_MAX: u64 = 16 << 10;
 
-/// What a run found around it.
+/// Digest of a run's environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentDigest {
     /// BLAKE3 over the variables that count, 32 hex digits: a line `NAME=value` of each that is set, `NAME` of each
@@ -194,7 +194,7 @@ mod tests {
         let [one, two] = [[("SHOP_DB", "one")], [("SHOP_DB", "two")]];
         assert_eq!(of(&one, &[]), of(&two, &[]));
         assert_ne!(of(&one, &["SHOP_DB"]), of(&two, &["SHOP_DB"]));
-        // Nobody knows what it was before it was looked at.
+        // Its earlier state is unknown.
         assert_ne!(of(&[], &[]), of(&[], &["SHOP_DB"]));
         assert_eq!(of(&one, &["TZ"]), of(&one, &[]));
     }

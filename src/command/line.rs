@@ -1,8 +1,8 @@
 //! A shell line as the simple commands in it.
 //!
 //! The POSIX grammar as far as recognising a command needs it: quoting, joins, subshells and brace groups are
-//! understood, redirections are left out, and what can't be told without running the line (here-documents, loops,
-//! `eval`, a substituted program name) is given up on instead of guessed.
+//! understood, redirections are left out, and what is only known when the line runs (here-documents, loops, `eval`, a
+//! substituted program name) is given up on instead of guessed.
 
 use std::fmt;
 
@@ -39,12 +39,11 @@ pub(crate) struct Simple {
     pub assignments: Vec<String>,
 }
 
-/// Why a line can't be told apart without running it.
+/// Why a line can't be parsed without running it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GaveUp {
     /// A quote, substitution or group without its end.
     Unfinished,
-    /// A here-document.
     HereDocument,
     /// `case`, a loop, `if`, a function.
     Compound,
@@ -64,7 +63,7 @@ impl fmt::Display for GaveUp {
             GaveUp::Compound => "it has a loop, condition or function",
             GaveUp::Eval => "it uses eval",
             GaveUp::SubstitutedProgram => "the program's name is the output of another command",
-            GaveUp::Syntax => "it is not a line that a shell accepts",
+            GaveUp::Syntax => "it is not valid shell syntax",
         })
     }
 }
@@ -73,7 +72,7 @@ impl ShellLine {
     /// Splits `line`.
     ///
     /// # Errors
-    /// When the line can't be told apart without running it; the reason.
+    /// When the line can't be parsed without running it; the reason.
     pub(crate) fn parse(line: &str) -> Result<ShellLine, GaveUp> {
         let mut parser = Parser {
             text: line.as_bytes(),
@@ -194,7 +193,7 @@ impl Parser<'_> {
             }
         }
         if !read_something {
-            // Only a group's end may stand here; a join without a command is no line.
+            // Only a group's end may be here; a join without a command is no line.
             return if self.peek(0) == b')' { Ok(true) } else { Err(GaveUp::Syntax) };
         }
         self.line.steps.push(LineStep::Run(simple));
@@ -226,7 +225,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads what stands between two commands.
+    /// Reads what is between two commands.
     fn join(&mut self) -> Result<(), GaveUp> {
         loop {
             self.blanks(false);
@@ -540,8 +539,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether `bytes` may stand before the `=` of an assignment (`NAME`, `NAME+`, `NAME[i]`).
-/// `$(NAME)`, and `$(NAME)/path`.
+/// Whether `bytes` may precede the `=` of an assignment (`NAME`, `NAME+`, `NAME[i]`). `$(NAME)`, and `$(NAME)/path`.
 fn is_variable(word: &[u8]) -> bool {
     let Some(inner) = word.strip_prefix(b"$(") else { return false };
     let end = inner.iter().position(|byte| *byte == b')').unwrap_or(inner.len());

@@ -22,7 +22,7 @@ pub(super) struct Block {
     pub lines: Vec<usize>,
     /// How sure the head is.
     pub strength: Strength,
-    /// Whether it says something of a place in a file of the project's, which nobody else explains.
+    /// Whether it says something of a place in a file of the project's, which nothing else explains.
     pub placed: bool,
     /// Compared with the other blocks' only.
     pub score: f32,

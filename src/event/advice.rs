@@ -1,4 +1,4 @@
-//! Advice that was due, and what somebody thought of it.
+//! Advice that was due, and how users rated it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::base::ids::RunId;
 pub(crate) struct Delivery {
     /// `w-…`, made of the same as the event's id.
     pub warning: String,
-    /// What was being worked on.
+    /// Task of the run.
     pub task: String,
-    /// Who worked on it in one sitting.
+    /// Session of the worker.
     pub session: String,
     /// The pattern's key, of advice about a pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,11 +51,10 @@ pub(crate) struct Delivery {
     pub by: EventAuthor,
 }
 
-/// What became of advice that was due.
+/// The outcome of advice that was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryArm {
-    /// It was shown.
     Shown,
     /// It was held out, so that it can be known what happens without.
     Holdout,
@@ -71,7 +70,7 @@ impl DeliveryArm {
     }
 }
 
-/// Somebody says that they have seen a warning, and what they think of it.
+/// A user has seen a warning, with their rating.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Acknowledgement {
     /// `w-…`
@@ -79,7 +78,6 @@ pub(crate) struct Acknowledgement {
     /// Whether it was of use, if they say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub useful: Option<bool>,
-    /// Who.
     #[serde(default)]
     pub by: EventAuthor,
 }

@@ -10,7 +10,6 @@ use crate::base::clock::Timestamp;
 pub(crate) struct MemoryNote {
     /// `m-…`
     pub memory: String,
-    /// What is said.
     #[serde(flatten)]
     pub change: MemoryChange,
     /// Who says so; of `remembered` whose it is.
@@ -18,16 +17,15 @@ pub(crate) struct MemoryNote {
     pub by: EventAuthor,
 }
 
-/// What is said of a memory.
+/// Changes of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum MemoryChange {
     /// It is to be remembered.
     Remembered {
-        /// What it is.
         #[serde(rename = "type")]
         sort: MemoryType,
-        /// What is remembered.
+        /// Text of the memory.
         text: String,
         /// How important it is, from 0 to 1,000.
         importance_permille: u16,
@@ -54,7 +52,7 @@ pub(crate) enum MemoryChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemoryType {
-    /// Where a task stands.
+    /// The state of a task.
     Context,
     /// Something that was learnt.
     Learning,

@@ -25,7 +25,7 @@ pub(crate) enum CodeOrigin {
 pub(crate) struct ExplainedSlot {
     /// What it was taken for (`path`, `num`, `name` …), `several` for several things in one.
     pub class: &'static str,
-    /// What stands there.
+    /// The text at that place.
     pub text: String,
     /// What of it the pattern keeps, in the form that is the same on every machine; empty for a value.
     pub subjects: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) struct FingerprintExplanation {
     /// How much was masked so that a word of content is left: `all`, `quotes` (bare names stay), `values` (quotes stay
     /// too).
     pub level: &'static str,
-    /// The test or file that stands in for a message that says too little.
+    /// The test or file that replaces a message that says too little.
     pub site: Option<String>,
     /// The message with everything masked: the family's text.
     pub family_text: String,

@@ -32,7 +32,7 @@ pub(super) struct MaskedMessage {
 pub(super) struct MaskedSlot {
     /// `None` when it is several things in one.
     pub(super) class: Option<SlotClass>,
-    /// What stands there.
+    /// The text at that place.
     pub(super) text: String,
     /// What of it a pattern keeps.
     pub(super) subjects: Vec<String>,

@@ -7,7 +7,7 @@ use crate::event::{FileChange, Recipe, RecipeKind, RecordedCommand};
 const RECIPE_VERSION: u32 = 1;
 /// Hunks of one diff that give a recipe.
 const HUNKS_MAX: usize = 8;
-/// A change of more files is nobody's recipe.
+/// A change of more files is not a recipe.
 const FILES_MAX: usize = 12;
 /// Commands of one attempt that give a recipe.
 const COMMANDS_MAX: usize = 4;

@@ -61,7 +61,7 @@ pub(crate) enum Sight {
 }
 
 impl Sight {
-    /// How far `by` would have reported the atoms of `run`. A pass reports nothing, which is what a pass says.
+    /// Whether `by` would have reported the atoms of `run`. A pass reports none, and that is its statement.
     pub(crate) fn of_run(run: &Run, by: &Run) -> Self {
         if by.failure.is_none() {
             return Sight::All;

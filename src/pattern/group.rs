@@ -36,23 +36,22 @@ pub(crate) struct GroupMerge {
     pub why: Option<String>,
 }
 
-/// What somebody said about the pattern.
+/// What users said about the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct GroupReview {
-    /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
     pub state: String,
-    /// Who, if they said.
+    /// Author, if given.
     pub by: Option<String>,
-    /// Why, if they said.
+    /// Reason, if given.
     pub why: Option<String>,
 }
 
 /// A group of patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct PatternGroupSummary {
-    /// The patterns that are counted together, the one that stands for them first.
+    /// The patterns that are counted together, the one that represents them first.
     pub group: Vec<GroupMember>,
     /// Why they are, oldest first.
     pub merges: Vec<GroupMerge>,

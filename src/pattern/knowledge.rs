@@ -37,7 +37,7 @@ pub(crate) struct Strategy {
     pub confirmed: bool,
     /// Fixes that it was part of, `x-…`, the newest first.
     pub fixes: Vec<String>,
-    /// How far it is believed to help; `None` of what never did.
+    /// Confidence that it helps; `None` of what never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
 }
@@ -51,17 +51,17 @@ pub(crate) struct Gotcha {
     pub pattern: String,
     /// What goes wrong: the pattern's masked message.
     pub pitfall: String,
-    /// Why, as somebody said.
+    /// Why, as recorded.
     pub cause: Option<String>,
-    /// What to do from now on, as somebody said.
+    /// What to do from now on, as recorded.
     pub rule: Option<String>,
     /// `s-…` of the strategy that most surely helps.
     pub strategy: String,
     /// What that is recognised by.
     pub fix: String,
-    /// How often that helped …
+    /// Number of successes …
     pub successes: u64,
-    /// … of how often it was tried.
+    /// … of this number of attempts.
     pub tries: u64,
     /// The share of tries that helped.
     pub success_rate: f64,
@@ -69,7 +69,7 @@ pub(crate) struct Gotcha {
     pub high_value: bool,
     /// Whether the fix is confirmed.
     pub confirmed: bool,
-    /// How far it is believed: the fix's ledger, and what was said of it since.
+    /// Its confidence: the fix's ledger, and later statements about it.
     pub confidence: Confidence,
     /// It never fades and is never held out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -89,7 +89,7 @@ pub(crate) fn ranked_strategies(
     sort_surest_first(rows, settings).into_iter().map(|row| strategy_from_row(against, row, settings, now)).collect()
 }
 
-/// What most surely helps first.
+/// Sorts the most reliable first.
 pub(crate) fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
     let rank = |row: &StrategyRow| match row.technique.as_str() {
         // What was changed says more than where.

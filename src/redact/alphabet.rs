@@ -136,7 +136,7 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
         && bits_per_byte(value) >= 3.2
 }
 
-/// Between separators stands a word (`node-cache-Linux-x64-4c6f…`).
+/// Separators enclose a word (`node-cache-Linux-x64-4c6f…`).
 fn has_words(value: &[u8]) -> bool {
     let parts = value.split(|b| SEPARATORS.contains(b));
     let is_word = |part: &[u8]| {

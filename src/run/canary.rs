@@ -41,7 +41,7 @@ impl Canary {
         }
     }
 
-    /// Whether the group got `signal`. Asking takes it from the canary, so the next one is told apart again.
+    /// Whether the group got `signal`. Asking takes it from the canary, so the next one is distinguished again.
     pub(super) fn saw(&self, signal: c_int) -> bool {
         let Ok(question) = u8::try_from(signal) else { return false };
         if sys::send_nowait(self.line.as_raw_fd(), &[question]).is_err() {

@@ -26,7 +26,7 @@ use crate::event::{Event, EventBody, Purge};
 pub(super) enum ApplyResult {
     /// The index has it.
     Done,
-    /// The index misses an event before it, or has counted what it takes back: the index must be rebuilt.
+    /// The index misses an event before it, or has counted what it reverts: the index must be rebuilt.
     Outdated,
 }
 

@@ -48,13 +48,13 @@ pub(crate) enum StoreError {
         path: PathBuf,
     },
     /// No record has this id.
-    #[error("nothing recorded has the id {id}; see: verify-run {}", listing_command(id))]
+    #[error("no record has the id {id}; see: verify-run {}", listing_command(id))]
     NoSuchId {
         /// As typed.
         id: String,
     },
     /// Several records have ids that start so.
-    #[error("{id} is the start of {count} ids; type more of it: {examples}")]
+    #[error("{count} ids start with {id}; type more of it: {examples}")]
     Ambiguous {
         /// As typed.
         id: String,
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn an_unknown_id_names_the_command_that_lists_its_kind() {
         let said = |id: &str| StoreError::NoSuchId { id: id.into() }.to_string();
-        assert_eq!(said("x-zzz"), "nothing recorded has the id x-zzz; see: verify-run fix list");
+        assert_eq!(said("x-zzz"), "no record has the id x-zzz; see: verify-run fix list");
         for (id, wanted) in
             [("k-z", "knowledge query"), ("s-z", "strategy list"), ("m-z", "memory recall"), ("zzz", "log")]
         {

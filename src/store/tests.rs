@@ -36,7 +36,7 @@ pub(super) fn open(state: &Path) -> Store {
 }
 
 fn try_open(state: &Path) -> Result<Store, StoreError> {
-    Store::open(state, lock_store(state, Duration::ZERO).expect("nobody else"))
+    Store::open(state, lock_store(state, Duration::ZERO).expect("no one else"))
 }
 
 /// Every row that people can see, without row numbers.
@@ -493,7 +493,7 @@ proptest! {
         let store = open(imported.path());
         prop_assert_eq!(&dump(store.index()), &incremental);
         drop(store);
-        // Computed by an older fingerprint, whatever it held: everything is computed anew.
+        // Computed by an older fingerprint, everything in it is rebuilt.
         let older = rusqlite::Connection::open(imported.path().join("store.db")).expect("opens");
         older.execute_batch("UPDATE computed_with SET fingerprint = 1; UPDATE patterns SET masked = '?'").expect("sets");
         drop(older);

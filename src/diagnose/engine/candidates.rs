@@ -130,7 +130,7 @@ impl<'a> Candidates<'a> {
             }
             set_of.push(set.unwrap_or(NO_SET));
         }
-        // Which rules count is known only now: what says whose output it is may stand at its end.
+        // Which rules count is known only now: what says whose output it is may be at its end.
         let mut sets = vec![Vec::new(); known.len()];
         for (literals, set) in known {
             fill_candidates(&mut sets[set as usize], catalog, &literals, &live, named);

@@ -51,7 +51,7 @@ impl Engine<'_> {
     }
 
     /// Gives the line at `at` to the first matcher that claims it and what follows; `first` is the turn before the
-    /// rules. Whether somebody did.
+    /// rules. Whether one did.
     pub(super) fn claim_lines(
         &mut self,
         stream: &[(usize, usize)],

@@ -101,8 +101,8 @@ fn difference(name: &str, before: &[Diagnostic], after: &[Diagnostic]) -> Option
     (!gone.is_empty() || !new.is_empty()).then(|| format!("{name}: {gone:?} -> {new:?}"))
 }
 
-/// Asserts that no output's keys differ after `change`, and that it changes `at_least` so many outputs. A change gives
-/// the output and the root, or `None` where it can't be made.
+/// Asserts that no output's keys differ after `change`, and that it changes `at_least` this many outputs. A change
+/// gives the output and the root, or `None` where it can't be made.
 fn assert_same(what: &str, at_least: usize, change: impl Fn(&Case) -> Option<(String, String)>) {
     let (mut tried, mut found) = (0, Vec::new());
     for (case, before) in CASES.iter().zip(&*ITEMS) {

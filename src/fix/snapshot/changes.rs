@@ -1,4 +1,5 @@
-//! What somebody is about to commit, or a range of commits, as unified text: the user's own repository, read only.
+//! The change that is about to be committed, or a range of commits, as unified text: the user's own repository, read
+//! only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -77,7 +78,7 @@ impl ChangesRequest {
             "--inter-hunk-context=0",
             "--ignore-submodules=all",
         ];
-        // Outside of a repository `diff` compares files and says nothing of it.
+        // Outside of a repository `diff` compares files without a message.
         self.run(["rev-parse", "--git-dir"])?;
         self.0.empty_filters()?;
         let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();

@@ -34,7 +34,7 @@ pub(crate) struct Pruned {
     pub bytes: u64,
 }
 
-/// Whether the last [`prune_objects`] is a day ago, or, where nobody waits, many objects came since. Cheap.
+/// Whether the last [`prune_objects`] is a day ago, or, when no command waits, many objects came since. Cheap.
 pub(crate) fn is_due(state: &Path, now: Timestamp, has_time: bool) -> bool {
     let objects = place::objects_folder(state);
     if !objects.is_dir() {
@@ -97,7 +97,7 @@ pub(crate) fn prune_objects(
         Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: folder_size(&places.state) }),
         Err(trouble) if bytes_before > keep.bytes_max => {
             let _ = fs::remove_dir_all(place::objects_folder(&places.state));
-            Err(Skipped::with_reason(format!("{}; the trees are gone", trouble.reason_text())))
+            Err(Skipped::with_reason(format!("{}; the trees were removed", trouble.reason_text())))
         }
         Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }

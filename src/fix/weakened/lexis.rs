@@ -5,7 +5,6 @@
 /// Where a line begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum LexerState {
-    /// In code.
     #[default]
     Code,
     /// In the block comment of this index.
@@ -23,7 +22,7 @@ pub(super) struct Lexis {
     spaced: bool,
     blocks: Vec<(String, String)>,
     strings: Vec<u8>,
-    /// `'` stands around one character only: elsewhere it is a lifetime or an apostrophe.
+    /// `'` encloses one character only: elsewhere it is a lifetime or an apostrophe.
     chars: bool,
     long: Vec<Long>,
     heredoc: bool,
@@ -45,7 +44,6 @@ pub(super) struct Masked {
     pub(super) code: String,
     /// Code and strings.
     pub(super) text: String,
-    /// Comments.
     pub(super) comment: String,
 }
 

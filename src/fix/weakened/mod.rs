@@ -79,7 +79,7 @@ pub(crate) struct Mark {
     pub text: String,
     /// What it means, for people: completes "this …".
     pub message: String,
-    /// How sure it is.
+    /// Its certainty.
     pub severity: RuleSeverity,
 }
 
@@ -179,7 +179,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
         Sheet { rules, views, marks: Vec::new(), known: HashSet::new() }
     }
 
-    /// Marks `line` of file `index`. `name` stands for `{name}` in the rule's message.
+    /// Marks `line` of file `index`. `name` represents `{name}` in the rule's message.
     fn add(
         &mut self,
         rule: &WeakenedRule,

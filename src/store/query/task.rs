@@ -22,7 +22,6 @@ const BRANCHES_MAX: i64 = 20;
 pub(crate) struct TaskDetails {
     /// Row number.
     pub number: i64,
-    /// Its name.
     pub name: String,
     /// First run, or when it was announced.
     pub first_at: Timestamp,
@@ -36,9 +35,8 @@ pub(crate) struct TaskDetails {
     pub started_at: Option<Timestamp>,
     /// When it was said last that it is over.
     pub done_at: Option<Timestamp>,
-    /// How it went.
     pub outcome: Option<String>,
-    /// Why it is over, where nobody said so.
+    /// Why it is over, if it was not announced.
     pub why: Option<String>,
     /// Files that it was going to touch.
     pub files: Vec<String>,
@@ -143,7 +141,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The patterns that failed in a task, each by the row number of the one that stands for its group, the most
+    /// The patterns that failed in a task, each by the row number of the one that represents its group, the most
     /// frequent first.
     ///
     /// # Errors
@@ -187,7 +185,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Tasks called as the branch of their runs, with something since `since`, of which nobody said that they are over.
+    /// Tasks named after the branch of their runs, with activity since `since`, whose end was not announced.
     ///
     /// # Errors
     /// SQLite's.
