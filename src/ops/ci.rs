@@ -29,7 +29,6 @@ const LINE_BYTES_MAX: usize = 4096;
 /// What is to be reported, and how.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
-    /// The job.
     pub job: &'a Job,
     /// The job's session: all runs of it are reported on. `None` for the last run alone.
     pub session: Option<&'a str>,
@@ -57,7 +56,7 @@ pub(crate) struct Reported {
     /// For standard output, where the host reads it: workflow commands.
     #[serde(skip)]
     pub commands: String,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }

@@ -14,9 +14,7 @@ use crate::store::{Store, StoreError, lock_store};
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Saying {
-    /// Who.
     pub by: Option<String>,
-    /// Why.
     pub why: Option<String>,
 }
 
@@ -27,12 +25,12 @@ pub(crate) struct CurationReply {
     pub schema: u32,
     /// One line: what was done.
     pub done: String,
-    /// The pattern that stands for the group now.
+    /// The pattern that represents the group now.
     pub pattern: String,
-    /// What is counted together now.
+    /// Patterns of the group now.
     #[serde(flatten)]
     pub together: PatternGroupSummary,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -45,19 +43,14 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
     let mut open = PatternWriter::new(places)?;
     let (from, into) = (open.store.index().find_member(from)?, open.store.index().find_member(into)?);
     let group = open.store.index().members_of_group(from.number)?;
-    anyhow::ensure!(
-        group.iter().all(|member| member.id != into.id),
-        "{} and {} are counted together already",
-        from.id,
-        into.id
-    );
+    anyhow::ensure!(group.iter().all(|member| member.id != into.id), "{} and {} are already merged", from.id, into.id);
     let merge =
         PatternMerge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
     open.store.record_event(EventBody::Merge(merge))?;
     Ok(open.changed_reply(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }
 
-/// Lets a pattern stand by itself again.
+/// Splits a pattern from its group.
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
@@ -65,9 +58,9 @@ pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow
     let mut open = PatternWriter::new(places)?;
     let member = open.store.index().find_member(id)?;
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
-    anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
+    anyhow::ensure!(others > 0, "{} is not merged with another pattern", member.id);
     open.store.record_event(EventBody::Split(PatternSplit { pattern: member.key, by: saying.by, why: saying.why }))?;
-    Ok(open.changed_reply(format!("{} stands by itself", member.id), &member.id)?)
+    Ok(open.changed_reply(format!("{} is a pattern of its own again", member.id), &member.id)?)
 }
 
 /// Says what a person thinks of a pattern and of those that it was merged with.

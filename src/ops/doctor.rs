@@ -260,8 +260,7 @@ fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
     let standings = snapshot::folder_statuses(&places.state);
     let standing = standings.iter().find(|standing| standing.root.path() == places.root)?;
     if let Some(why) = &standing.skipped {
-        let again =
-            standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
+        let again = standing.not_before.map_or_else(String::new, |at| format!("; next attempt after {}", at.local()));
         let message = format!("the last one was given up: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));

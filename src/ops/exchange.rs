@@ -40,7 +40,7 @@ pub(crate) struct Exported {
     pub events: usize,
     /// Lines that are no events, left out.
     pub bad: usize,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Merged {
     pub bad: usize,
     /// The first lines of these two kinds: file, line, reason.
     pub faults: Vec<ExchangeFault>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -74,11 +74,9 @@ pub(crate) struct Merged {
 /// A line that was left out.
 #[derive(Debug, Serialize)]
 pub(crate) struct ExchangeFault {
-    /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// Why.
     pub reason: String,
 }
 

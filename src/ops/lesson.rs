@@ -22,7 +22,6 @@ use crate::store::{Index, LessonRow, SegmentFolder, Store, lock_store};
 pub(crate) struct FoundLesson {
     /// Absolute.
     pub path: PathBuf,
-    /// What it says.
     pub lesson: Lesson,
     /// Whether it was withdrawn when its failure was gone: then there is no file.
     pub withdrawn: bool,
@@ -44,7 +43,7 @@ pub(crate) struct Annotation {
     pub cause: Option<String>,
     /// What solved it.
     pub resolution: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub corrective_rule: Option<String>,
 }
 
@@ -60,11 +59,11 @@ impl Annotation {
 /// Which lessons `prune` removes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Prune {
-    /// Those older than so many days.
+    /// Those older than N days.
     pub older_than_days: Option<u64>,
-    /// All but the newest so many.
+    /// All but the newest N.
     pub keep: Option<usize>,
-    /// Those that somebody annotated, too.
+    /// Annotated lessons, too.
     pub annotated: bool,
     /// Say which, remove none.
     pub dry_run: bool,
@@ -166,7 +165,8 @@ fn fix_part(
     Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
 }
 
-/// Writes what somebody said of a fix into the lessons of its failure. One that was withdrawn comes back: now it says why.
+/// Writes a user's annotation of a fix into the lessons of its failure. A withdrawn lesson comes back: now it has a
+/// cause.
 ///
 /// # Errors
 /// When the store can't be read or a file can't be written.
@@ -222,7 +222,7 @@ fn find_by_id(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
         listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
     if found.len() > 1 && !found.iter().any(|found| found.lesson.front.id == start) {
         let ids: Vec<&str> = found.iter().take(5).map(|found| found.lesson.front.id.as_str()).collect();
-        bail!("{id} is the start of {} ids; type more of it: {}", found.len(), ids.join(", "));
+        bail!("{} ids start with {id}; type more of it: {}", found.len(), ids.join(", "));
     }
     if let Some(exact) = found.iter().position(|found| found.lesson.front.id == start) {
         return Ok(found.swap_remove(exact));
@@ -361,7 +361,7 @@ pub(crate) fn prune_lessons(
 /// When files can't be moved or the ignore file can't be written, or there is no work tree.
 pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
     if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
-        bail!("{} is no git work tree: there is nobody to share with", places.root.display());
+        bail!("{} is not a git work tree: lessons cannot be shared", places.root.display());
     }
     // A recorder must not write to the folder that is left behind.
     let _ = drain_for_reading(places);

@@ -28,27 +28,25 @@ const HOUR_US: i64 = 3_600_000_000;
 /// Memories of one task that are promoted at its end.
 const PROMOTED_MAX: usize = 50;
 
-/// What is to be remembered.
+/// Memory to store.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryDraft {
-    /// What it is.
     pub sort: MemoryType,
-    /// The text.
     pub text: String,
     /// How important it is, 0 to 1.
     pub importance: f64,
-    /// Forgotten after so many hours; else a task's context after the setting's, the rest never.
+    /// Forgotten after this many hours; else a task's context after the setting's, the rest never.
     pub hours: Option<u64>,
 }
 
-/// What is looked up.
+/// Query for memories.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
     pub sort: Option<MemoryType>,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
@@ -60,19 +58,17 @@ pub(crate) struct Memory {
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
     #[serde(rename = "type")]
     pub sort: String,
-    /// What is remembered.
+    /// Text of the memory.
     pub text: String,
     /// How important it is, 0 to 1.
     pub importance: f64,
     /// Since when.
     pub at: Timestamp,
-    /// Until when.
     pub expires_at: Option<Timestamp>,
-    /// Whose it is.
+    /// Its owner.
     pub agent: Option<String>,
-    /// In which task.
     pub task: Option<String>,
-    /// How often it was looked up before.
+    /// Number of earlier lookups.
     pub accesses: u64,
     /// It has turned out to be true.
     pub validated: bool,
@@ -85,9 +81,9 @@ pub(crate) struct Memory {
 pub(crate) struct MemoryList {
     /// Version of this shape.
     pub schema: u32,
-    /// What most comes to mind first.
+    /// Highest rank first.
     pub memories: Vec<Memory>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -99,7 +95,7 @@ pub(crate) struct LearnReply {
     pub schema: u32,
     /// The agent's own.
     pub memory: Memory,
-    /// Everybody's.
+    /// The shared entry.
     pub knowledge: EntryAddReply,
 }
 
@@ -122,8 +118,8 @@ pub(crate) fn add_memory(
 /// The memory for the event: checked, bounded, without secrets.
 fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
     let text = ellipsis(printable(&redact_text(&given.text).0).trim(), TEXT_BYTES_MAX);
-    ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
-    ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
+    ensure!(!text.is_empty(), "no text to remember: type `verify-run memory remember TEXT`");
+    ensure!((0.0..=1.0).contains(&given.importance), "importance must be from 0 to 1, not {}", given.importance);
     let hours = given.hours.or((given.sort == MemoryType::Context).then_some(settings.knowledge.context_hours));
     let now = Timestamp::now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
@@ -159,7 +155,7 @@ pub(crate) fn validate_memory(
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().find_memory(id)?;
     let own = identity.agent.as_deref().and_then(sanitize_name);
-    ensure!(row.by.agent == own, "{} is another agent's", row.id);
+    ensure!(row.by.agent == own, "{} belongs to another agent", row.id);
     writing
         .record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
     single_memory_reply(writing, &row.id)
@@ -204,7 +200,7 @@ pub(crate) fn recall_memories(
         });
         // The writer is the store's that takes it.
         if let Err(error) = note::write_note(places, &Event::new(now, "", body)) {
-            found.notes.push(format!("cannot remember that it was looked up: {error}"));
+            found.notes.push(format!("cannot record the lookup: {error}"));
         }
     }
     Ok(found)
@@ -223,7 +219,7 @@ pub(crate) fn learn_entry(
     globs: &[String],
     sources: &[String],
 ) -> anyhow::Result<LearnReply> {
-    ensure!(given.sort != MemoryType::Preference, "a preference stays the agent's: type `verify-run memory remember`");
+    ensure!(given.sort != MemoryType::Preference, "a preference cannot be promoted: type `verify-run memory remember`");
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();
@@ -254,7 +250,7 @@ fn promote_memory(
     Ok(added)
 }
 
-/// Makes knowledge of what was learnt in a task and has turned out to be true; what became of each, for people.
+/// Makes knowledge of what was learnt in a task and has turned out to be true; the outcome of each, for people.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -278,13 +274,13 @@ pub(super) fn promote_task_memories(
         let mut writing = KnowledgeWriter::new(places, settings, &owner, None)?;
         let added = promote_memory(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);
-        notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
+        notes.push(format!("{} is shared knowledge now: {} {title}", row.id, added.entry.id));
     }
     Ok(notes)
 }
 
-/// The same for every task that is over by now, whoever or whatever ended it: nobody has to say so. For a recorder that is
-/// done.
+/// The same for every task that is over by now, whoever or whatever ended it, also without `task done`. For a
+/// recorder that has finished.
 ///
 /// # Errors
 /// As [`promote_task_memories`].

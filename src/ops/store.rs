@@ -44,7 +44,7 @@ pub(crate) struct StoreStatus {
     pub snapshots: SnapshotStatus,
     /// The end of the recorder's log.
     pub log: Vec<String>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -120,7 +120,7 @@ impl StoreReply {
     }
 }
 
-/// Computes the index anew from the events, after putting back from `backup` what is missing or shorter now.
+/// Rebuilds the index from the events, after putting back from `backup` what is missing or shorter now.
 ///
 /// # Errors
 /// When the store can't be opened or written.
@@ -137,7 +137,7 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
     Ok(StoreReply::from_lines(done))
 }
 
-/// Moves an index that turned out to be damaged aside, and computes it anew; what was done.
+/// Moves an index that turned out to be damaged aside, and rebuilds it; what was done.
 ///
 /// # Errors
 /// When the store can't be opened or written.
@@ -160,7 +160,7 @@ pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
     Ok(StoreReply::from_lines(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
-/// Removes the text of every run that `id` stands for: events, index, raw output, backups.
+/// Removes the text of every run that `id` represents: events, index, raw output, backups.
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
@@ -180,7 +180,10 @@ pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, Stor
     backup::remove_all_backups(&places.state)?;
     let lines = store.purge_runs(&runs)?;
     if let Err(why) = snapshot::purge_objects(places, &store.index().list_trees()?) {
-        done.push(format!("the trees of these runs are still in {}: {why}", places.state.join("objects").display()));
+        done.push(format!(
+            "the snapshots of these runs are still in {}: {why}",
+            places.state.join("objects").display()
+        ));
     }
     backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
     done.extend(store.take_notes());

@@ -29,9 +29,9 @@ const NAME_BYTES_MAX: usize = 200;
 pub(crate) struct Announced {
     /// Its name; else the current one.
     pub name: Option<String>,
-    /// What it is about.
+    /// Its subject.
     pub title: Option<String>,
-    /// What kind of work it is.
+    /// Kind of work.
     pub category: Option<String>,
     /// Files that it will touch, as typed.
     pub files: Vec<PathBuf>,
@@ -44,38 +44,37 @@ pub(crate) struct Announced {
 pub(crate) struct TaskPage {
     /// Version of this shape.
     pub schema: u32,
-    /// Its name.
     pub name: String,
     /// `open` or `done`.
     pub state: &'static str,
     /// When and why it is over.
     pub end: Option<TaskEnd>,
-    /// How it went, where somebody said.
+    /// How it went, if recorded.
     pub outcome: Option<String>,
-    /// What it is about.
+    /// Its subject.
     pub title: Option<String>,
-    /// What kind of work it is.
+    /// Kind of work.
     pub category: Option<String>,
     /// Files that it was going to touch.
     pub files: Vec<String>,
     /// Tasks before it.
     pub depends_on: Vec<String>,
-    /// The first that is known of it.
+    /// First activity.
     pub first_at: Timestamp,
-    /// The last.
+    /// Last activity.
     pub last_at: Timestamp,
     /// Runs, passed or failed.
     pub runs: u64,
     /// Failed ones.
     pub failures: u64,
-    /// What tells it from others.
+    /// Distinguishes it from other tasks.
     pub signature: TaskSignature,
     /// Tasks like this one, the most alike first.
     pub similar: Vec<SimilarTask>,
     /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<EntryProposal>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -87,7 +86,7 @@ pub(crate) struct Similar {
     pub schema: u32,
     /// The most alike first.
     pub tasks: Vec<SimilarTask>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -106,7 +105,7 @@ pub(crate) fn start_task(
     let name = find_named(places, settings, identity, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
-        bail!("the task {name:?} can't come before itself; leave it out of --depends-on");
+        bail!("the task {name:?} can't depend on itself; omit it from --depends-on");
     }
     let step = TaskStep::Started {
         title: announced.title.as_deref().and_then(sanitize_name),
@@ -135,10 +134,10 @@ pub(crate) fn end_task(
         None => false,
     };
     if !is_known {
-        bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
+        bail!("there is no task {name:?}; to list tasks, type `verify-run task list`");
     }
     announce_step(places, identity, &name, TaskStep::Done { outcome, why: None })?;
-    // What was learnt in a task that failed may still be true: somebody has validated it.
+    // What was learnt in a task that failed may still be true: a user has validated it.
     let mut notes = if settings.advice.learning {
         memory::promote_task_memories(places, settings, identity, &name)?
     } else {
@@ -189,7 +188,7 @@ pub(crate) fn show_task(
         None => None,
     };
     let Some((index, task)) = found else {
-        bail!("nothing is known of the task {name:?}; type `verify-run task list` for those that there are");
+        bail!("no record of the task {name:?}; to list tasks, type `verify-run task list`");
     };
     let parts = index.task_parts(task.number)?;
     let mut page = task_page(task, &parts, settings, Timestamp::now());

@@ -7,7 +7,7 @@ use super::reported_run::{ReportedRun, items_of_runs, message_text, rule_name};
 use super::text::escape_xml;
 use crate::event::DiagnosticRecord;
 
-/// Stands for a file where none is known: every error is below one.
+/// Placeholder where no file is known: every error is below one.
 const NO_FILE: &str = ".";
 
 pub(super) fn render_checkstyle(runs: &[ReportedRun]) -> String {

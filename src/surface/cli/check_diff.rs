@@ -70,7 +70,7 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
     let report = check_diff::check_diff(&context.places, &settings, &compared, wanted)
-        .map_err(|skipped| anyhow::anyhow!("cannot look at the change: {skipped}"))?;
+        .map_err(|skipped| anyhow::anyhow!("cannot read the change: {skipped}"))?;
     if report.cut > 0 {
         context.output.note(&format!("verify-run: {} left out (files, lines and marks beyond the limits)", report.cut));
     }
@@ -99,5 +99,5 @@ fn print_regression(regression: &Regression, output: &mut Output) -> anyhow::Res
         _ => "its failure is not in the store".to_owned(),
     };
     let (fix, why) = (&regression.fix, &regression.standing);
-    output.line(&format!("{place}: takes back {fix} ({why}), which fixed {failure} [regression]: {}", regression.text))
+    output.line(&format!("{place}: reverts {fix} ({why}), which fixed {failure} [regression]: {}", regression.text))
 }

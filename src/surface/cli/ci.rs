@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let wanted = Wanted { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
     match ci::report(&context.places, &settings, &wanted) {
         Ok(reported) => print(&reported, args.json, context)?,
-        // The checks have had their say: what is wrong with us fails nobody's job.
+        // The checks have decided: a fault of verify-run fails no job.
         Err(error) => context.output.error(&anyhow::Error::from(error).context("cannot report")),
     }
     Ok(Exit::Ok)

@@ -101,7 +101,7 @@ impl Output {
         self.note_as_is(&printable(text));
     }
 
-    /// As [`Output::note`], for a text of our own that may be coloured. A closed standard error is nobody's problem.
+    /// As [`Output::note`], for verify-run's own text, which may be coloured. A closed standard error is ignored.
     pub fn note_as_is(&mut self, text: &str) {
         let mut line = text.trim_end().to_owned();
         line.push('\n');
@@ -128,7 +128,7 @@ impl Output {
     }
 }
 
-/// Cuts what stands in the widest columns until a line has at most `columns`.
+/// Cuts what is in the widest columns until a line has at most `columns`.
 fn fit(header: &[&str], rows: &mut [Vec<String>], columns: usize) {
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.width());
     let mut widths: Vec<usize> = header

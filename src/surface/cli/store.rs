@@ -182,7 +182,7 @@ fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()>
     Ok(())
 }
 
-/// A day, a time, or so many days ago.
+/// A day, a time, or this many days ago.
 fn since(text: &str) -> Result<Timestamp, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
     let ago = days.map(|days| Timestamp(Timestamp::now().0.saturating_sub(days.saturating_mul(24 * 3600 * 1_000_000))));
