@@ -52,9 +52,9 @@ fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
     let bad = sandbox.write(".verify-run/tools/bad.toml", "[[tool]]\nname = 'x'\ncategory = 'odd'\n");
     let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(1));
-    let place = format!("{}:3: `x`: no category `odd` is declared; there are test_failure, ", bad.display());
+    let place = format!("{}:3: `x`: unknown category `odd`; known are test_failure, ", bad.display());
     assert!(outcome.stdout().starts_with(&place), "{}", outcome.stdout());
-    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("no category `odd` is declared"));
+    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("unknown category `odd`"));
     sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
     let parsed = sandbox.verify_run(["parse", "out.txt"]).outcome();
     assert!(parsed.stderr().contains("bad.toml:3: `x`: no category"), "{}", parsed.stderr());

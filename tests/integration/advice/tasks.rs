@@ -48,7 +48,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     let signature = &page["signature"];
     assert!(signature["words"].as_array().is_some_and(|words| words.contains(&"login".into())), "{signature}");
     assert!(signature["globs"].as_array().is_some_and(|globs| globs.contains(&"web/**".into())), "{signature}");
-    // The announced files are what is asked about where nobody names any.
+    // The announced files are what is asked about when none are named.
     let asked = sandbox.verify_run(["warn", "--json"]).env("VERIFY_RUN_SESSION", "s").prints_json();
     assert_eq!((&asked["task"], asked["warnings"].as_array().map(Vec::len)), (&"LOGIN-1".into(), Some(1)), "{asked}");
 
@@ -58,7 +58,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     assert_eq!(show(&sandbox, "LOGIN-1")["runs"], 1, "runs are the branch's again");
     let itself = sandbox.verify_run(["task", "start", "a", "--depends-on", "a"]).outcome();
     assert_eq!(itself.ended, Ended::Exit(1));
-    assert!(sandbox.verify_run(["task", "show", "nobody"]).outcome().stderr().contains("verify-run task list"));
+    assert!(sandbox.verify_run(["task", "show", "unknown"]).outcome().stderr().contains("verify-run task list"));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_unattended_task_is_the_branch_and_ends_when_it_is_merged_or_gone() {
     sandbox.git(["checkout", "-q", "main"]);
     sandbox.git(["merge", "-q", "--ff-only", "merged"]);
     sandbox.git(["branch", "-q", "-D", "gone"]);
-    assert_eq!(show(&sandbox, "gone")["state"], "open", "nobody has looked yet");
+    assert_eq!(show(&sandbox, "gone")["state"], "open", "not looked at yet");
     run(&sandbox, "main");
     for (branch, state, why) in
         [("merged", "done", "its branch was merged"), ("gone", "done", "its branch is gone"), ("kept", "open", "")]
