@@ -1,7 +1,7 @@
-//! Build script: puts the shipped tables into forms that need no parsing of TOML at each start.
+//! Build script: converts the shipped tables into forms that need no TOML parser at each start.
 //!
-//! `whitelist.toml` becomes what the program looks things up in. The tables that every recorder reads become JSON, without
-//! their inline tests and examples, which are a third of them and which only the test suite reads.
+//! `whitelist.toml` becomes a lookup table. The tables that every recorder reads become JSON, without their inline
+//! tests and examples, which are a third of them and which only the test suite reads.
 
 #![allow(unreachable_pub, reason = "modules that the library has, too")]
 

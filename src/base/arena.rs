@@ -1,4 +1,4 @@
-//! Memory that is given out from one piece, one block after the other.
+//! An allocator that hands out blocks from one piece of memory.
 //!
 //! **At the start.** A command that is no check is executed after a few hundred small allocations, and setting the C
 //! library's allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the

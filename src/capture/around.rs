@@ -1,5 +1,5 @@
-//! What a run found around it: a digest of the variables that change what checks do, and where programs were looked
-//! for. Taken from the wrapper's own environment, which is the command's.
+//! The environment of a run: a digest of the variables that affect checks, and the search path. Taken from the
+//! wrapper's own environment, which is the command's.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -1,7 +1,7 @@
-//! After the run: what is kept of it, where, and who records it.
+//! After the run: what is kept, where, and how it is recorded.
 //!
 //! A failure is one file, written before the caller gets the status; parsing and storing happen in a detached
-//! process. Whatever fails here is lost quietly: the command's status is not ours to change.
+//! process. Whatever fails here is lost quietly: the command's status never changes.
 
 use std::ffi::OsString;
 use std::fs;

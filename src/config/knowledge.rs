@@ -1,4 +1,4 @@
-//! `[knowledge]`: what people and agents write down, when two of it are one, and what is tried how often.
+//! `[knowledge]`: entries of people and agents, duplicates, and limits of attempts.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Packagers and checkers that would take a hidden folder of the work tree along, though its own ignore file hides it from
-//! git: those that read other files, or none. What each of them does was found out by running it.
+//! Packagers and checkers that would include a hidden folder of the work tree, although its own ignore file hides it
+//! from git: they read other ignore files, or none. The behaviour of each was found by running it.
 
 use std::fs;
 use std::path::Path;

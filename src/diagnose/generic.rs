@@ -1,4 +1,4 @@
-//! What can be said without knowing the tool: severity words by their position, and places that look like one.
+//! What is recognisable without knowing the tool: severity words by their position, and places that look like one.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! A first definition of a tool from a sample of its output: what `whitelist new` writes.
 //!
-//! Forms that tools print places in are tried on every line of the sample; the one that most lines have wins, then the
-//! one that tells most of them apart. Its inline test is a part of the sample with what is found in it now.
+//! Forms that tools print places in are tried on every line of the sample; the one that most lines have wins, then
+//! the one that distinguishes most of them. Its inline test is a part of the sample with what is found in it now.
 
 use std::fmt::Write as _;
 

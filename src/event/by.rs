@@ -1,4 +1,4 @@
-//! Who says something, and for what.
+//! The author of a statement.
 
 use serde::{Deserialize, Serialize};
 

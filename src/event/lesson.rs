@@ -1,4 +1,4 @@
-//! What was done to lessons after they had been written.
+//! Changes of lessons after they were written.
 
 use serde::{Deserialize, Serialize};
 

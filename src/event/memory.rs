@@ -1,4 +1,4 @@
-//! What an agent wants to remember: its own until it is promoted to an entry.
+//! An agent's memory: private until it is promoted to an entry.
 
 use serde::{Deserialize, Serialize};
 

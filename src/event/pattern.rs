@@ -1,4 +1,4 @@
-//! What is said about patterns: that two are one, that they aren't, and what a person thinks of them.
+//! Statements about patterns: merges, splits and reviews.
 //!
 //! Patterns are named by their keys, of whichever fingerprint version: the index knows which pattern has a key now.
 

@@ -1,4 +1,4 @@
-//! Something that is proposed for CLAUDE.md or AGENTS.md, and what people decide about it.
+//! A line that is proposed for CLAUDE.md or AGENTS.md, and what people decide about it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! A run with what failed in it.
+//! A run and its failure.
 
 use serde::{Deserialize, Serialize};
 

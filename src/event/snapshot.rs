@@ -1,4 +1,4 @@
-//! The work tree at a run, and what had changed in it.
+//! The snapshot of the work tree at a run, and its changes.
 
 use serde::{Deserialize, Serialize};
 

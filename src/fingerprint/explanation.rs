@@ -1,4 +1,4 @@
-//! How an item came by its keys, step by step, for people who wonder why two failures are the same or aren't.
+//! Explains, step by step, how an item gets its keys: why two failures are the same or differ.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! From a message to its masked texts: slots found, joined with what touches them, and kept or masked by level.
+//! From a message to its masked texts: finds slots, joins adjacent ones, and keeps or masks them by level.
 
 use super::message::unwrap_repr;
 use super::scan::{MaskLevel, MessagePiece, SlotClass, scan_message};

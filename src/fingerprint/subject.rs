@@ -1,4 +1,4 @@
-//! What a message is about: the parts that a pattern keeps and its family masks.
+//! The subject of a message: the parts that a pattern keeps and its family masks.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};

@@ -1,4 +1,4 @@
-//! The programs of a run, as files: an update between two runs shows, because another file is there.
+//! The programs of a run, as files: an update between two runs is visible as another file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

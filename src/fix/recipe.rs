@@ -1,4 +1,4 @@
-//! What makes a change the same as another task's: its files, the shape of its hunks, the command.
+//! What makes changes of two tasks the same: its files, the shape of its hunks, the command.
 
 use crate::base::text;
 use crate::event::{FileChange, Recipe, RecipeKind, RecordedCommand};

@@ -1,5 +1,4 @@
-//! What of a run was seen, and whether two runs report in the same way: only then is what one of them doesn't report
-//! evidence.
+//! What a run could report, and whether two runs report in the same way: only then is a missing report evidence.
 
 use std::collections::{HashMap, HashSet};
 

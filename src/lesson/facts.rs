@@ -1,4 +1,4 @@
-//! What a lesson is made of.
+//! The facts of a lesson.
 
 use crate::base::clock::Timestamp;
 use crate::diagnose::{Category, Diagnostic, Shortfall};

@@ -1,4 +1,4 @@
-//! What a lesson that the team shares teaches: its front matter, and what its own part says of the fix.
+//! The content of a shared lesson: its front matter, and the fix from its own part.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! `again`: the last command once more, whole or only what failed in it.
+//! `again`: reruns the last command, whole or only its failed tests.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! `ci`: what a job of a CI system has to say of the checks that were run in it.
+//! `ci`: reports the checks of a CI job to the CI system.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};

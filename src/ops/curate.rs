@@ -1,4 +1,4 @@
-//! `pattern merge|split|mute|deprecate`: what people say about patterns.
+//! `pattern merge|split|mute|deprecate`: reviews of patterns by people.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `store export` and `store import`: what was recorded goes from one clone to another as plain files.
+//! `store export` and `store import`: moves records between clones as plain files.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is known of a failure at the moment it happens, in one line.
+//! One line about a known failure, at the moment it happens.
 
 use std::time::Duration;
 

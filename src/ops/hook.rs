@@ -1,4 +1,4 @@
-//! `hook AGENT EVENT`: what an agent's hook is answered.
+//! `hook AGENT EVENT`: answers an agent's hook.
 //!
 //! Before a tool: the wrapper is put before the checks of a shell line, and what is known to go wrong with the files or
 //! the command is said. After a failed check: what is known of its failure; and the check is recorded if no wrapper saw

@@ -1,4 +1,4 @@
-//! The verbs over lesson files. A file owns its text; what is done to it is an event too, so that it travels.
+//! The verbs over lesson files. A file owns its text; each change is an event too, so it travels with the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! `memory remember`, `recall`, `validate` and `learn`: an agent's own memory, and the way from there to everybody's
-//! knowledge.
+//! `memory remember`, `recall`, `validate` and `learn`: an agent's own memory, and its promotion to shared knowledge.
 
 use anyhow::{Context as _, ensure};
 use serde::Serialize;

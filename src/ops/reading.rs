@@ -1,4 +1,4 @@
-//! What every reading command does first: record what waits, then open the index; or take the index as it is.
+//! The first step of every reading command: record waiting runs, then open the index; or open the index as it is.
 
 use crate::config::{Environment, Places, Settings};
 use crate::store::{Index, SegmentFolder, StoreError};

@@ -1,4 +1,4 @@
-//! What failed here recently, and whether it still does.
+//! Recent failures of this project, and whether they are still open.
 
 use serde::Serialize;
 

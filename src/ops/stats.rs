@@ -1,4 +1,4 @@
-//! `stats`: the measured figures beside what was aimed at, and whether advice prevents anything.
+//! `stats`: measured figures beside their targets, and whether warnings prevent failures.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `strategy add`, `attempt`, `suggest` and `list`: what to do against an error.
+//! `strategy add`, `attempt`, `suggest` and `list`: fixes for recurring errors.
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;

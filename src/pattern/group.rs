@@ -1,4 +1,4 @@
-//! What is counted together, why, and what people said about it.
+//! Groups of merged patterns, the reasons, and the reviews of people.
 
 use serde::Serialize;
 

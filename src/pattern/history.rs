@@ -1,4 +1,4 @@
-//! What detectors look at: tasks with what they touched and what failed in them. A window of the newest, not all.
+//! The input of detectors: recent tasks with the files they touched and what failed in them.
 
 use std::collections::BTreeMap;
 

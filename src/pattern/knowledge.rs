@@ -1,4 +1,4 @@
-//! What helps against a pattern: what was tried, and the gotcha that a fix which worked makes of it.
+//! What helps against a pattern: its attempts, and the gotcha that follows from a fix that worked.
 
 use serde::Serialize;
 

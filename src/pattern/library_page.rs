@@ -1,4 +1,4 @@
-//! A pattern's page for the pattern library: what is known of it, for people to complete and to keep in git.
+//! A pattern's page for the pattern library: its figures and remedies, for people to complete and to keep in git.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What tells a task from others: the words of its name, what it ran, what failed in it, where.
+//! What distinguishes a task from others: the words of its name, what it ran, what failed in it, where.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! How sure a share is: the Beta distribution and Wilson's interval. Own lines instead of a crate: two functions are
-//! all that is needed of one.
+//! The certainty of a share: the Beta distribution and Wilson's interval. Own lines instead of a crate: two functions
+//! are all that is needed of one.
 
 /// Steps of the continued fraction; it is exact to 1e-12 long before for the sizes that occur here.
 const FRACTION_STEPS_MAX: u32 = 300;

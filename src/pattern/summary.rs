@@ -1,4 +1,4 @@
-//! A pattern as it is listed and shown.
+//! A pattern in lists and on its page.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a value is made of, and whether it looks as if a machine had drawn it.
+//! The alphabet of a value, and whether it looks random.
 
 /// The bytes that a value consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What carries credentials by its form: headers, cookies, addresses, signatures in queries, `.netrc`.
+//! Forms that carry credentials: headers, cookies, addresses, signatures in queries, `.netrc`.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What became of advice that was shown, and whether it prevents anything.
+//! The outcome of advice that was shown, and whether it prevents anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::store::{DeliveryOutcomeRow, Index, StoreError};
 /// Ignored warnings listed, the newest.
 const LISTED_MAX: usize = 10;
 
-/// What became of advice.
+/// The outcome of advice.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct WarningStats {
     /// Of all of it.
@@ -34,7 +34,7 @@ pub(crate) struct WarningStats {
     pub harmful: Vec<String>,
 }
 
-/// What became of advice that was shown.
+/// The outcome of advice that was shown.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct DeliveryOutcomeCounts {
     /// Pieces of advice shown.
@@ -96,7 +96,7 @@ pub(crate) struct AdviceEffect {
     pub words: String,
 }
 
-/// What became of advice, over all deliveries.
+/// The outcome of advice, over all deliveries.
 ///
 /// # Errors
 /// When the store can't be read.

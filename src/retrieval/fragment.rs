@@ -1,6 +1,6 @@
-//! Patterns by what a fragment of an output still names: a test, a rule, the words of a message, a file. The last lines
-//! of a run, a line of its summary, one finding without the line that said in which file: no definition reads those as it
-//! reads the whole.
+//! Finds patterns by the words of an output fragment: a test, a rule, the words of a message, a file. The last lines
+//! of a run, a line of its summary, one finding without the line that said in which file: no definition reads those
+//! as it reads the whole.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,8 +1,9 @@
-//! A second process in our group that tells whether a signal was sent to the whole group or to us alone.
+//! A second process in verify-run's group that shows whether a signal was sent to the whole group or to verify-run
+//! alone.
 //!
-//! A `kill` of the group looks exactly like one of us, but the command got it too, and passing it on would deliver
-//! it twice. The canary holds every signal pending: if it has one that we got, the group got it. (The kernel signals
-//! the newest member of a group first, so the canary has it before we do.)
+//! A `kill` of the group looks exactly like a `kill` of the wrapper, but the command got it too, and passing it on
+//! would deliver it twice. The canary holds every signal pending: if it has one that the wrapper got, the group got
+//! it. (The kernel signals the newest member of a group first, so the canary has it first.)
 
 use std::ffi::c_int;
 use std::io;

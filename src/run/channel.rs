@@ -1,4 +1,5 @@
-//! One relayed stream: from our end of the object that the command writes to, to the descriptor it would have had.
+//! One relayed stream: from verify-run's end of the object that the command writes to, to the descriptor that the
+//! command would have had.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The command line as the kernel takes it.
+//! The command line in the kernel's form.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
 use std::io;

@@ -1,4 +1,4 @@
-//! One event into the index. Commutative: any order of the same events gives the same rows.
+//! Applies one event to the index. Commutative: any order of the same events gives the same rows.
 
 mod advice;
 mod fix;

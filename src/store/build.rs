@@ -1,4 +1,4 @@
-//! The index from scratch, in a file of its own that takes the old one's place when it is done.
+//! Builds the index from scratch, in a separate file that replaces the old one at the end.
 //!
 //! Row by row into indexes that don't fit into memory is a page read and written for each. So what is only looked up
 //! afterwards is made at the end, sorted: the secondary indexes, and the tables whose keys come in no order, which

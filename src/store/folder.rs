@@ -1,4 +1,4 @@
-//! The state folder itself: what is in the place of our files and is none of them is moved aside.
+//! The state folder itself: foreign files in the place of verify-run's files are moved aside.
 
 use std::fs::{self, FileType};
 use std::os::unix::ffi::OsStrExt;

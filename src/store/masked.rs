@@ -1,5 +1,5 @@
-//! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
-//! counted and recognised left in.
+//! An event with everything private removed, for export: output, command lines and changes are removed, counts and
+//! keys stay.
 
 use crate::base::lossless::Lossless;
 use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};

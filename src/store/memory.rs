@@ -1,4 +1,4 @@
-//! SQLite's memory: from where the program has its own, and uncounted.
+//! SQLite's memory: from the program's own allocator, without statistics.
 //!
 //! SQLite asks the C library, and musl's allocator asks the system again for what was given back a moment ago: for
 //! each statement's temporary tables some blocks, whose pages are then taken one by one. The program's heap keeps

@@ -1,4 +1,4 @@
-//! What the recorder and the reading commands ask the index.
+//! Queries of the recorder and of reading commands.
 
 mod about;
 mod advice;

@@ -1,4 +1,5 @@
-//! What shared lessons teach, in the index alone: the files of the work trees are the truth, so no event tells of them.
+//! The content of shared lessons, in the index only: the files in the work trees are the truth, so there are no
+//! events for them.
 
 use std::collections::HashMap;
 

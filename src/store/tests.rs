@@ -1,4 +1,4 @@
-//! The store as a whole: whatever happened to its files, it says what the events say.
+//! The store as a whole: whatever happened to its files, it agrees with the events.
 
 mod entries;
 mod groups;

@@ -1,4 +1,4 @@
-//! Arguments as the rules speak of them: options with values, words, what makes two runs the same check.
+//! Arguments as rules see them: options with values, words, and what makes two runs the same check.
 
 use super::encode::PROJECT;
 use super::table::{RunnerRule, TextList};

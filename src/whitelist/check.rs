@@ -1,4 +1,4 @@
-//! The answer: what a recognised check is, and what its exit code says.
+//! The decision: the recognised check, and the meaning of its exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What `--only-checks` asks for besides recognition: that a call runs the project's check and nothing of the caller's.
+//! The additional condition of `--only-checks`: a call runs the project's check and no code of the caller.
 //!
 //! The line is drawn at the command line. A check runs the project's code and settings (scripts, Makefile, plugins,
 //! `conftest.py`): whoever may write those needs no `--only-checks`. Its words must not bring code of their own: text

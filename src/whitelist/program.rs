@@ -1,4 +1,4 @@
-//! A program's name, out of the ways it is written.
+//! A program's name from its different spellings.
 
 use crate::base::bytes;
 

@@ -1,4 +1,4 @@
-//! Why a command is no check, for `whitelist explain`.
+//! Why a command is not a check, for `whitelist explain`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where in a shell line the wrapper may be put so that all the rest of the line stays as it is, and means the same.
+//! Where the wrapper may be inserted into a shell line without changing the rest or its meaning.
 
 use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};

@@ -1,4 +1,4 @@
-//! What the lines are worth, by what was made of them.
+//! The worth of lines, by their use in items.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Which rules may match which line: those of which a literal is in it.
+//! Which rules may match which line: those with a literal in it.
 //!
 //! Lines of one output are much alike. Which literals a line has decides which rules are asked, and in which order, so
 //! that is worked out once for all lines that have the same ones.

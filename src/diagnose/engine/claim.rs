@@ -1,5 +1,5 @@
 //! Lines that an imported matcher claims. A matcher that the user or the project brought is asked before the rules,
-//! but for one thing: where the command names other tools, their rules come first.
+//! with one exception: where the command names other tools, their rules come first.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Events for tests: what people and agents write down.
+//! Events for tests: entries, strategies and memories.
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! The recorded outputs of real tools, as they would be on another machine, at another time, behind another command:
-//! their keys are the same. With another word in what they say they aren't.
+//! their keys are the same. With another word in the message they differ.
 //!
-//! Every change is made to all outputs. One that an output has nothing of leaves it as it is; how many it did change
+//! Every change is made to all outputs. A change without a match leaves the output as it is; how many it did change
 //! is asserted. What only few outputs have (a port, a seed) is also put into every message.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! Two commits and what is between them: whether one comes from the other, and which changes of a work tree came with
-//! another base (a rebase, a merge, a pull) instead of the work in it.
+//! The relation of two commits: whether one comes from the other, and which changes of a work tree came with another
+//! base (a rebase, a merge, a pull) instead of the work in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

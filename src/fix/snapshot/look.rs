@@ -1,4 +1,4 @@
-//! What is different in the work tree from our index, and putting it there.
+//! Finds the differences between the work tree and verify-run's index, and adds them.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;

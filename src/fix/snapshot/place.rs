@@ -1,4 +1,4 @@
-//! What is kept per work tree: our git folder with the index, and how the last snapshot went.
+//! What is kept per work tree: verify-run's git folder with the index, and the result of the last snapshot.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

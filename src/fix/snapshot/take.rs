@@ -1,4 +1,4 @@
-//! Taking a snapshot: what changed since our index was made goes into it, and the index becomes a tree.
+//! Taking a snapshot: changes since the last index are added to it, and the index becomes a tree.
 
 use std::ffi::OsStr;
 use std::thread;

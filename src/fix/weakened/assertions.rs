@@ -1,5 +1,5 @@
-//! What tests that are still there no longer say: assertions that are gone, bodies without anything in them, an
-//! expectation that was made to fit.
+//! What existing tests no longer assert: assertions that are gone, bodies without anything in them, an expectation
+//! that was made to fit.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};

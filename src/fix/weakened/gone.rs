@@ -1,4 +1,4 @@
-//! What a diff takes out of the program: a test of something that no longer exists isn't missed.
+//! What a diff takes out of the program: a test of removed code is not missed.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

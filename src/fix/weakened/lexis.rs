@@ -1,6 +1,6 @@
 //! Which bytes of a line are code, which are text in quotes, which are a comment. No parser: the words of a language
-//! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then what
-//! closes first tells.
+//! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then the first
+//! closing mark decides.
 
 /// Where a line begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

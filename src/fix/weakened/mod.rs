@@ -1,6 +1,6 @@
-//! Did a check pass because its ground was weakened? From the diff between the failing and the passing tree (or any
-//! other) to marks: a test that was deleted or skipped, a rule that was turned off, an exit status that was swallowed,
-//! a threshold that was lowered, recorded output that was recorded again. Pure; cannot fail.
+//! Did a check pass because it was weakened? From the diff between the failing and the passing tree (or any other) to
+//! marks: a test that was deleted or skipped, a rule that was turned off, an exit status that was swallowed, a
+//! threshold that was lowered, recorded output that was recorded again. Pure; cannot fail.
 //!
 //! ```text
 //! let patch = Patch::parse(diff);                     // best with CONTEXT_LINES of context and renames found

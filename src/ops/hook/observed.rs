@@ -1,4 +1,4 @@
-//! A check that a hook saw the end of.
+//! A check whose end a hook reported.
 
 use std::ffi::OsString;
 use std::path::Path;

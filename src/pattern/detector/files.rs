@@ -1,4 +1,5 @@
-//! Which files a pattern belongs to: the file pattern that nearly all of its tasks have in common and others don't.
+//! The files that a pattern belongs to: the file pattern that nearly all of its tasks have in common and others
+//! don't.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

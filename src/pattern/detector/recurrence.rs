@@ -1,4 +1,4 @@
-//! A pattern, or its family, that comes back in task after task.
+//! Detector: a pattern, or its family, that recurs in task after task.
 
 use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::text::count;

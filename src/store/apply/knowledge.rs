@@ -1,4 +1,4 @@
-//! Entries and what was said of them, into their tables.
+//! Applies entries and their changes to their tables.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Merges, splits and reviews into their tables, and the groups of patterns that follow from them.
+//! Applies merges, splits and reviews to their tables, and computes the groups of patterns.
 //!
 //! A merge joins all patterns that have one of its two keys now, but those that were split off later: a split reverts
 //! what was merged before it, and permanently the automatic merges of the recorder. Groups are the connected

@@ -1,4 +1,4 @@
-//! What was said of promotions, into its table.
+//! Applies steps of promotions to their table.
 
 use rusqlite::{Transaction, params};
 

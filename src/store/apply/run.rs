@@ -1,4 +1,4 @@
-//! Runs, failures and occurrences into their tables.
+//! Applies runs, failures and occurrences to their tables.
 
 use std::collections::{BTreeSet, HashMap};
 

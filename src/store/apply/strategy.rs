@@ -1,4 +1,4 @@
-//! What an attempt says of what was tried in it, for each pattern that was open; and what later events say of that.
+//! Applies what an attempt proves about its strategy, for each open pattern, and what later events change about that.
 
 use rusqlite::{Params, Transaction, params};
 

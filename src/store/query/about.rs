@@ -1,4 +1,4 @@
-//! What entries are about, and the outcome of advice from them.
+//! The patterns of entries, and the outcome of advice from them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What may be worth a warning, found by indexes: by file, by folder and kind of file, by tool class, by words.
+//! Candidates for warnings, found by indexes: by file, by folder and kind of file, by tool class, by words.
 
 use rusqlite::{OptionalExtension, params};
 

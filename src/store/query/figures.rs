@@ -1,4 +1,4 @@
-//! The figures that say whether anything got better.
+//! The figures that show progress.
 
 use rusqlite::params;
 use serde::Serialize;

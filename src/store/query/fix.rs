@@ -1,4 +1,4 @@
-//! Fix workflows, their recipes and rates, flakes, and what people say about fixes.
+//! Fix workflows, their recipes and rates, flakes, and notes on fixes.
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What detectors look at, the newest part of it: tasks, what they changed, what failed in them.
+//! The input of detectors, limited to the newest part: tasks, what they changed, what failed in them.
 
 use rusqlite::{Row, params};
 

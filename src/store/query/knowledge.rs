@@ -1,4 +1,4 @@
-//! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and what was said of them.
+//! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and statements about them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

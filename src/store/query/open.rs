@@ -1,4 +1,4 @@
-//! What the recorder asks about failures that are still open.
+//! Queries of the recorder about open failures.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

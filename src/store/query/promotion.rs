@@ -1,4 +1,4 @@
-//! What is proposed for CLAUDE.md and AGENTS.md, and what people decided about it.
+//! Proposals for CLAUDE.md and AGENTS.md, and their decisions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The newest failures, and the outcome of them.
+//! The newest failures and their state.
 
 use rusqlite::{Row, params};
 

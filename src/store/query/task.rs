@@ -1,4 +1,4 @@
-//! Tasks: what was announced, what ran in them, and which of them are like one another.
+//! Tasks: announcements, runs, and similar tasks.
 
 use rusqlite::{OptionalExtension, Row, params};
 

@@ -1,5 +1,5 @@
-//! Which words of a question are looked for: a full text search reads every row that has one of them, however little it
-//! says.
+//! Which words of a question are searched: a full text search reads every row with one of them, however common the
+//! word.
 
 use rusqlite::{Connection, params};
 

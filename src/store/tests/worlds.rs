@@ -1,4 +1,4 @@
-//! Whatever may be in a store, of every kind of event at least one.
+//! Random stores with at least one event of every kind.
 
 use proptest::prelude::*;
 
