@@ -36,7 +36,7 @@ pub struct KnowledgeSettings {
     /// `reuse_tokens`: tokens that an agent spends to find an entry's content without help, for the estimate of
     /// savings.
     pub reuse_tokens: u64,
-    /// `[knowledge.types.NAME]`: User-defined types, and other properties for the shipped ones.
+    /// `[knowledge.types.NAME]`: user-defined types, and other properties for the shipped ones.
     #[cfg_attr(test, serde(skip))]
     pub types: BTreeMap<String, TypeSettings>,
 }
