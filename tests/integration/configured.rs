@@ -171,7 +171,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_line_and_the_rest_goes_on() {
     );
     let said = "strategies.broken.technique: there is no `nothing`; there are tool, code, message, file, command";
     let doctor = sandbox.verify_run(["doctor"]).outcome();
-    for part in [said, "verify-run.toml:3", "categories.lint_error: is shipped", "verify-run.toml:5"] {
+    for part in [said, "verify-run.toml:3", "categories.lint_error: is a built-in category", "verify-run.toml:5"] {
         assert!(doctor.stdout().contains(part), "{part}: {}", doctor.stdout());
     }
     let suggested = sandbox.verify_run(["strategy", "suggest", "--run", "last"]).outcome();

@@ -434,7 +434,7 @@ fn validated_learnings_are_promoted_from_memory_to_knowledge_on_task_completion(
     assert!(refused(&sandbox, &["memory", "validate", &learning]).contains("another agent"), "a person is not codex");
     assert_eq!(ids(&knowledge(&sandbox, &["query"])), [""; 0], "not before the task is done");
     let done = sandbox.verify_run(["task", "done", "T"]).outcome();
-    assert!(done.stderr().contains("everybody's knowledge now"), "{}", done.stderr());
+    assert!(done.stderr().contains("shared knowledge now"), "{}", done.stderr());
     let found = knowledge(&sandbox, &["query"]);
     assert_eq!(ids(&found).len(), 1, "validated learnings alone: {found}");
     let entry = &found["entries"][0];

@@ -41,7 +41,7 @@ fn a_recurring_pattern_has_a_name_a_sentence_and_a_ledger_with_its_events() {
     assert_eq!(steps.len(), 4);
     assert!(page["findings"].as_array().expect("a list").iter().any(|finding| finding["detector"] == "recurring"));
     let text = sandbox.verify_run(["pattern", "show", id]).prints();
-    assert!(text.contains("confidence: 0.65 (lower bound "), "{text}");
+    assert!(text.contains("confidence: 0.65, lower bound "), "{text}");
     assert!(text.contains("+0.05 -> 0.65"), "{text}");
 
     // The increments are settings.

@@ -234,7 +234,7 @@ fn a_change_that_weakens_a_check_is_found_before_it_is_committed() {
     sandbox.write("test_shop.py", TEST);
     sandbox.commit("A test");
     let mut server = Server::start(&sandbox).legacy();
-    assert!(server.tool("check_diff", json!({})).0.starts_with("Nothing weakens a check"));
+    assert!(server.tool("check_diff", json!({})).0.starts_with("No check is weakened"));
     sandbox.write("test_shop.py", TEST.replace("def test", "@pytest.mark.skip\ndef test"));
     let (text, report) = server.tool("check_diff", json!({}));
     let mark = &report["weakened"][0];
@@ -246,12 +246,12 @@ fn a_change_that_weakens_a_check_is_found_before_it_is_committed() {
     server.ends();
     let outside = Sandbox::new();
     let mut server = Server::start(&outside).legacy();
-    assert!(server.refusal("check_diff", json!({})).contains("cannot look at the change"));
+    assert!(server.refusal("check_diff", json!({})).contains("cannot read the change"));
     server.ends();
 }
 
 #[test]
-fn each_call_looks_anew_in_the_folder_that_is_meant() {
+fn each_call_looks_again_in_the_folder_that_is_meant() {
     let sandbox = Sandbox::new();
     for name in ["one", "two", "three"] {
         sandbox.bare("git").args(["init", "--quiet", name]).outcome();

@@ -85,7 +85,7 @@ pub(in crate::surface::cli) fn helps(
 fn ledger(name: &str, ledger: &Confidence, output: &mut Output) -> anyhow::Result<()> {
     let evidence = &ledger.evidence;
     output.line(&format!(
-        "{name}: {:.2}, at least {:.2} by the evidence (Beta {:.2}, {:.2}); started at {:.2}",
+        "{name}: {:.2}, lower bound {:.2} (Beta {:.2}, {:.2}); started at {:.2}",
         ledger.value, evidence.lower_bound, evidence.alpha, evidence.beta, ledger.start
     ))?;
     for step in ledger.steps.iter().take(STEPS_MAX) {
