@@ -3,7 +3,7 @@
 Every event is one that the program itself wrote about a small project, with other content: runs that failed and passed,
 work trees, attempts, merges. Keys come from the program (`pattern explain --jsonl`). What is drawn:
 
-- A failure has 4 patterns that nobody saw before and one that was there already (the older ones more often).
+- A failure has 4 patterns that are new and one that was there already (the older ones more often).
 - Half of the messages name something (`Property 'x' does not exist on type 'Y'`): few families with thousands of patterns.
   The others say it in words of their own. Three tools.
 - Episodes: a failure, in 3 of 10 cases a second one with an attempt that didn't help, in 9 of 10 the pass that ends it and

@@ -203,7 +203,7 @@ class Store:
         _, _, usage = os.wait4(pid, 0)
         taken, cpu = time.perf_counter() - started, usage.ru_utime + usage.ru_stime
         os.chdir(here)
-        # The recorder is a process of its own that nobody waits for but the one who takes in orphans: this one.
+        # The recorder is a process of its own whose only waiting parent is the one that adopts orphans: this one.
         while True:
             try:
                 usage = os.wait4(-1, 0)[2]
@@ -212,7 +212,7 @@ class Store:
             cpu += usage.ru_utime + usage.ru_stime
 
     def take(self, size, reused):
-        """makes a store of so many patterns, or takes up the one that was kept"""
+        """makes a store of `size` patterns, or takes up the one that was kept"""
         self.fresh, self.pick = history.Words(time.time_ns() if reused else size + 1), random.Random(size)
         if reused:
             self.again(size)

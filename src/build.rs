@@ -1,7 +1,7 @@
-//! Build script: puts the shipped tables into forms that need no parsing of TOML at each start.
+//! Build script: converts the shipped tables into forms that need no TOML parser at each start.
 //!
-//! `whitelist.toml` becomes what the program looks things up in. The tables that every recorder reads become JSON, without
-//! their inline tests and examples, which are a third of them and which only the test suite reads.
+//! `whitelist.toml` becomes a lookup table. The tables that every recorder reads become JSON, without their inline
+//! tests and examples, which are a third of them and which only the test suite reads.
 
 #![allow(unreachable_pub, reason = "modules that the library has, too")]
 
@@ -106,7 +106,7 @@ fn split_tool_rules(tool: &mut toml::Table) {
     tool.extend([("tool".to_owned(), own), ("rules".to_owned(), rules)]);
 }
 
-#[allow(clippy::disallowed_methods, reason = "nobody reads the file before the build script has ended")]
+#[allow(clippy::disallowed_methods, reason = "the file is read only after the build script has ended")]
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -18,7 +18,7 @@
 //! - [`pattern`]: failures that share a key
 //! - [`fix`]: what made a failure go away: snapshots, sets of atoms, attempts, recipes, flakes, weakened passes
 //! - [`recorder`]: takes finished runs from the spool and writes them, with all that follows from them, into the store
-//! - [`knowledge`]: what people and agents write down: types, duplicates, how far it is believed; strategies, memory
+//! - [`knowledge`]: entries of people and agents: types, duplicates, confidence; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: their dialects, what `init` installs for them, shims, rewritten lines
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
@@ -39,9 +39,9 @@
 //!   length, and quoting for that place.
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson, but where the project's packages would
 //!   have them (hatchling): there they are in it.
-//! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on request,
-//!   and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init` writes is put
-//!   down with what was there before, and `hook uninstall` gives the bytes back.
+//! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on
+//!   request, and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init`
+//!   writes is recorded with what was there before, and `hook uninstall` gives the bytes back.
 //! - No network.
 //!
 //! Limits, formats and the reasons behind these choices are in `docs/architecture.md`, the words in `docs/glossary.md`.

@@ -12,7 +12,8 @@ use verify_run::base::arena::StartArena;
 #[global_allocator]
 static MEMORY: StartArena = StartArena::new();
 
-/// Entry point as the C library calls it. The standard library finds the arguments by itself only with some of them.
+/// Entry point as the C library calls it. The standard library finds the arguments without help only with some of
+/// them.
 ///
 /// # Safety
 /// `argv` holds `argc` strings.

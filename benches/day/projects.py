@@ -16,7 +16,7 @@ STRUCTLOG = "26.1.0"
 SEMVER = "1.0.26"
 
 GITIGNORE = "node_modules\ntarget\n__pycache__\n.mypy_cache\n.ruff_cache\n.pytest_cache\ndist\n.venv\n"
-# What an archive may do where it is unpacked; Python before 3.11.4 can't be told.
+# What an archive may do where it is unpacked; Python before 3.11.4 is unknown.
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 

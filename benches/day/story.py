@@ -1,4 +1,4 @@
-"""The day: what is broken, how it is looked at, and what becomes of it.
+"""The day: what is broken, how it is looked at, and how it ends.
 
 Each function works through one project and returns the mistakes that it made, with what must be known of each at the
 end. The steps are those of an ordinary hour: typed wrong, piped, thrown away, interrupted, watched, reverted.
@@ -40,7 +40,7 @@ def typescript(dev: Worker) -> list[Mistake]:
     dev.edit("src/helpers/parseUtil.ts", "issueData.pathh ?? []", "issueData.path ?? []")
     dev.run("verify-run npx tsc --noEmit", 0)
     dev.run("verify-run npm run typecheck", 0)
-    # A finding that is taken back with git.
+    # A finding that is reverted with git.
     dev.append("src/errors.ts", "debugger;\n")
     dev.run("verify-run npx eslint src", 1)
     dev.git("checkout", "src/errors.ts")

@@ -86,7 +86,7 @@ class Worker:
         return seen.decode(errors="replace")
 
     def _settle(self):
-        """Nobody edits within milliseconds of a result: waits until what was run is recorded."""
+        """An edit never follows a result within milliseconds: waits until what was run is recorded."""
         command = ["verify-run", "store", "status"]
         subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True, timeout=COMMAND_SECONDS_MAX)
 

@@ -118,7 +118,7 @@ fn table_problem(table: &StrategyTable, key: Option<&str>, reason: &str) -> Prob
         file: table.file.clone(),
         line: table.line(key),
         reason: format!("strategies.{}{key_name}: {reason}", ellipsis(&one_line(&table.name), NAME_BYTES_MAX)),
-        hint: "correct it: until then it is not proposed; look again with: verify-run doctor".to_owned(),
+        hint: "correct it: until then it is not proposed; check again with: verify-run doctor".to_owned(),
         used: true,
         warning: false,
     }
@@ -262,7 +262,7 @@ fn known_category(name: &str, categories: &Categories) -> Result<Category, Strin
 fn parse_regex(text: &str) -> Result<Regex, String> {
     compile_error_regex(text).map_err(|error| {
         let said = error.to_string();
-        format!("is no regex: {}", said.lines().last().unwrap_or_default().trim().trim_start_matches("error: "))
+        format!("is not a regex: {}", said.lines().last().unwrap_or_default().trim().trim_start_matches("error: "))
     })
 }
 
@@ -375,7 +375,7 @@ mod tests {
         let long = format!("technique = \"{}\"", "x".repeat(201));
         let many = format!("steps = [{}]", "\"x\",".repeat(STEPS_MAX + 1));
         let cases = [
-            ("error = '('", 7, "strategies.bad.error: is no regex"),
+            ("error = '('", 7, "strategies.bad.error: is not a regex"),
             ("error = ''", 7, "strategies.bad.error: is not a text"),
             (
                 "error = '(?<x>a)'\nsteps = [\"{{ y }}\"]",
@@ -387,7 +387,7 @@ mod tests {
             ("steps = ['{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}']", 7, "fuel"),
             ("steps = 'a'", 7, "is not a list"),
             (&many, 7, "is not a list of at most 30 texts"),
-            ("category = 'odd'", 7, "no category `odd` is declared"),
+            ("category = 'odd'", 7, "unknown category `odd`"),
             ("tol = 'tsc'", 4, "there is no key `tol`; there are error, category"),
         ];
         for (text, line, wanted) in cases {

@@ -1,4 +1,4 @@
-//! Memory that is given out from one piece, one block after the other.
+//! An allocator that hands out blocks from one piece of memory.
 //!
 //! **At the start.** A command that is no check is executed after a few hundred small allocations, and setting the C
 //! library's allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
@@ -23,8 +23,8 @@ use super::heap::Heap as Behind;
 /// What is given out before the allocator behind it is asked, bytes.
 pub const ARENA_BYTES: usize = 64 << 10;
 
-/// The piece for what is made apart, bytes, of which a page that nobody touches costs nothing; and how much of it is
-/// taken from the system at once, since page by page that takes several times as long: about what the tables need.
+/// The piece for what is made apart, bytes, of which an untouched page costs nothing; and how much of it is taken
+/// from the system at once, since page by page that takes several times as long: about what the tables need.
 const APART_BYTES: (usize, usize) = (16 << 20, 896 << 10);
 
 /// The allocator: see the module.
@@ -129,7 +129,7 @@ pub fn apart<T>(work: impl FnOnce() -> T) -> T {
 fn map(bytes: usize, at_once: usize) -> usize {
     let (access, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE);
-    // SAFETY: a new mapping, where the system wants it; what comes of taking its pages at once doesn't matter.
+    // SAFETY: a new mapping, where the system wants it; a failure to populate its pages at once doesn't matter.
     unsafe {
         let memory = libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0);
         if memory == libc::MAP_FAILED {

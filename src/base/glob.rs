@@ -1,4 +1,4 @@
-//! File patterns: whether a file is of one.
+//! File patterns: whether a file matches.
 
 /// Whether `path` (relative, with `/`) is of the pattern: `*` and `?` within a name, `**` for any number of folders,
 /// `{a,b}`, `[ab]`, `[!ab]`; `!` in front turns it round.

@@ -5,8 +5,8 @@
 //! grows, and keeps the hole; with musl such a block is a mapping of its own, which grows in place or is moved without a
 //! copy. So small blocks are dlmalloc's and large ones musl's.
 //!
-//! The heap's memory comes with its pages (`MAP_POPULATE`), some at a time: page by page, as they are touched, the system
-//! takes several times as long, and pages that nobody touches cost as much.
+//! The heap's memory comes with its pages (`MAP_POPULATE`), some at a time: page by page, as they are touched, the
+//! system takes several times as long, and untouched pages cost as much.
 //!
 //! The heap has one lock, and a child of `fork` would wait for a thread that it doesn't have. So [`crate::run`] forks
 //! while there is one thread only, and whoever starts one does it after that. The child takes its own copy of what there is
@@ -20,18 +20,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use dlmalloc::{Allocator, Dlmalloc};
 use nix::libc;
 
-/// A block of so many bytes is musl's: a mapping of its own (which its allocator makes from `MMAP_THRESHOLD` on, a little
-/// below 128 KiB). Smaller ones are few, and made again and again: a regex with a class of Unicode takes one of 300 KiB
-/// while it is compiled.
+/// A block of this many bytes is musl's: a mapping of its own (which its allocator makes from `MMAP_THRESHOLD` on, a
+/// little below 128 KiB). Smaller ones are few, and made again and again: a regex with a class of Unicode takes one
+/// of 300 KiB while it is compiled.
 const LARGE_BYTES_MIN: usize = 512 << 10;
 
 /// So often a heap in use is asked for before the processor is left to others.
 const TRIES: u32 = 64;
 
-/// The heap asks for so much at once, bytes; it grows by no more than the second.
+/// Bytes that the heap asks for at once; it grows by no more than the second.
 const GROWTH_BYTES: (usize, usize) = (64 << 10, 128 << 10);
 
-/// So many of the heap's first mappings are known: what a process has before it forks.
+/// This many of the heap's first mappings are known: what a process has before it forks.
 const FIRST_MAPPINGS: usize = 4;
 
 /// The allocator: see the module.
@@ -51,8 +51,8 @@ pub fn unshare() {
     #[cfg(target_os = "linux")]
     for (start, bytes) in &FIRST {
         let (start, bytes) = (start.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
-        // SAFETY: the system touches the pages of a mapping of ours, and changes nothing in them; that an older one can't
-        // is no matter, nor that the mapping was given back meanwhile.
+        // SAFETY: the system touches the pages of a mapping of verify-run, and changes nothing in them; that an older
+        // one can't is no matter, nor that the mapping was given back meanwhile.
         unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), bytes, libc::MADV_POPULATE_WRITE) };
     }
 }
@@ -128,7 +128,7 @@ static SMALL: Small = Small {
 };
 
 impl Small {
-    /// `work` must not allocate, and can't panic: with the heap taken nobody else would get any further.
+    /// `work` must not allocate, and can't panic: no other thread can go on while the heap is locked.
     fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc<Pages>) -> T) -> T {
         if self.is_taken.swap(true, Ordering::Acquire) {
             self.wait();

@@ -109,7 +109,7 @@ pub fn strategy(pattern_key: &str, technique: &str, recipe_key: &str) -> String 
     short(IdKind::Strategy, [pattern_key, technique, recipe_key].join("\0").as_bytes())
 }
 
-/// The id of what somebody proposes against an error: how that is known, its text, what to do.
+/// The id of a strategy: kind of match, its text, what to do.
 pub fn said_strategy(matches: &str, error: &str, technique: &str) -> String {
     short(IdKind::Strategy, ["said", matches, error, technique].join("\0").as_bytes())
 }

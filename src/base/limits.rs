@@ -6,7 +6,7 @@ pub const CAPTURE_HEAD_BYTES_MAX: usize = 1 << 20;
 pub const CAPTURE_TAIL_BYTES_MAX: usize = 15 << 20;
 /// Output that a failing run writes to its spool file before it returns, bytes; more is written by a forked child.
 pub const SPOOL_SYNC_BYTES_MAX: usize = 256 << 10;
-/// A line is matched on its first so many bytes (the figure of jenkinsci/analysis-model, JENKINS-55805).
+/// A line is matched on its first N bytes (the figure of jenkinsci/analysis-model, JENKINS-55805).
 pub const LINE_MATCH_BYTES_MAX: usize = 4_000;
 /// Lines of an output that are read for a diagnosis; what is between the first and the last is counted.
 pub const OUTPUT_LINES_MAX: usize = 200_000;
@@ -84,7 +84,7 @@ pub const SNAPSHOT_DIFF_FILE_BYTES_MAX: usize = 8 << 10;
 pub const SNAPSHOT_DIFF_BYTES_MAX: usize = 32 << 10;
 /// Trees that no open failure needs are kept so long, days (setting `snapshot.days`).
 pub const SNAPSHOT_DAYS_MAX: u64 = 30;
-/// … and so much of them, bytes (setting `snapshot.bytes`).
+/// … and their size, bytes (setting `snapshot.bytes`).
 pub const SNAPSHOT_BYTES_MAX: u64 = 500 << 20;
 /// Daily backups kept.
 pub const BACKUPS_MAX: usize = 7;
@@ -100,7 +100,7 @@ pub const EVENT_LINES_BYTES_MAX: usize = 16 << 10;
 pub const EVENT_MESSAGE_BYTES_MAX: usize = 2_000;
 /// Runners seen through in one command (`sudo env timeout 60 npx …`); deeper ones are not a check.
 pub const RUNNERS_MAX: usize = 16;
-/// How far right a cursor movement may go when output is cleaned, columns.
+/// The rightmost column that a cursor movement may reach when output is cleaned, columns.
 pub const SCREEN_COLUMNS_MAX: usize = 4_096;
 /// Lines that one block (a test's failure, a traceback) may have; what follows is looked at afresh.
 pub const BLOCK_LINES_MAX: usize = 500;

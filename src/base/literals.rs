@@ -6,7 +6,7 @@
 use aho_corasick::automaton::Automaton;
 use aho_corasick::{Anchored, BuildError, dfa, nfa::contiguous};
 
-/// From so many bytes of text on an automaton is worth it that takes milliseconds to build and finds faster.
+/// From this many bytes of text on an automaton is worth it that takes milliseconds to build and finds faster.
 pub const LONG_TEXT_BYTES_MIN: usize = 1 << 20;
 
 /// The automaton of some literals.

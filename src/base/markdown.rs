@@ -41,7 +41,7 @@ pub fn fence(language: &str, text: &str, cut: bool) -> String {
 pub fn clean_line(line: &str) -> String {
     let line = without_commands(printable(line));
     let line = ellipsis(line.replace('\t', "    ").replace('\n', " ").trim_end(), LINE_BYTES_MAX);
-    // What a tool found of a merge is not one of the file that it is told in.
+    // Conflict markers quoted from a tool are not conflicts of the file that quotes them.
     if line.starts_with("<<<<<<<") { format!(" {line}") } else { line }
 }
 

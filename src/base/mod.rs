@@ -1,4 +1,4 @@
-//! What every stage needs and none of them is about: time, ids, files, locks, limits, text, file patterns.
+//! Basics of every stage: time, ids, files, locks, limits, text, file patterns.
 
 pub mod arena;
 pub mod bytes;

@@ -1,7 +1,7 @@
 //! Files of the state folder: opened without following links, regular, and the user's own.
 //!
-//! A cloned or unpacked project may bring a state folder along. A link in it would make us append to, read or overwrite
-//! any file of the user's; a FIFO would make us wait for ever.
+//! A cloned or unpacked project may bring a state folder along. A link in it would make verify-run append to, read or
+//! overwrite any file of the user's; a FIFO would block it forever.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// How deep a schema and a value go.
 const DEPTH_MAX: usize = 16;
-/// Faults told of one value; the rest is not looked for.
+/// Maximum number of faults reported of one value; the rest is not looked for.
 const FAULTS_MAX: usize = 20;
 
 /// A schema that can be checked against.
@@ -77,7 +77,7 @@ fn check_schema(schema: &Value, path: &str, depth: usize) -> Result<(), String> 
                 }
                 value.is_object()
             }
-            _ => return Err(format!("{}: this version knows no keyword {keyword:?}", named(path))),
+            _ => return Err(format!("{}: unknown keyword {keyword:?}", named(path))),
         };
         if !fits {
             return Err(format!("{}: {keyword} can't be {value}", named(path)));
@@ -97,13 +97,13 @@ fn check(schema: &Map<String, Value>, value: &Value, path: &str, depth: usize, f
     if let Some(kind) = text("type")
         && !is_of(kind, value)
     {
-        return fault(format!("has to be {}", article(kind)));
+        return fault(format!("must be {}", article(kind)));
     }
     if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
         && !allowed.contains(value)
     {
         let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        fault(format!("has to be one of {}", allowed.join(", ")));
+        fault(format!("must be one of {}", allowed.join(", ")));
     }
     let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
     let length = match value {
@@ -215,15 +215,15 @@ mod tests {
             schema.faults(&bad),
             [
                 "fix: has 0 characters, too few",
-                "level: has to be one of \"low\", \"high\"",
+                "level: must be one of \"low\", \"high\"",
                 "more: is not known; there are fix, level, share, steps",
                 "share: 1.2 is out of range",
                 "steps: has 3 items, at most 2",
-                "steps.1: has to be a string",
+                "steps.1: must be a string",
             ]
         );
         assert_eq!(schema.faults(&json!({})), ["fix: is missing", "steps: is missing"]);
-        assert_eq!(schema.faults(&json!([])), ["the properties: has to be an object"]);
+        assert_eq!(schema.faults(&json!([])), ["the properties: must be an object"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// A text's words, at most: what follows is not compared.
 pub const WORDS_MAX: usize = 400;
 
-/// Words that a sentence has whatever it is about.
+/// Words that a sentence has on any subject.
 const FILLERS: [&str; 64] = [
     "a", "an", "the", "this", "that", "these", "those", "it", "its", "is", "are", "was", "were", "be", "been", "am",
     "to", "of", "in", "on", "at", "by", "for", "with", "as", "and", "or", "but", "so", "then", "there", "here", "you",

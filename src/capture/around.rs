@@ -1,5 +1,5 @@
-//! What a run found around it: a digest of the variables that change what checks do, and where programs were looked
-//! for. Taken from the wrapper's own environment, which is the command's.
+//! The environment of a run: a digest of the variables that affect checks, and the search path. Taken from the
+//! wrapper's own environment, which is the command's.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,7 +16,7 @@ use crate::base::private;
 use crate::config::StateDir;
 
 /// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
-/// language and time zone. None that a sitting or a terminal sets anew each time.
+/// language and time zone. None that a sitting or a terminal sets again each time.
 const VARIABLES: [&str; 72] = [
     "APP_ENV",
     "BUNDLE_GEMFILE",
@@ -95,7 +95,7 @@ const VARIABLES: [&str; 72] = [
 /// The names that a project adds, as the last recorder left them for the wrapper; bytes of the file that are read.
 const NAMES_BYTES_MAX: u64 = 16 << 10;
 
-/// What a run found around it.
+/// Digest of a run's environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnvironmentDigest {
@@ -192,7 +192,7 @@ mod tests {
         let [one, two] = [[("SHOP_DB", "one")], [("SHOP_DB", "two")]];
         assert_eq!(of(&one, &[]), of(&two, &[]));
         assert_ne!(of(&one, &["SHOP_DB"]), of(&two, &["SHOP_DB"]));
-        // Nobody knows what it was before it was looked at.
+        // Its earlier state is unknown.
         assert_ne!(of(&[], &[]), of(&[], &["SHOP_DB"]));
         assert_eq!(of(&one, &["TZ"]), of(&one, &[]));
     }

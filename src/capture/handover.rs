@@ -1,7 +1,7 @@
-//! After the run: what is kept of it, where, and who records it.
+//! After the run: what is kept, where, and how it is recorded.
 //!
 //! A failure is one file, written before the caller gets the status; parsing and storing happen in a detached
-//! process. Whatever fails here is lost quietly: the command's status is not ours to change.
+//! process. Whatever fails here is lost quietly: the command's status never changes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -247,7 +247,7 @@ fn same_day(seconds: i64, now: Timestamp) -> bool {
 /// the work tree other tools read along.
 ///
 /// # Errors
-/// When it can't be made, or somebody else made it.
+/// When it can't be made, or another user made it.
 pub fn prepare_fallback(root: &Path, place: &Path) -> io::Result<()> {
     let is_in_tree = place.starts_with(root);
     if is_in_tree && let Some(lessons) = place.parent() {
@@ -267,7 +267,7 @@ pub fn prepare_fallback(root: &Path, place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A fallback folder may be in a shared temporary folder, where somebody else can have made it first.
+/// A fallback folder may be in a shared temporary folder, where another user may have made it first.
 fn is_made_by_us(place: &Path) -> bool {
     let is_ours = |metadata: fs::Metadata| {
         metadata.is_dir() && metadata.uid() == nix::unistd::geteuid().as_raw() && metadata.mode() & 0o022 == 0

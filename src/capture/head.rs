@@ -1,4 +1,4 @@
-//! What is checked out, read with two small reads and without git.
+//! The checked-out commit and branch, from two small reads and without git.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Who runs the command: told by options and variables, else recognised from what agents and CI systems set.
+//! Who runs the command: named by options and variables, else recognised from what agents and CI systems set.
 
 use super::spool::Identity;
 

@@ -57,7 +57,7 @@ impl Spooled {
 const TORN_LINE_BYTES_MAX: usize = 64 << 10;
 
 /// What comes before the cut and after it, without the lines that it tore: together they would read as one line, and
-/// half a secret can't be told from a word.
+/// half a secret can't be distinguished from a word.
 pub(super) fn whole_lines<'a>(head: &'a [u8], tail: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let from = head.len().saturating_sub(TORN_LINE_BYTES_MAX);
     let end = memchr::memrchr(b'\n', &head[from..]).map_or(from, |newline| from + newline + 1);

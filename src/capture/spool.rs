@@ -82,7 +82,7 @@ pub struct SpoolHeader {
     pub call: Option<String>,
 }
 
-/// Who saw a run that no wrapper stood before. What it knows is less: the whole line's exit code, output that was
+/// Who saw a run that no wrapper preceded. What it knows is less: the whole line's exit code, output that was
 /// shortened, no environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

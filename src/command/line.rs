@@ -1,8 +1,8 @@
 //! A shell line as the simple commands in it.
 //!
 //! The POSIX grammar as far as recognising a command needs it: quoting, joins, subshells and brace groups are
-//! understood, redirections are left out, and what can't be told without running the line (here-documents, loops,
-//! `eval`, a substituted program name) is given up on instead of guessed.
+//! understood, redirections are left out, and what is only known when the line runs (here-documents, loops, `eval`, a
+//! substituted program name) is given up on instead of guessed.
 
 use super::GaveUp;
 use super::tokenizer::{ShellTokenizer, ShellWord, is_variable_name, text_of};
@@ -42,7 +42,7 @@ impl ShellLine {
     /// Splits `line`.
     ///
     /// # Errors
-    /// When the line can't be told apart without running it; the reason.
+    /// When the line can't be parsed without running it; the reason.
     pub(crate) fn parse(line: &str) -> Result<ShellLine, GaveUp> {
         let mut parser = Parser {
             tokens: ShellTokenizer::new(line),
@@ -135,7 +135,7 @@ impl Parser<'_> {
             }
         }
         if !read_something {
-            // Only a group's end may stand here; a join without a command is no line.
+            // Only a group's end may be here; a join without a command is no line.
             return if self.peek(0) == b')' { Ok(true) } else { Err(GaveUp::Syntax) };
         }
         self.line.steps.push(LineStep::Run(simple));
@@ -167,7 +167,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads what stands between two commands.
+    /// Reads what is between two commands.
     fn join(&mut self) -> Result<(), GaveUp> {
         loop {
             self.tokens.skip_blanks();

@@ -1,4 +1,4 @@
-//! What a person calls a check: the words that were typed, not the whitelist's name of it.
+//! A check as a person calls it: by the typed words, not by the whitelist's name.
 
 /// Words of a name, at most.
 const WORDS_MAX: usize = 4;

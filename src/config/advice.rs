@@ -65,8 +65,8 @@ pub struct AdviceSettings {
     pub alike: f64,
     /// `hint_ms`: time limit of the hint after a failure, in milliseconds; a late hint is not shown.
     pub hint_ms: u64,
-    /// `hook_ms`: time limit of an agent's hook in milliseconds, from when its input was read; a late hook says
-    /// nothing.
+    /// `hook_ms`: time limit of an agent's hook in milliseconds, from when its input was read; a late hook
+    /// prints nothing.
     pub hook_ms: u64,
 }
 

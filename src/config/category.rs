@@ -11,7 +11,7 @@ use crate::base::text::one_line;
 
 /// A category's name, bytes.
 pub(super) const CATEGORY_NAME_BYTES_MAX: usize = 40;
-/// Categories of one's own.
+/// User-defined categories.
 pub(super) const CATEGORIES_MAX: usize = 50;
 /// What one means, bytes.
 const MEANING_BYTES_MAX: usize = 200;
@@ -35,7 +35,7 @@ pub enum Category {
     ConfigError,
     /// None of these.
     Other,
-    /// Somebody's own, declared here or in another clone.
+    /// User-defined, declared here or in another clone.
     Declared(Declared),
 }
 
@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for Category {
     }
 }
 
-const NOT_A_NAME: &str = "not the name of a category: that has at most 40 letters a-z, digits and _";
+const NOT_A_NAME: &str = "not the name of a category: use at most 40 letters a-z, digits and _";
 
 /// `[categories]`: `name = "what it means"`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -131,14 +131,13 @@ impl Categories {
     pub(super) fn declare(&mut self, name: &str, meaning: &toml::Value) -> Result<(), String> {
         let category = Category::named(name).ok_or(NOT_A_NAME)?;
         if !matches!(category, Category::Declared(_)) {
-            return Err("is shipped, and means the same everywhere: choose another name".to_owned());
+            return Err("is a built-in category: choose another name".to_owned());
         }
         let meaning = meaning.as_str().map(|meaning| one_line(meaning.trim()));
         let meaning = meaning.filter(|meaning| (1..=MEANING_BYTES_MAX).contains(&meaning.len()));
-        let meaning =
-            meaning.ok_or_else(|| format!("wants to say what it means, in 1 to {MEANING_BYTES_MAX} bytes"))?;
+        let meaning = meaning.ok_or_else(|| format!("needs a meaning of 1 to {MEANING_BYTES_MAX} bytes"))?;
         if self.0.len() >= CATEGORIES_MAX && !self.0.contains_key(&category) {
-            return Err(format!("is one too many: at most {CATEGORIES_MAX}"));
+            return Err(format!("exceeds the limit of {CATEGORIES_MAX} categories"));
         }
         self.0.insert(category, meaning);
         Ok(())
@@ -172,7 +171,7 @@ impl Categories {
         let known: Vec<&str> = Category::SHIPPED.iter().chain(self.0.keys()).map(Category::as_str).collect();
         let name = category.as_str();
         Some(format!(
-            "no category `{name}` is declared; there are {}; a further one is declared in verify-run.toml: \
+            "unknown category `{name}`; known are {}; to declare it, write in verify-run.toml: \
              [categories] {name} = \"what it means\"",
             known.join(", ")
         ))

@@ -1,4 +1,4 @@
-//! `[knowledge]`: what people and agents write down, when two of it are one, and what is tried how often.
+//! `[knowledge]`: entries of people and agents, duplicates, and limits of attempts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::base::schema::PropertySchema;
 
 /// A name of a type, bytes.
 pub(super) const TYPE_NAME_BYTES_MAX: usize = 40;
-/// Types of one's own.
+/// User-defined types.
 pub(super) const TYPES_MAX: usize = 50;
 
 /// `[knowledge]`: knowledge entries, strategies and memory.
@@ -33,10 +33,10 @@ pub struct KnowledgeSettings {
     pub escalate_attempts: u64,
     /// `context_hours`: hours for which an agent's memory of a task's context is kept.
     pub context_hours: u64,
-    /// `reuse_tokens`: tokens that an agent spends to find an entry's content by itself, for the estimate of
+    /// `reuse_tokens`: tokens that an agent spends to find an entry's content without help, for the estimate of
     /// savings.
     pub reuse_tokens: u64,
-    /// `[knowledge.types.NAME]`: types of one's own, and other properties for the shipped ones.
+    /// `[knowledge.types.NAME]`: user-defined types, and other properties for the shipped ones.
     #[cfg_attr(test, serde(skip))]
     pub types: BTreeMap<String, TypeSettings>,
 }

@@ -10,7 +10,7 @@ use crate::base::limits::LESSON_LINES_BYTES_MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteWhen {
-    /// When one of its patterns has none and somebody may read it.
+    /// When one of its patterns has none and a reader can use it.
     #[default]
     New,
     /// For every pattern, and none is withdrawn.

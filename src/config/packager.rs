@@ -1,5 +1,5 @@
-//! Packagers and checkers that would take a hidden folder of the work tree along, though its own ignore file hides it from
-//! git: those that read other files, or none. What each of them does was found out by running it.
+//! Packagers and checkers that would include a hidden folder of the work tree, although its own ignore file hides it
+//! from git: they read other ignore files, or none. The behaviour of each was found by running it.
 
 use std::fs;
 use std::path::Path;
@@ -126,7 +126,7 @@ impl PackagedProject<'_> {
         let is_excluded = lists("exclude").is_some_and(|list| self.is_named_in(list));
         (!is_narrow && !is_excluded).then(|| Packager {
             name: "hatchling",
-            does: "packs FOLDER into an sdist: of ignore files it reads the root's alone",
+            does: "packs FOLDER into the sdist: it reads no ignore file but the root's",
             publishes: true,
             file: "pyproject.toml".to_owned(),
             line: line_of(text, "hatchling"),
@@ -148,7 +148,7 @@ impl PackagedProject<'_> {
         };
         (is_wide && !is_excluded).then(|| Packager {
             name,
-            does: "packs FOLDER into an sdist: an include of any folder is one of hidden ones too",
+            does: "packs FOLDER into the sdist: an include of every folder matches hidden ones, too",
             publishes: true,
             file: "pyproject.toml".to_owned(),
             line: line_of(text, include),
@@ -169,7 +169,7 @@ impl PackagedProject<'_> {
         }
         taken.map(|line| Packager {
             name: "setuptools",
-            does: "packs FOLDER into an sdist: MANIFEST.in takes every folder",
+            does: "packs FOLDER into the sdist: MANIFEST.in includes every folder",
             publishes: true,
             file: "MANIFEST.in".to_owned(),
             line: Some(line),
@@ -217,7 +217,7 @@ impl PackagedProject<'_> {
         let line = text.lines().position(takes_all).map(|at| at + 1);
         (line.is_some() && !is_left_out).then(|| Packager {
             name: "docker",
-            does: "copies FOLDER into the image: the build context is all that .dockerignore doesn't name",
+            does: "copies FOLDER into the image: the build context is everything that .dockerignore does not name",
             publishes: false,
             file: file.to_owned(),
             line,
@@ -225,7 +225,7 @@ impl PackagedProject<'_> {
         })
     }
 
-    /// codespell reads no ignore file, and hidden folders when it is told to.
+    /// codespell reads no ignore file, and hidden folders when configured to.
     fn codespell(&self, python: Option<(&Table, &str)>) -> Option<Packager> {
         let of_table = python.and_then(|(table, text)| {
             let own = inner(table, &["tool", "codespell"]).filter(|own| own.contains_key("check-hidden"))?;
@@ -242,7 +242,7 @@ impl PackagedProject<'_> {
         let (file, text, remedy) = of_table.or_else(|| of_file(".codespellrc")).or_else(|| of_file("setup.cfg"))?;
         Some(Packager {
             name: "codespell",
-            does: "checks the spelling in FOLDER: it is told to read hidden folders",
+            does: "checks the spelling in FOLDER: it is configured to read hidden folders",
             publishes: false,
             file: file.to_owned(),
             line: line_of(&text, "check-hidden"),
@@ -250,7 +250,7 @@ impl PackagedProject<'_> {
         })
     }
 
-    /// cspell reads hidden folders when it is told to, and ignore files only when it is told to.
+    /// cspell reads hidden folders and ignore files only when configured to.
     fn cspell(&self) -> Option<Packager> {
         const FILES: [&str; 4] = ["cspell.json", ".cspell.json", "cspell.config.json", ".vscode/cspell.json"];
         let (file, text) = FILES.into_iter().find_map(|file| Some((file, self.read(file)?)))?;
@@ -259,7 +259,7 @@ impl PackagedProject<'_> {
         let is_left_out = json.get("ignorePaths").is_some_and(|list| self.is_named(&list.to_string()));
         (is_on("enableGlobDot") && !is_on("useGitignore") && !is_left_out).then(|| Packager {
             name: "cspell",
-            does: "checks the spelling in FOLDER: it is told to read hidden folders",
+            does: "checks the spelling in FOLDER: it is configured to read hidden folders",
             publishes: false,
             file: file.to_owned(),
             line: line_of(&text, "enableGlobDot"),

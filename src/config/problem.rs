@@ -1,4 +1,4 @@
-//! What is wrong with a file that a person wrote.
+//! A problem in a file that a person wrote.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! `[promotion]`: from when on something may be written into CLAUDE.md or AGENTS.md, where, and how long it stays unasked.
+//! `[promotion]`: when a line may be proposed for CLAUDE.md or AGENTS.md, where, and how long it stays without
+//! review.
 
 use std::path::PathBuf;
 

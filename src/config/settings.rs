@@ -146,7 +146,7 @@ impl Settings {
                 }
                 Ok(None) => {}
                 Err(reason) => problems.push(Problem {
-                    hint: format!("until then its settings are not in force; check it with `ls -l {}`", file.display()),
+                    hint: format!("until then its settings do not apply; check it with `ls -l {}`", file.display()),
                     file,
                     line: None,
                     reason,
@@ -177,7 +177,7 @@ impl Settings {
                 return layer.problem(
                     line,
                     error.message().replace('\n', ", "),
-                    "correct it: until then none of the file's settings is in force",
+                    "correct it: until then no setting of the file applies",
                 );
             }
         };
@@ -264,8 +264,13 @@ impl Settings {
 
     fn take_strategy(&mut self, layer: &mut Layer<'_>, name: &str, value: &toml::Value) {
         if self.strategies.len() >= STRATEGIES_MAX && !self.strategies.contains_key(name) {
-            let hint = "take others out: until then it is not proposed";
-            return layer.refuse_with("strategies", name, &format!("is one too many: at most {STRATEGIES_MAX}"), hint);
+            let hint = "remove others: until then it is not proposed";
+            return layer.refuse_with(
+                "strategies",
+                name,
+                &format!("exceeds the limit of {STRATEGIES_MAX} strategies"),
+                hint,
+            );
         }
         let (file, text) = (layer.file.to_owned(), Arc::clone(layer.text));
         // A value that JSON has not is none that a strategy may have.
@@ -322,7 +327,7 @@ impl Layer<'_> {
 
     /// A value that can't be: what was in force stays.
     fn refuse(&mut self, section: &str, key: &str, reason: &str) {
-        self.refuse_with(section, key, reason, "correct it: until then the default is in force");
+        self.refuse_with(section, key, reason, "correct it: until then the default applies");
     }
 
     fn refuse_with(&mut self, section: &str, key: &str, reason: &str, hint: &str) {
@@ -364,18 +369,14 @@ impl Layer<'_> {
     fn unknown(&mut self, section: &str, key: &str) {
         let dot = if section.is_empty() { "" } else { "." };
         let line = self.line(section, key);
-        self.problem(
-            line,
-            format!("this version knows no setting {section}{dot}{key}"),
-            "remove it, or update verify-run",
-        );
+        self.problem(line, format!("unknown setting {section}{dot}{key}"), "remove it, or update verify-run");
         if let Some(problem) = self.problems.last_mut() {
             problem.warning = true;
         }
     }
 
     fn problem(&mut self, line: Option<usize>, reason: String, hint: &str) {
-        let hint = format!("{hint}; look again with: verify-run doctor");
+        let hint = format!("{hint}; check again with: verify-run doctor");
         let problem = Problem { file: self.file.to_owned(), line, reason, hint, used: true, warning: false };
         self.problems.push(problem);
     }
@@ -385,7 +386,7 @@ impl Layer<'_> {
     }
 }
 
-/// The line where a key stands. Looked up in the text: the parsed table has no places any more.
+/// The line of a key. Looked up in the text, since the parsed table has no positions.
 pub(super) fn line_of_key(text: &str, section: &str, key: &str) -> Option<usize> {
     let mut current = String::new();
     for (index, line) in text.lines().enumerate() {
@@ -540,8 +541,8 @@ mod tests {
         assert_eq!(declared, [("flaky_network", "the other side was away"), ("security_issue", "ours")]);
         let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
         assert_eq!(lines, [(Some(3), false), (Some(4), false), (Some(5), false)], "{problems:?}");
-        assert!(problems[0].reason.starts_with("categories.lint_error: is shipped"), "{problems:?}");
-        assert!(problems[0].hint.contains("not declared; look again with: verify-run doctor"), "{problems:?}");
+        assert!(problems[0].reason.starts_with("categories.lint_error: is a built-in category"), "{problems:?}");
+        assert!(problems[0].hint.contains("not declared; check again with: verify-run doctor"), "{problems:?}");
     }
 
     #[test]

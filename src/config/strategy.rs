@@ -1,5 +1,5 @@
-//! `[strategies.NAME]`: what to do against an error, as templates. Kept as written: they are understood where templates
-//! are, and only when somebody asks what to do.
+//! `[strategies.NAME]`: what to do against an error, as templates. Kept as written: they are parsed with the
+//! templates, and only when a strategy is asked for.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -490,11 +490,11 @@ impl<'a> Assembled<'a> {
 const NAMESAKES_MAX: usize = 100;
 /// Lines kept before and behind a tool's count that is higher than what was read.
 const UNKNOWN_LINES_MAX: usize = 100;
-/// How far below the best block's score one may be that is kept.
+/// The largest difference to the best block's score at which a block is kept.
 const NEAR_BEST: f32 = 3.0;
 /// Words of a file's name that isn't known.
 const NAME_WORDS_MAX: usize = 3;
-/// Last paragraphs are taken until there are so many lines.
+/// Last paragraphs are taken until there are this many lines.
 const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.
 const NEWS_LINES_MAX: usize = 100;

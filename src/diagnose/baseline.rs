@@ -10,7 +10,7 @@ use crate::base::text::prefix;
 /// The masked lines of a passing output, as 64-bit hashes; at most [`BASELINE_LINES_MAX`] of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// The version of mask and hash; a baseline of another version says nothing.
+    /// The version of mask and hash; a baseline of another version is ignored.
     version: u32,
     lines: BTreeSet<u64>,
 }

@@ -1,4 +1,4 @@
-//! What no definition knows, as blocks: a line that says that something failed, with what belongs to it.
+//! Output that no definition knows, as blocks: a line that reports a failure, with the lines that belong to it.
 //!
 //! A block is found by its head (a severity word where tools put one, a verdict at the end of a line, a place at the
 //! start of one) and grows as long as the lines after it are deeper, part of a stack or of a comparison. Blocks are then
@@ -22,7 +22,7 @@ pub(super) struct Block {
     pub lines: Vec<usize>,
     /// How sure the head is.
     pub strength: Strength,
-    /// Whether it says something of a place in a file of the project's, which nobody else explains.
+    /// Whether it says something of a place in a file of the project's, which nothing else explains.
     pub placed: bool,
     /// Compared with the other blocks' only.
     pub score: f32,

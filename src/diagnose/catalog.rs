@@ -164,8 +164,8 @@ pub(super) struct Catalog {
     meaning: Vec<Vec<Meaning>>,
 }
 
-/// An output of at most so many bytes is asked for every literal by itself: an automaton over all of them takes longer
-/// to build than a short output takes to diagnose.
+/// An output of at most this many bytes is searched for each literal separately: an automaton over all of them takes
+/// longer to build than a short output takes to diagnose.
 const SHORT_BYTES_MAX: usize = 16 << 10;
 
 /// Finds the literals that an output has.

@@ -14,7 +14,7 @@ use super::{Category, Diagnostic, Input, Severity, generic, missing};
 
 mod content;
 
-/// Ties are decided in this order; what somebody declared goes before it.
+/// Ties are decided in this order; declared categories come first.
 const ORDER: &[Category] = &[
     Category::TestFailure,
     Category::TypeError,
@@ -31,7 +31,8 @@ pub(super) fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
     input.kind.or_else(|| kind_of_words(input.command))
 }
 
-/// What a command's words say that it is for, where nobody knows the check: the last part of a word that has a name for it.
+/// The purpose that a command's words suggest, where the check is unknown: the last part of a word that has a name
+/// for it.
 fn kind_of_words(command: &str) -> Option<CheckKind> {
     let words = super::command_words(&command.to_ascii_lowercase());
     // The last part of a name says what it is: a spec-validator is a validator.
@@ -47,7 +48,7 @@ fn kind_of_words(command: &str) -> Option<CheckKind> {
         _ if ends(part, &["lint", "linter"]) => Some(CheckKind::Lint),
         _ => None,
     };
-    // What checks and does nothing else is a linter, whatever it checks.
+    // What checks and does nothing else is a linter.
     let checks = |part: &str| ends(part, &["check", "checker", "validate", "validator", "verify"]);
     let is_checker = words.first().is_some_and(|program| program.rsplit(['-', '_']).next().is_some_and(checks));
     let named = || parts().find_map(kind);
@@ -171,7 +172,7 @@ fn of_known<'f>(
         {
             Category::BuildError
         }
-        // A linter whose stack has no line of the project's broke by itself: it did not do its job.
+        // A linter whose stack has no line of the project's crashed: it did not do its job.
         (Category::RuntimeError, Some(kind @ (CheckKind::Lint | CheckKind::Format | CheckKind::Type)))
             if all(&|found| found.all_frames().is_empty()) =>
         {

@@ -2,9 +2,9 @@
 //!
 //! The core of an item is its head, its message and the first lines that say more. Its place (which the item has as a
 //! field too) and the rest of a comparison are details. The rest of its block is context: source that is in the file
-//! anyway, the rest of a stack, notes, the tool's counts. Of an output that fits on a screen all of these are kept; of a
-//! longer one up to a share of it, so that its kept lines are more than a list of names and much less than the output:
-//! there the first items are told with their whole blocks.
+//! anyway, the rest of a stack, notes, the tool's counts. Of an output that fits on a screen all of these are kept;
+//! of a longer one up to a share of it, so that its kept lines are more than a list of names and much less than the
+//! output: there the first items are kept with their whole blocks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -81,7 +81,7 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
             cut += usize::from(full[tier]);
             continue;
         }
-        // What goes on and on, numbers aside, is chatter, though it stands in a block; not so a difference.
+        // What goes on and on, numbers aside, is chatter, though it is in a block; not so a difference.
         let mut goes_on = || {
             let times = alike.entry(baseline::line_key(line)).or_default();
             *times += 1;
@@ -109,8 +109,8 @@ fn is_side(line: &str) -> bool {
     text.strip_prefix("E ").unwrap_or(text).trim_start().starts_with(['-', '+'])
 }
 
-/// The chosen lines with their numbers. A blank one stays between two blocks, but not between lines that stand alone:
-/// those are a list. What is only blank between two chosen ones is as it was printed.
+/// The chosen lines with their numbers. A blank one stays between two blocks, but not between single lines: those are
+/// a list. What is only blank between two chosen ones is as it was printed.
 fn emit_lines(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
@@ -147,7 +147,7 @@ pub(super) struct Details {
     rank: usize,
     /// Whether its head is enough of it, but for a message that no other item has.
     brief: bool,
-    /// Whether its message was told with another item.
+    /// Whether another item already has its message.
     repeated: bool,
     /// Whether it holds a difference between two files: what is to change, not why it failed.
     files_differ: bool,
@@ -189,7 +189,7 @@ impl Details {
         }
     }
 
-    /// For a block that no definition reads: what stands nearest to its head says most.
+    /// For a block that no definition reads: what is nearest to its head says most.
     pub(super) fn for_generic(rank: usize, message: &str) -> Self {
         Details { near: NEAR_LINES_MAX, ..Details::new(rank, message, None) }
     }
@@ -199,7 +199,7 @@ impl Details {
         Details { test: test.map(str::to_owned), ..self }
     }
 
-    /// The message was told with an item of a lower rank.
+    /// An item of a lower rank already has the message.
     pub(super) fn count_repeat(&mut self) {
         self.repeated = true;
     }
@@ -212,7 +212,7 @@ impl Details {
         self.open = line.trim_end().ends_with(':');
     }
 
-    /// What this further line is worth; `told` says that a rule of the item's definition reads it.
+    /// What this further line is worth; `told` means that a rule of the item's definition reads it.
     pub(super) fn rate_line(&mut self, line: &str, told: bool) -> Worth {
         // Also the mark of a failing test's lines with nothing behind it.
         if matches!(line.trim(), "" | "E") {
@@ -254,7 +254,7 @@ impl Details {
         }
     }
 
-    /// Whether the line says nothing of the failure: the head of a difference, or advice with what is shown for it.
+    /// Whether the line is no part of the failure: the head of a difference, or advice with what is shown for it.
     fn is_aside(&mut self, line: &str) -> bool {
         let depth = generic::indent_width(line);
         self.files_differ |= generic::differing_file(line).is_some();
@@ -281,20 +281,20 @@ impl Details {
 
 /// Lines below the head of a block that no definition reads that are details in any case.
 const NEAR_LINES_MAX: usize = 3;
-/// Lines of a comparison that one item is told with.
+/// Lines of a comparison that are kept with one item.
 const COMPARED_MAX: usize = 2 * DETAILS_MAX;
-/// Items told with all that is core of them; of further ones a message that was told before is a detail, and so are the
-/// lines that say more.
+/// Items kept with their whole core; in further ones a repeated message is a detail, and so are the lines that say
+/// more.
 const TOLD_IN_FULL: usize = 20;
-/// Details may fill the kept lines up to one part in so many of the output.
+/// Details may fill the kept lines up to one part in this many of the output.
 const DETAIL_SHARE: usize = 5;
-/// … and in any case up to so many bytes: what fits on half a screen is not worth cutting.
+/// … and in any case up to this many bytes: what fits on half a screen is not worth cutting.
 const DETAIL_BYTES_MIN: usize = 1_000;
-/// Context may fill the kept lines up to one part in so many of the output.
+/// Context may fill the kept lines up to one part in this many of the output.
 const CONTEXT_SHARE: usize = 10;
-/// … and in any case up to so many bytes.
+/// … and in any case up to this many bytes.
 const CONTEXT_BYTES_MIN: usize = 1_000;
-/// … and that of the first items, in an output that is longer than this, up to so much more of the rest.
+/// … and that of the first items, in an output that is longer than this, up to this many bytes more of the rest.
 const LONG_BYTES: usize = 4_000;
 const WHOLE_PERCENT: usize = 30;
 /// Lines that are the same but for their numbers, of those that don't say why.
@@ -377,11 +377,7 @@ mod tests {
         for (line, worth) in block {
             assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
-        assert_eq!(
-            details.rate_line("E   what a rule reads", true),
-            Worth::Context(7),
-            "there are so many, and no more"
-        );
+        assert_eq!(details.rate_line("E   what a rule reads", true), Worth::Context(7), "there are N, and no more");
     }
 
     #[test]

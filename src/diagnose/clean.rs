@@ -1,4 +1,4 @@
-//! Terminal output to plain text: what a person would have seen on an endless screen.
+//! Terminal output to plain text: what a person would see on an endless screen.
 //!
 //! Colours, hyperlink targets and titles go, carriage returns and cursor movement overwrite as on a terminal, tabs stay.
 //! Nothing is ever scrolled away: "clear screen" starts a new line instead of erasing what was there.

@@ -1,8 +1,8 @@
 //! How many tests a run ran, from the runner's own closing line, and whether it says that it stopped before all had
 //! their turn. What was skipped or left out did not run.
 //!
-//! Rather too few than too many: a failure outside of tests (a hook, a fixture, a file that can't be loaded) is none,
-//! so that the pass after it has never fewer for that reason.
+//! The count is a lower bound: a failure outside of tests (a hook, a fixture, a file that can't be loaded) does not
+//! count, so that the pass after it has never fewer for that reason.
 
 use std::sync::{LazyLock, OnceLock};
 

@@ -61,7 +61,7 @@ pub(super) enum DefinitionKind {
     SectionStart,
     /// It ends, and with it an open block.
     SectionEnd,
-    /// A place on the stack: never an error by itself.
+    /// A place on the stack: never an error on its own.
     Frame,
     /// Belongs to the item before it and is no error.
     Note,
@@ -150,18 +150,18 @@ pub(super) struct DefinitionRuleText {
     /// Whether this line alone says what the whole run is (`No tests found`).
     #[serde(default)]
     pub decides: bool,
-    /// For `continue`: the group `test` goes on with the name of a test that stands on several lines before the block's
+    /// For `continue`: the group `test` goes on with the name of a test that is on several lines before the block's
     /// first blank one; this joins them.
     pub join: Option<String>,
     /// Whether it is an item only if further lines belong to it (`✖ suite` above its failing tests).
     #[serde(default)]
     pub needs_body: bool,
-    /// Blank lines that stand at least before it; the start of a section is as good as two.
+    /// Blank lines that are at least before it; the start of a section is as good as two.
     #[serde(default)]
     pub blank_before: usize,
     /// A fixed code.
     pub code: Option<String>,
-    /// What stands before the group `code` to make it the tool's own name for it (`clippy::`).
+    /// What precedes the group `code` to make it the tool's own name for it (`clippy::`).
     pub code_prefix: Option<String>,
     /// A fixed message, of a line that only names a file.
     pub message: Option<String>,
@@ -183,7 +183,7 @@ pub(super) struct DefinitionRuleText {
     /// Whether it is an item only if a later line says that its test failed (`=== RUN` of `go test -v`).
     #[serde(default)]
     pub tentative: bool,
-    /// Whether the line below it is the test's name, whatever it says.
+    /// Whether the line below it is the test's name in any case.
     #[serde(default)]
     pub test_next: bool,
     /// For `continue`: the next line that can be a message is the block's, not what was printed before.
@@ -221,7 +221,7 @@ pub(super) struct ToolText {
     pub category_of: std::collections::BTreeMap<String, Category>,
     /// What a failed run of it without any item is.
     pub empty: Option<Category>,
-    /// Exit codes that mean the tool did not do its job, whatever it printed.
+    /// Exit codes that mean the tool did not do its job, regardless of its output.
     #[serde(default)]
     pub did_not_run: Vec<u8>,
     /// Whether its warnings, too, make it fail.

@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
         let state = &mut self.states[tool];
         match kind {
             DefinitionKind::Item | DefinitionKind::Start => {
-                // A line number alone says nothing without the file that a header named.
+                // A line number has no meaning without the file that a header named.
                 let homeless = groups.line.is_some() && groups.file.is_none() && state.file.is_none();
                 if !homeless {
                     self.add_diagnostic(index, text, rule, kind, groups);

@@ -1,4 +1,4 @@
-//! What can be said without knowing the tool: severity words by their position, and places that look like one.
+//! What is recognisable without knowing the tool: severity words by their position, and places that look like one.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(super) enum Strength {
     Strong,
 }
 
-/// What may stand before the word: a line that is drawn before a heading, a time, a bracketed label, a program's name or a
+/// What may precede the word: a line that is drawn before a heading, a time, a bracketed label, a program's name or a
 /// location.
 const BEFORE: &str = r"^[ \t]*(?:(?:[*#]|\xe2[\x94\x95][\x80\x81\x90]){1,4}[ \t]+)?(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
 
@@ -357,7 +357,7 @@ fn capture_location<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<
     })
 }
 
-/// Whether a number goes on as a version (`shop/api:1.2.0-beta1`): what stands before the colon is no file.
+/// Whether a number goes on as a version (`shop/api:1.2.0-beta1`): what precedes the colon is no file.
 pub(super) fn is_version(behind: &str) -> bool {
     let Some(minor) = behind.strip_prefix('.') else { return false };
     let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());

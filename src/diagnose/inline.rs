@@ -1,4 +1,4 @@
-//! The inline tests of definitions: an output, and what has to be found in it.
+//! The inline tests of definitions: an output and its expected findings.
 
 use crate::base::tree::NoTree;
 use crate::run::Ended;

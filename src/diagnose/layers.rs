@@ -156,7 +156,7 @@ fn new_fault(
     DefinitionFault { file: file.file.clone(), line, reason, without }
 }
 
-/// A file's definitions, without rules that could never hold and without those of categories that nobody declared.
+/// A file's definitions, without rules that could never hold and without those of undeclared categories.
 fn read_file(
     file: &DefinitionFile,
     categories: &Categories,
@@ -183,7 +183,7 @@ fn read_file(
         for (at, rule) in tool.rules.iter().enumerate() {
             if !literals(rule) {
                 let line = Spans::from_text(&file.text).rule_line(&file.text, index, at);
-                let reason = format!("{}: `needs` wants a text that is in every matching line", rule_name(tool, at));
+                let reason = format!("{}: `needs` must be a text that is in every matching line", rule_name(tool, at));
                 faults.push(new_fault(file, line, reason, THE_RULE));
             }
         }
@@ -219,7 +219,7 @@ fn idle_removals(parsed: &[(&DefinitionFile, DefinitionFileText)], shipped: &[To
         let lower = parsed.iter().filter(|(other, _)| other.layer > file.layer).flat_map(|(_, text)| &text.tools);
         let lower: HashSet<&str> = lower.chain(shipped).map(|tool| tool.name.as_str()).collect();
         for name in text.remove.iter().filter(|name| !lower.contains(name.as_str())) {
-            let reason = format!("`remove` names `{name}`, which no definition below this file is called");
+            let reason = format!("`remove` names `{name}`, but no earlier layer has a definition of this name");
             faults.push(new_fault(file, None, reason, None));
         }
     }

@@ -1,4 +1,4 @@
-//! Diagnostics with a place, whatever tool printed them: what stands before the place, the place, what stands behind it.
+//! Diagnostics with a place, whatever tool printed them: what precedes the place, the place, what follows it.
 //!
 //! The forms are those that compilers, linters and interpreters share (GNU coding standards 4.4, MSBuild's canonical
 //! errors, the `line N` family of older compilers, PHP's and Perl's sentences); the list of separators was held against
@@ -40,7 +40,7 @@ pub(super) struct Located {
     pub message: String,
 }
 
-/// Words that say how bad, as they stand before or behind a place.
+/// Words that say how bad, as they precedes or follows a place.
 const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |type |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
 
 /// What a line says, if it says where.
@@ -215,7 +215,7 @@ pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
     }))
 }
 
-/// A diagnostic whose file stands above it.
+/// A diagnostic whose file is named above it.
 pub(super) struct LocatedRow(Located);
 
 impl LocatedRow {
@@ -256,7 +256,7 @@ fn severity_of_words(words: &str) -> Option<Severity> {
     words.split(|c: char| !c.is_ascii_alphabetic()).rev().find_map(known)
 }
 
-/// What stands before a place: times, labels, numbers, words.
+/// What precedes a place: times, labels, numbers, words.
 struct Before<'a> {
     rest: &'a str,
     severity: Option<Severity>,
@@ -431,7 +431,7 @@ fn is_file(file: &str, quoted: bool) -> bool {
         || !option && (looks_like_a_file(file) || quoted && file.contains(['/', '\\']) && !file.contains("://"))
 }
 
-/// What stands behind a place.
+/// What follows a place.
 struct Behind<'a> {
     severity: Option<Severity>,
     code: Option<String>,

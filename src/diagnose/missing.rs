@@ -1,4 +1,4 @@
-//! What says that something isn't installed: one table of the forms of all ecosystems.
+//! Messages about a missing program or package: one table of the forms of all ecosystems.
 
 use std::sync::LazyLock;
 

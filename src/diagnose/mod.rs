@@ -82,7 +82,7 @@ pub struct Diagnostic {
     pub tool: String,
     /// Rule code, error code or exception class (`no-undef`, `E0308`, `TypeError`).
     pub code: Option<String>,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// The file, relative to the root when it is inside.
     pub file: Option<String>,
@@ -181,8 +181,9 @@ fn bounded_text_of(output: &[u8]) -> (Cow<'_, str>, Vec<String>, usize) {
     (text, times, unread)
 }
 
-/// Begins to read the shipped definitions, on a thread of its own; whoever needs them before they are there waits. That
-/// work is for nothing where there are definitions of the user's or the project's, and nobody waits for it there.
+/// Begins to read the shipped definitions, on a thread of its own; whoever needs them before they are there waits.
+/// That work is for nothing where there are definitions of the user's or the project's, and then nothing waits for
+/// it.
 pub fn prepare_catalog() {
     // Without a thread they are read when they are needed.
     let _ = std::thread::Builder::new().spawn(|| arena::apart(|| catalog::shipped_catalog().literal_count()));

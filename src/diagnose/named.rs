@@ -38,7 +38,7 @@ pub(super) fn clears_files(line: &str) -> bool {
     CLEAR.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
 }
 
-/// Whether a line only says where more is told.
+/// Whether a line only refers to more output elsewhere.
 pub(super) fn refers_to_files(line: &str) -> bool {
     static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(r"(?i)\b(?:see|refer to|details|reports?|logs?|documentation|transcript|saved)\b")
@@ -62,7 +62,8 @@ pub(super) fn may_name(line: &str) -> bool {
     memchr3_iter(b'.', b'/', b'\\', bytes).any(parts) || NAMES.iter().any(|name| name.find(bytes).is_some())
 }
 
-/// What of a line may be the name of a file, the longest first: what is quoted, what stands before or behind a sentence, words.
+/// What of a line may be the name of a file, the longest first: what is quoted, what precedes or follows a sentence,
+/// words.
 pub(super) fn candidate_names(line: &str) -> Vec<&str> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     let mut found: Vec<&str> = quoted_names(line).collect();
@@ -155,7 +156,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.len() < 400 && marked.or_else(|| memchr2(b'?', b'\t', bytes)).is_none() && looks_like_a_file(text)
 }
 
-/// What stands between quotes.
+/// What is between quotes.
 fn quoted_names(line: &str) -> impl Iterator<Item = &str> {
     [('"', '"'), ('\'', '\''), ('`', '`'), ('‘', '’'), ('“', '”')].into_iter().flat_map(move |(open, close)| {
         let pieces = line.match_indices(open).filter_map(move |(at, mark)| {

@@ -1,7 +1,7 @@
 //! What a failed run prints that is not about its failure: what passing tests print between their verdicts, and the
 //! commands that a shell traces.
 //!
-//! A verdict is a line that a runner begins with a word for it. What stands between two passing tests belongs to one of
+//! A verdict is a line that a runner begins with a word for it. What is between two passing tests belongs to one of
 //! them whether the runner prints its verdicts before or behind a test's output, so that it needs no more knowledge;
 //! where a line says that a test begins, or the verdict has automake's form, it is known that the verdict comes last.
 
@@ -30,7 +30,7 @@ enum PassingMark {
     Open,
     /// A test passed.
     Passed,
-    /// … and what it printed stands before it.
+    /// … and what it printed precedes it.
     PassedAbove,
     /// The bare word for it.
     Ok,
@@ -89,7 +89,7 @@ fn may_mark(line: &str) -> bool {
     marked || ends.iter().any(|end| line.ends_with(end)) || DOTS.find(text).is_some()
 }
 
-/// Whether a line is a verdict of automake's form on a test that failed: what the test printed stands above it.
+/// Whether a line is a verdict of automake's form on a test that failed: the test's output is above it.
 pub(super) fn failed_above(line: &str) -> bool {
     line.starts_with("FAIL: ")
 }
@@ -104,7 +104,7 @@ pub(super) fn is_passed(line: &str) -> bool {
     matches!(passing_mark(line), Some(PassingMark::Passed | PassingMark::PassedAbove | PassingMark::Ok))
 }
 
-/// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may stand anywhere.
+/// Of each line whether a passing test printed it. Nothing is where no test failed: then the reason may be anywhere.
 pub(super) fn mark_passed(lines: &[&str], streams: &[Vec<(usize, usize)>]) -> Vec<bool> {
     let mut passed = vec![false; lines.len()];
     for stream in streams {

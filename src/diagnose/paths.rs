@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::base::tree::Tree;
 
-/// Parts of a path that mean somebody else's code: dependencies, standard libraries, interpreters.
+/// Parts of a path that mean third-party code: dependencies, standard libraries, interpreters.
 const FOREIGN_PARTS: &[&str] = &[
     "node_modules",
     "bower_components",
@@ -88,7 +88,7 @@ const FOREIGN_STARTS: &[&str] = &[
     "clojure/lang/",
 ];
 
-/// … and ends of one: files of test runners, which stand below every failing test.
+/// … and ends of one: files of test runners, which are below every failing test.
 const RUNNERS: &[&str] =
     &["testing/testing.go", "_testmain.go", "eunit_proc.erl", "eunit_test.erl", "runtime/panic.go"];
 

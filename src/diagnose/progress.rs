@@ -1,5 +1,4 @@
-//! What a tool says while it works: what it does at the moment, how long it took, the commands that it runs. None of it
-//! says why a run failed.
+//! Progress output of a tool: its current step, times, the commands that it runs. None of it says why a run failed.
 
 use std::sync::LazyLock;
 

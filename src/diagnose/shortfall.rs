@@ -1,4 +1,4 @@
-//! The self-check: whether as much was read as the tool says it found.
+//! The self-check: whether as many findings were read as the tool reports.
 
 use std::collections::HashMap;
 

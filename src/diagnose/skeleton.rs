@@ -1,7 +1,7 @@
 //! A first definition of a tool from a sample of its output: what `whitelist new` writes.
 //!
-//! Forms that tools print places in are tried on every line of the sample; the one that most lines have wins, then the
-//! one that tells most of them apart. Its inline test is a part of the sample with what is found in it now.
+//! Forms that tools print places in are tried on every line of the sample; the one that most lines have wins, then
+//! the one that distinguishes most of them. Its inline test is a part of the sample with what is found in it now.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ const PLACES: [(&str, &str); 7] = [
     (r"(?P<file>[^\s:,][^:,]*), line (?P<line>[0-9]+)", ", line "),
     (r"(?P<file>[^\s:,]+):? +(?P<line>[0-9]+):(?P<col>[0-9]+)", ":"),
 ];
-/// What stands between a place and what follows.
+/// What is between a place and what follows.
 const BETWEEN: [&str; 3] = [r":? *-? *", r":? +", r""];
 /// The severity, in words that the engine knows.
 const SEVERITIES: [&str; 3] =
@@ -74,8 +74,7 @@ struct Draft {
 pub fn draft_skeleton(name: &str, category: Category, sample: &[u8]) -> Result<Skeleton, String> {
     let text = plain_text(sample);
     let lines: Vec<&str> = text.lines().map(|line| prefix(line, LINE_MATCH_BYTES_MAX)).take(SAMPLE_LINES_MAX).collect();
-    let rules =
-        draft_rules(&lines).ok_or("no line of the sample names a file with a line, or says that something failed")?;
+    let rules = draft_rules(&lines).ok_or("no line of the sample names a file and a line, or reports a failure")?;
     let head = head_text(name, category, &rules);
     let found = try_definition(&head, name, &text)?.items.iter().filter(|item| item.tool == name).count();
     let part = test_text(&lines, &rules);
@@ -93,7 +92,7 @@ fn head_text(name: &str, category: Category, rules: &[Draft]) -> String {
     let mut text = format!(
         "verify_run_schema = {SCHEMA}\n\n[[tool]]\nname = {0}\nfrom = \"\" # the version whose output this was written from\n\
          tools = [{0}] # names in whitelist.toml; a run of one of them prefers these rules\n\
-         markers = [{0}] # the rules hold when one of these is in the output, or the command names the tool\n\
+         markers = [{0}] # the rules apply when one of these is in the output, or the command names the tool\n\
          category = \"{1}\"\n",
         quoted_text(name),
         category.as_str()

@@ -1,4 +1,4 @@
-//! Interleaved output told apart: task runners put the task's name before every line.
+//! Interleaved output distinguished: task runners put the task's name before every line.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -140,7 +140,7 @@ fn announced_name(line: &str) -> Option<String> {
     (pnpm && (folder.contains('/') || folder == ".")).then(|| format!("{name}:"))
 }
 
-/// The prefixes of folder and task that several lines have, where a terminal's redrawing left no header of theirs.
+/// The prefixes of folder and task that several lines have, where a terminal's redrawing left none of their headers.
 fn repeated_names(lines: &[&str]) -> Vec<String> {
     let mut times: HashMap<&str, usize> = HashMap::new();
     for line in lines {
@@ -178,7 +178,7 @@ fn are_tasks(lines: &[&str]) -> bool {
     times.len() <= TASKS_MAX && times.iter().all(is_task)
 }
 
-/// What stands before the lines below a task's header.
+/// What precedes the lines below a task's header.
 const DRAWN: &str = "│";
 /// Lines that begin alike where no header says that it is a task's name.
 const REPEATED_MIN: usize = 3;
@@ -235,7 +235,7 @@ fn time_at(text: &str) -> Option<usize> {
 /// The longest time with the space behind it, bytes.
 const TIME_BYTES_MAX: usize = 41;
 
-/// What stands before a line's own text: the names of a job and a step, a folder and a task, bytes.
+/// What precedes a line's own text: the names of a job and a step, a folder and a task, bytes.
 const NAMES_BYTES_MAX: usize = 200;
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use super::choice::Worth;
 use super::{generic, passing, progress};
 
-/// Gives what stands around the lines of worth the worth of context, within each stream of the output. `is_noise` says
-/// of which lines a definition knows that they don't matter.
+/// Gives the surroundings of valued lines the worth of context, within each stream of the output. `is_noise` says of
+/// which lines a definition knows that they don't matter.
 pub(super) fn complete_worths(
     lines: &[&str],
     streams: &[Vec<(usize, usize)>],
@@ -70,7 +70,7 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
         let depth = generic::indent_width(self.text_at(at));
         let announces = self.text_at(at).trim_end().ends_with(':');
         let deeper = |at: usize| !self.is_blank(at) && (announces || generic::indent_width(self.text_at(at)) > depth);
-        // What is announced may stand behind a blank line.
+        // What is announced may follow a blank line.
         let from = if announces && at + 2 < next && self.is_blank(at + 1) { at + 2 } else { at + 1 };
         let paragraph = self.run(from..next, PARAGRAPH_LINES_MAX, deeper);
         frames.max(paragraph)

@@ -1,7 +1,7 @@
 //! Texts that were put together from the output, to be held like the parts of it that need no putting together.
 //!
 //! An output may be nothing but diagnostics. What each of them says is nearly always a piece of its line, so an item
-//! holds borrowed pieces only; the few texts that stand nowhere in the output (a test's name over several lines) are
+//! holds borrowed pieces only; the few texts that are nowhere in the output (a test's name over several lines) are
 //! kept here as long as the output is.
 
 use std::array;

@@ -1,4 +1,4 @@
-//! How much of an output is read: so many lines, the first and the last ones. What is left out is counted.
+//! How much of an output is read: this many lines, the first and the last ones. What is left out is counted.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Advice that was due, and what somebody thought of it.
+//! Advice that was due, and how users rated it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ use crate::base::ids::RunId;
 pub(crate) struct Delivery {
     /// `w-…`, made of the same as the event's id.
     pub warning: String,
-    /// What was being worked on.
+    /// Task of the run.
     pub task: String,
-    /// Who worked on it in one sitting.
+    /// Session of the worker.
     pub session: String,
     /// The pattern's key, of advice about a pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,6 @@ pub(crate) struct Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryArm {
-    /// It was shown.
     Shown,
     /// It was held out, so that it can be known what happens without.
     Holdout,
@@ -64,7 +63,7 @@ pub(crate) enum DeliveryArm {
 
 words!(DeliveryArm { Shown => "shown", Holdout => "holdout" });
 
-/// Somebody says that they have seen a warning, and what they think of it.
+/// A user has seen a warning, with their rating.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Acknowledgement {
     /// `w-…`
@@ -72,7 +71,6 @@ pub(crate) struct Acknowledgement {
     /// Whether it was of use, if they say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub useful: Option<bool>,
-    /// Who.
     #[serde(default)]
     pub by: EventAuthor,
 }

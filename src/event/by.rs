@@ -1,4 +1,4 @@
-//! Who says something, and for what.
+//! The author of a statement.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ pub(crate) struct EventAuthor {
     /// Which kind of worker (`claude-code`, `ci`, `human`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Who works on it in one sitting.
+    /// Session of the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What is being worked on.
+    /// Current task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The name of a person who answers for it.

@@ -1,4 +1,4 @@
-//! What was tried against an open failure and what came of it; passes that prove nothing; what people say about a fix.
+//! What was tried against an open failure and its outcome; passes that prove nothing; what people say about a fix.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,14 @@ use crate::base::lossless::Lossless;
 
 /// One run of a check that had an open failure, with what was changed since the failing run before it.
 ///
-/// A fix workflow is the fold of the attempts with one `key` and one `opened_by`. A run is more than one attempt when it
-/// shows that something is gone that only an earlier failing run had shown: a run that didn't get to it says nothing of
-/// it, and what was done since the earlier one may have been its fix.
+/// A fix workflow is the fold of the attempts with one `key` and one `opened_by`. A run is more than one attempt when
+/// it shows that something is gone that only an earlier failing run had shown: a run that didn't get to it proves
+/// nothing about it, and what was done since the earlier one may have been its fix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Attempt {
     /// The command key of the open failure. The run may have had another one that covers it.
     pub key: String,
-    /// The run.
     pub run: RunId,
     /// The first failing run of the open stretch.
     pub opened_by: RunId,
@@ -33,7 +32,7 @@ pub(crate) struct Attempt {
     pub ended_at: Timestamp,
     /// Microseconds from the end of `before` to the end of this run.
     pub duration_us: u64,
-    /// What became of the failure.
+    /// The outcome of the failure.
     pub outcome: AttemptOutcome,
     /// What was done in between, as far as it is known.
     pub means: AttemptMeans,
@@ -108,7 +107,7 @@ pub(crate) struct UnseenAtoms {
     pub atoms: Vec<String>,
 }
 
-/// What became of an open failure.
+/// The outcome of an open failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -128,11 +127,12 @@ pub(crate) enum AttemptOutcome {
 pub(crate) enum AttemptMeans {
     /// Files were changed.
     Edit,
-    /// A command was run (`npm install`) that changed what the check stands on; files at most in manifests and locks.
+    /// A command was run (`npm install`) that changed what the check depends on; files at most in manifests and
+    /// locks.
     Command,
     /// Nothing: the check was run again.
     None,
-    /// Nobody knows: there are no trees to compare.
+    /// Unknown: there are no trees to compare.
     Unknown,
 }
 
@@ -174,7 +174,6 @@ pub(crate) struct Atom {
     pub hash: String,
     /// Its pattern key.
     pub pattern: String,
-    /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The failing test.
@@ -188,11 +187,9 @@ pub(crate) struct Atom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecordedCommand {
-    /// Its id.
     pub run: RunId,
     /// The command line, redacted.
     pub line: String,
-    /// Whether it passed.
     pub passed: bool,
     /// It is a check itself: it looks at files and changes nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -361,7 +358,7 @@ pub(crate) struct Flake {
     pub task: String,
     /// When the later of the runs ended.
     pub ended_at: Timestamp,
-    /// How sure it is.
+    /// Its certainty.
     pub proof: FlakeProof,
     /// What is known and what isn't, for people.
     pub why: String,
@@ -389,16 +386,16 @@ pub(crate) struct FixNote {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// What was done about it.
+    /// Approach that fixed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why no entry is to be made of it; empty when nobody said why.
+    /// Why no entry is to be made of it; empty without a reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<String>,
-    /// Who says so.
+    /// Author of the statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

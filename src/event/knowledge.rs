@@ -1,4 +1,4 @@
-//! What people and agents write down for everybody: entries, and what becomes of them.
+//! What people and agents record for everyone: entries and their later changes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,10 +11,9 @@ use super::word::words;
 pub(crate) struct EntryNote {
     /// `k-…`
     pub entry: String,
-    /// What is said.
     #[serde(flatten)]
     pub change: EntryChange,
-    /// Who says so.
+    /// Author of the statement.
     #[serde(default)]
     pub by: EventAuthor,
 }
@@ -30,16 +29,15 @@ pub(crate) enum EntryChange {
         /// `k-…`
         with: String,
     },
-    /// Somebody sets how far it is believed.
+    /// A user sets its confidence.
     ConfidenceSet {
         /// From 0 to 1,000. A whole number: it is read back as it was written.
         value_permille: u16,
-        /// Why.
         reason: String,
     },
     /// It never fades and is never held out; or not any more.
     Pinned {
-        /// It is.
+        /// It is a check.
         on: bool,
     },
     /// It says what another one says.
@@ -49,7 +47,6 @@ pub(crate) enum EntryChange {
     },
     /// It was found, read, applied.
     Used {
-        /// How.
         how: EntryUse,
         /// Further entries to which the same happened.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,10 +84,10 @@ pub(crate) struct KnowledgeEntry {
 /// Where an entry comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EntryOrigin {
-    /// Who knows it.
+    /// Source of the knowledge.
     #[serde(default)]
     pub source: EntrySource,
-    /// It kept somebody from the mistake, instead of following it.
+    /// It prevented the mistake.
     #[serde(default, skip_serializing_if = "is_false")]
     pub prevented: bool,
     /// Its fix was seen to work.
@@ -98,7 +95,7 @@ pub(crate) struct EntryOrigin {
     pub fix_applied: bool,
 }
 
-/// Who knows it.
+/// Source of the knowledge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EntrySource {
@@ -106,7 +103,6 @@ pub(crate) enum EntrySource {
     Human,
     /// A check that ran.
     Check,
-    /// An agent.
     #[default]
     Agent,
 }
@@ -142,13 +138,12 @@ pub(crate) enum EntryUse {
     Queried,
     /// It was read.
     Retrieved,
-    /// It was done.
     Applied,
-    /// Somebody found it to be true.
+    /// A user confirmed it.
     Validated,
-    /// It kept somebody from the mistake.
+    /// It prevented the mistake.
     Prevented,
-    /// It was done and was of no help.
+    /// It was applied without success.
     DidNotHelp,
 }
 

@@ -1,4 +1,4 @@
-//! What was done to lessons after they had been written.
+//! Changes of lessons after they were written.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub(crate) enum LessonChangeKind {
         /// Pattern keys, or ids (`p-…`) when the lesson's run wasn't in the store.
         patterns: Vec<String>,
     },
-    /// Somebody said why it failed, what solved it, or what to do from now on.
+    /// A user said why it failed, what solved it, or what to do from now on.
     Annotated {
         /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,11 +34,11 @@ pub(crate) enum LessonChangeKind {
         /// What solved it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resolution: Option<String>,
-        /// What to do from now on.
+        /// Rule that follows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corrective_rule: Option<String>,
     },
-    /// The failure is gone and nobody would read the lesson again: the file was removed. The text follows from the run.
+    /// The failure is fixed and the lesson has no further use: the file was removed. The text follows from the run.
     Withdrawn {
         /// The runs whose lesson it was; a later one may have it written again.
         runs: Vec<RunId>,

@@ -1,4 +1,4 @@
-//! What an agent wants to remember: its own until it is promoted to an entry.
+//! An agent's memory: private until it is promoted to an entry.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,6 @@ use crate::base::clock::Timestamp;
 pub(crate) struct MemoryNote {
     /// `m-…`
     pub memory: String,
-    /// What is said.
     #[serde(flatten)]
     pub change: MemoryChange,
     /// Who says so; of `remembered` whose it is.
@@ -19,16 +18,15 @@ pub(crate) struct MemoryNote {
     pub by: EventAuthor,
 }
 
-/// What is said of a memory.
+/// Changes of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum MemoryChange {
     /// It is to be remembered.
     Remembered {
-        /// What it is.
         #[serde(rename = "type")]
         sort: MemoryType,
-        /// What is remembered.
+        /// Text of the memory.
         text: String,
         /// How important it is, from 0 to 1,000.
         importance_permille: u16,
@@ -55,7 +53,7 @@ pub(crate) enum MemoryChange {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemoryType {
-    /// Where a task stands.
+    /// The state of a task.
     Context,
     /// Something that was learnt.
     #[default]

@@ -78,27 +78,27 @@ pub(crate) enum EventBody {
     Attempt(Box<Attempt>),
     /// Two results from one tree.
     Flake(Box<Flake>),
-    /// What somebody says about a fix.
+    /// What a user says about a fix.
     FixNote(FixNote),
     /// Two patterns are one.
     Merge(PatternMerge),
-    /// A pattern stands by itself again.
+    /// A pattern is split from its group.
     Split(PatternSplit),
-    /// What a person thinks of a pattern.
+    /// A person's review of a pattern.
     Review(Review),
     /// Runs whose text was removed. They stay removed, also when another writer's segment still has them.
     Purge(Purge),
     /// The work tree at a run.
     Snapshot(Box<Snapshot>),
-    /// Something said of a task.
+    /// A statement about a task.
     Task(TaskNote),
     /// Advice that was due.
     Delivery(Box<Delivery>),
-    /// Somebody has seen a warning.
+    /// A user has seen a warning.
     Ack(Acknowledgement),
     /// Something said of an entry of the knowledge base.
     Knowledge(EntryNote),
-    /// Something said of a strategy.
+    /// A statement about a strategy.
     Strategy(StrategyNote),
     /// Something said of what an agent remembers.
     Memory(MemoryNote),
@@ -221,7 +221,7 @@ impl EventBody {
         }
     }
 
-    /// Who it comes from, where it is somebody's word.
+    /// Its author, if it is a statement.
     pub(crate) fn author_mut(&mut self) -> Option<&mut EventAuthor> {
         match self {
             EventBody::Task(note) => Some(&mut note.by),
@@ -274,7 +274,6 @@ pub(crate) enum EventLine {
     Newer {
         /// Its version.
         v: u32,
-        /// Its kind.
         kind: String,
     },
     /// Not an event.

@@ -1,4 +1,4 @@
-//! What is said about patterns: that two are one, that they aren't, and what a person thinks of them.
+//! Statements about patterns: merges, splits and reviews.
 //!
 //! Patterns are named by their keys, of whichever fingerprint version: the index knows which pattern has a key now.
 
@@ -35,15 +35,13 @@ impl PatternMerge {
     }
 }
 
-/// A pattern stands by itself again: takes back every earlier merge that it has part in.
+/// Splits a pattern from its group: reverts every earlier merge of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PatternSplit {
     /// Its key.
     pub pattern: String,
-    /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -58,23 +56,21 @@ pub(crate) enum ReviewState {
     Unmuted,
     /// It can't happen any more, or is no mistake.
     Deprecated,
-    /// It can, or is.
+    /// It is back in use.
     Restored,
 }
 
 words!(ReviewState { Muted => "muted", Unmuted => "unmuted", Deprecated => "deprecated", Restored => "restored" });
 
-/// Somebody said what they think of a pattern.
+/// A user reviewed a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Review {
     /// Its key.
     pub pattern: String,
-    /// What they said.
+    /// The stated opinion.
     pub state: ReviewState,
-    /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

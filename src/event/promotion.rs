@@ -1,4 +1,4 @@
-//! Something that is proposed for CLAUDE.md or AGENTS.md, and what people decide about it.
+//! A line that is proposed for CLAUDE.md or AGENTS.md, and what people decide about it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,6 @@ pub(crate) struct Promotion {
     /// `k-…`, of a promotion from the knowledge base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// What is said.
     #[serde(flatten)]
     pub step: PromotionStep,
     /// Who says so; `person` is the reviewer.
@@ -25,7 +24,7 @@ pub(crate) struct Promotion {
     pub by: EventAuthor,
 }
 
-/// What is said of a promotion.
+/// Steps of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum PromotionStep {
@@ -38,7 +37,6 @@ pub(crate) enum PromotionStep {
     },
     /// A person wants it.
     Approved {
-        /// Why.
         reason: String,
         /// The file, relative to the root, with `/`.
         target: String,
@@ -49,23 +47,16 @@ pub(crate) enum PromotionStep {
         after: String,
     },
     /// A person doesn't want it.
-    Rejected {
-        /// Why.
-        reason: String,
-    },
+    Rejected { reason: String },
     /// A person took it out again.
     RolledBack {
-        /// Why.
         reason: String,
         /// BLAKE3 of the file after; absent when there is none any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<String>,
     },
     /// It didn't help, or isn't needed any more: a person should take it out. Until then it stays.
-    RetirementProposed {
-        /// Why.
-        why: String,
-    },
+    RetirementProposed { why: String },
 }
 
 impl PromotionStep {

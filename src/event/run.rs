@@ -1,4 +1,4 @@
-//! A run with what failed in it.
+//! A run and its failure.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,24 +35,21 @@ pub(crate) struct Run {
     pub check: Option<CheckKind>,
     /// When the child was started.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
     /// Wall time by the monotonic clock, microseconds.
     pub duration_us: u64,
-    /// How it ended.
     pub ended: Ended,
     /// The task, always known here.
     pub task: String,
     /// The sitting, if the wrapper could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The branch, without `refs/heads/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Bytes of output that were kept.
@@ -99,7 +96,7 @@ pub(crate) struct Failure {
     pub id: String,
     /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
     pub category: String,
-    /// What a category of one's own means, as it was declared.
+    /// The meaning of a user-defined category, as declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_means: Option<String>,
     /// Affected files, relative to the root, up to a limit.
@@ -152,19 +149,16 @@ pub(crate) enum LessonDecision {
     },
     /// Every pattern already has a lesson.
     Known,
-    /// Every pattern that has no lesson was forgotten by somebody.
+    /// A user forgot the lesson of every pattern without one.
     Forgotten,
-    /// The run was cancelled: it says nothing about the code.
+    /// The run was cancelled: its result does not depend on the code.
     Cancelled,
-    /// Nobody would read one.
-    Unwanted {
-        /// Why.
-        why: NoLessonReason,
-    },
+    /// A lesson would be useless.
+    Unwanted { why: NoLessonReason },
 }
 
 impl LessonDecision {
-    /// Whether the run says nothing about the code: it was called wrongly or ended by a user.
+    /// Whether the run's result does not depend on the code: it was called wrongly or ended by a user.
     pub(crate) fn is_uninformative(&self) -> bool {
         let unwanted = [NoLessonReason::UsageError, NoLessonReason::Interrupted, NoLessonReason::Watch];
         matches!(self, LessonDecision::Unwanted { why } if unwanted.contains(why))
@@ -176,7 +170,7 @@ impl LessonDecision {
     }
 }
 
-/// Why nobody would read a lesson about a failure.
+/// Why a failure gets no lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -202,9 +196,7 @@ pub(crate) struct DiagnosticRecord {
     /// Rule code, error code or exception class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How bad.
     pub severity: Severity,
-    /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Line of the first one, 1-based.
@@ -218,7 +210,7 @@ pub(crate) struct DiagnosticRecord {
     pub test: Option<String>,
     /// The message, up to a limit.
     pub message: String,
-    /// How many items this one stands for, at least 1.
+    /// How many items this one represents, at least 1.
     #[serde(default = "default_count")]
     pub count: u32,
     /// Key that tells equal items of one run.

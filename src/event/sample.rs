@@ -131,8 +131,8 @@ pub(crate) fn snapshot(n: u64, tree: Option<&str>) -> Event {
     Event::from_snapshot(Timestamp(i64::try_from(n).expect("small") * 1_000_000), "w-test", snapshot)
 }
 
-/// As [`failed_run`], but with the keys of an algorithm that is older, and told fewer messages apart: those of names
-/// that begin with the same letter had one key.
+/// As [`failed_run`], but with the keys of an algorithm that is older, and distinguished fewer messages: those of
+/// names that begin with the same letter had one key.
 pub(crate) fn old_failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = failed_run(n, task, patterns);
     if let EventBody::Run(run) = &mut event.body {
@@ -177,7 +177,7 @@ pub(crate) fn found(name: &str) -> diagnose::Diagnostic {
     }
 }
 
-/// What was found as it stands in an event.
+/// What was found as it is in an event.
 pub(crate) fn recorded(found: &diagnose::Diagnostic) -> DiagnosticRecord {
     DiagnosticRecord::new(found, fingerprint::compute_fingerprint(found))
 }
@@ -194,12 +194,12 @@ pub(crate) fn merge(n: u64, from: &str, into: &str, similarity_permille: Option<
     event(n, if similarity_permille.is_some() { 4000 } else { 5000 }, EventBody::Merge(merge))
 }
 
-/// A key stands by itself, said in second `n`.
+/// The split of a key in second `n`.
 pub(crate) fn split(n: u64, pattern: &str) -> Event {
     event(n, 6000, EventBody::Split(PatternSplit { pattern: pattern.into(), by: Some("ann".into()), why: None }))
 }
 
-/// What somebody thinks in second `n`.
+/// A user's review in second `n`.
 pub(crate) fn review(n: u64, pattern: &str, state: ReviewState) -> Event {
     event(n, 7000, EventBody::Review(Review { pattern: pattern.into(), state, by: None, why: Some("so".into()) }))
 }
@@ -338,7 +338,7 @@ pub(crate) fn delivery(n: u64, task: &str, pattern: &str) -> Event {
     event(n, 10_000, EventBody::Delivery(Box::new(delivery)))
 }
 
-/// What somebody thinks of the warning of second `n`.
+/// A user's rating of the warning of second `n`.
 pub(crate) fn ack(n: u64) -> Event {
     event(
         n,

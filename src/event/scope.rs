@@ -1,4 +1,4 @@
-//! What a run checked: tells which failures its pass can close.
+//! The scope of a run: decides which failures its pass can close.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The work tree at a run, and what had changed in it.
+//! The snapshot of the work tree at a run, and its changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,8 @@ use crate::base::lossless::Lossless;
 /// for a run outside a git work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
-    /// The run.
     pub run: RunId,
-    /// The git tree, hex. Its objects are in the state folder of the machine that took it, and not for ever.
+    /// The git tree, hex. Its objects are in the state folder of the machine that took it, and not forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// The tree is what the run saw: no file of it changed after the run had started, and nothing in the work tree is
@@ -49,12 +48,7 @@ pub(crate) struct Snapshot {
 #[serde(tag = "what", rename_all = "snake_case")]
 pub(crate) enum SnapshotBase {
     /// The tree of the last passing run of the same command key.
-    Pass {
-        /// That run.
-        run: RunId,
-        /// Its tree.
-        tree: String,
-    },
+    Pass { run: RunId, tree: String },
     /// The commit that was checked out: the key has not passed with a tree yet.
     Head {
         /// The commit's tree.

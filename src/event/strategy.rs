@@ -1,4 +1,4 @@
-//! What somebody proposes against an error, and what came of trying it.
+//! What a user proposes against an error, and the outcomes of its attempts.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,19 @@ use super::by::EventAuthor;
 use super::fix::AttemptOutcome;
 use super::word::words;
 
-/// Something said of a strategy.
+/// A statement about a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StrategyNote {
-    /// `s-…`; of one that somebody proposed made of what it is against and of the technique.
+    /// `s-…`; of a proposed one, computed from its target and its technique.
     pub strategy: String,
-    /// What is said.
     #[serde(flatten)]
     pub change: StrategyChange,
-    /// Who says so.
+    /// Author of the statement.
     #[serde(default)]
     pub by: EventAuthor,
 }
 
-/// What is said of a strategy.
+/// Statements about a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum StrategyChange {
@@ -31,7 +30,7 @@ pub(crate) enum StrategyChange {
         text: String,
         /// What to do, in a few words.
         technique: String,
-        /// How, one after the other.
+        /// Steps in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steps: Vec<String>,
         /// Settings have it, as templates: it is proposed where they do, for what they say. Its id is theirs.
@@ -40,15 +39,14 @@ pub(crate) enum StrategyChange {
     },
     /// It was tried.
     Attempted {
-        /// What came of it.
         outcome: AttemptOutcome,
-        /// What kind of task it was.
+        /// Kind of task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         category: Option<String>,
-        /// What kind of file it was.
+        /// Kind of file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_type: Option<String>,
-        /// What somebody noticed.
+        /// The user's note.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },

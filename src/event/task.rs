@@ -1,16 +1,15 @@
-//! What somebody says of a task: that it began, with what is known of it beforehand, and that it is over.
+//! The start and the end of a task, as a user or agent announces them.
 
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
 use super::word::words;
 
-/// Something said of a task.
+/// A statement about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TaskNote {
     /// The task's name, as runs have it.
     pub name: String,
-    /// What is said.
     #[serde(flatten)]
     pub step: TaskStep,
     /// Who says so. Runs of the same session belong to a task that began, until it is over.
@@ -18,13 +17,13 @@ pub(crate) struct TaskNote {
     pub by: EventAuthor,
 }
 
-/// What is said of a task.
+/// Statements about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum TaskStep {
     /// It begins. Said again, the later words hold.
     Started {
-        /// What it is about.
+        /// Its subject.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         /// What kind of work it is, in the user's own words (`feature`, `bugfix`).
@@ -39,16 +38,16 @@ pub(crate) enum TaskStep {
     },
     /// It is over. A later run reopens it.
     Done {
-        /// How it went, where somebody said.
+        /// How it went, if recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<TaskOutcome>,
-        /// Why it is over, where nobody said so: its branch was merged, or is gone.
+        /// Why it is over, if it was not announced: its branch was merged, or is gone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
 }
 
-/// How a task went.
+/// Outcome of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TaskOutcome {
@@ -56,7 +55,7 @@ pub(crate) enum TaskOutcome {
     Completed,
     /// It did not.
     Failed,
-    /// Nobody works on it any more.
+    /// It was given up.
     Abandoned,
 }
 

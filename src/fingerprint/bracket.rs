@@ -1,4 +1,4 @@
-//! Brackets that belong to what stands before them, and the representations that programs print of their values.
+//! Brackets that belong to what precedes them, and the representations that programs print of their values.
 
 /// A value's representation or a call's arguments, bytes.
 const BRACKET_BYTES_MAX: usize = 300;

@@ -22,7 +22,7 @@ pub(crate) fn is_cut_copy(one: ReportedFailure<'_>, other: ReportedFailure<'_>) 
     tool_class(one.tool) == tool_class(other.tool) && (is_beginning_of(one, other) || is_beginning_of(other, one))
 }
 
-/// Whether `cut` ends in an ellipsis, or says nothing, and `whole` begins with the rest of it.
+/// Whether `cut` ends in an ellipsis, or is empty, and `whole` begins with the rest of it.
 fn is_beginning_of(cut: ReportedFailure<'_>, whole: ReportedFailure<'_>) -> bool {
     let Some(beginning) = cut_beginning(cut.message) else { return false };
     let beginning = fold_digits(beginning);

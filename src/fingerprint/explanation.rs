@@ -1,4 +1,4 @@
-//! How an item came by its keys, step by step, for people who wonder why two failures are the same or aren't.
+//! Explains, step by step, how an item gets its keys: why two failures are the same or differ.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub(crate) enum CodeOrigin {
 pub(crate) struct ExplainedSlot {
     /// What it was taken for (`path`, `num`, `name` …), `several` for several things in one.
     pub class: &'static str,
-    /// What stands there.
+    /// The text at that place.
     pub text: String,
     /// What of it the pattern keeps, in the form that is the same on every machine; empty for a value.
     pub subjects: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct FingerprintExplanation {
     /// How much was masked so that a word of content is left: `all`, `quotes` (bare names stay), `values` (quotes stay
     /// too).
     pub level: &'static str,
-    /// The test or file that stands in for a message that says too little.
+    /// The test or file that replaces a message that says too little.
     pub site: Option<String>,
     /// The message with everything masked: the family's text.
     pub family_text: String,

@@ -1,4 +1,4 @@
-//! From a message to its masked texts: slots found, joined with what touches them, and kept or masked by level.
+//! From a message to its masked texts: finds slots, joins adjacent ones, and keeps or masks them by level.
 
 use super::message::unwrap_repr;
 use super::scan::{MaskLevel, MessagePiece, SlotClass, scan_message};
@@ -32,7 +32,7 @@ pub(super) struct MaskedMessage {
 pub(super) struct MaskedSlot {
     /// `None` when it is several things in one.
     pub(super) class: Option<SlotClass>,
-    /// What stands there.
+    /// The text at that place.
     pub(super) text: String,
     /// What of it a pattern keeps.
     pub(super) subjects: Vec<String>,

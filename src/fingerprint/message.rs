@@ -1,4 +1,4 @@
-//! Which words of an item are keyed: its first line with words, without what every message of the tool begins with.
+//! Which words of an item are keyed: its first line with words, without the tool's constant prefix.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

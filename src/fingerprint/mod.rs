@@ -30,7 +30,7 @@ pub(crate) use near_duplicate::{
 /// Version of the algorithm, in front of every key: keys of different versions never meet, and a change of the masks
 /// re-keys the history.
 pub(crate) const FINGERPRINT_VERSION: u32 = 4;
-/// A message is keyed by its first so many bytes.
+/// A message is keyed by its first N bytes.
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
 /// An item's keys: the version, a colon and 32 hex digits of BLAKE3.
@@ -91,7 +91,7 @@ impl<'a> FingerprintSteps<'a> {
         FingerprintSteps { item, class: tool_class(&item.tool), text: text.into_owned(), code, code_from, masked, site }
     }
 
-    /// The code, where failures are told apart by it.
+    /// The code, where failures are distinguished by it.
     fn keyed_code(&self) -> &str {
         self.code.as_deref().filter(|code| is_keyed(self.class, code)).unwrap_or_default()
     }
@@ -116,7 +116,7 @@ impl<'a> FingerprintSteps<'a> {
             exact: hash_parts(&exact),
             pattern: hash_parts(&parts),
             family,
-            // A failing test that says nothing is listed by its name.
+            // A failing test without a message is listed by its name.
             masked: if masked.pattern.is_empty() { self.site.clone() } else { masked.pattern.clone() },
             masked_family: masked.family.clone(),
         }

@@ -20,7 +20,7 @@ pub(crate) const BANDS: usize = 24;
 pub(crate) const CANDIDATES_MAX: usize = 50;
 /// Least hashes in one band.
 const ROWS: usize = 2;
-/// A family's text is compared by its first so many bytes: as many as the store keeps.
+/// A family's text is compared by its first N bytes: as many as the store keeps.
 pub(crate) const NEAR_TEXT_BYTES_MAX: usize = 300;
 /// Words of this length may have one typo, those of [`LONG_WORD_CHARS`] two.
 const TYPO_WORD_CHARS: usize = 8;
@@ -147,9 +147,9 @@ fn judge_differences(a: &str, b: &str) -> SimilarityVerdict {
     SimilarityVerdict::OtherWords { here: owned(here), there: owned(there) }
 }
 
-/// Whether the words that only one text has are a clause behind it (`…; maybe 'y'?`), a label in front of it
-/// (`option -d: …`), or stand where the other text has a slot. Words in between make another message: `cannot import
-/// document nodes`, `cannot import document type nodes`.
+/// Whether the words that only one text has are a clause behind it (`…; maybe 'y'?`), a label in front of it (`option
+/// -d: …`), or are where the other text has a slot. Words in between make another message: `cannot import document
+/// nodes`, `cannot import document type nodes`.
 fn is_addition(a: &str, b: &str) -> bool {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.split_whitespace().collect(), b.split_whitespace().collect());
     let plain = |word: &str| word.trim_end_matches([';', ',', '.', ':', '?', '!']).to_owned();
@@ -230,7 +230,8 @@ fn kept_literals(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether each text has a mark by itself that the other hasn't: `unexpected token )`, `unexpected token }`.
+/// Whether each text has a mark between spaces that the other does not have: `unexpected token )`, `unexpected token
+/// }`.
 fn marks_differ(a: &str, b: &str) -> bool {
     let marks = |text: &'_ str| -> Vec<String> {
         let words = text.split_whitespace().map(|word| word.trim_end_matches([',', ';', '.', ':']));
@@ -254,7 +255,7 @@ fn sketch_bands(scope: i64, text: &str) -> [u32; BANDS] {
     let mut bands = [0; BANDS];
     for ((band, rows), number) in bands.iter_mut().zip(least.chunks(ROWS)).zip(1_u64..) {
         let mixed = rows.iter().fold(mix_bits(scope.cast_unsigned() ^ number), |all, row| mix_bits(all ^ row));
-        // 32 bits, so that a row of the store is small; what meets by chance is told apart by its scope.
+        // 32 bits, so that a row of the store is small; what meets by chance is distinguished by its scope.
         *band = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
     }
     bands

@@ -198,7 +198,7 @@ fn ipv6_len(rest: &str, c: char) -> Option<usize> {
     let plain = groups.clone().all(|group| group.len() <= 4) && groups.clone().count() <= 7;
     // `a::b` is a name in C++ and Rust.
     let numeric = address.starts_with("::") || address.bytes().any(|b| b.is_ascii_digit());
-    // `::` by itself is an operator, but `::/0` is every address.
+    // `::` alone is an operator, but `::/0` is every address.
     let any = groups.count() > 0 || rest[open + len..].starts_with("/0");
     if !(plain && numeric && address.matches("::").count() == 1 && any) {
         return None;
@@ -216,7 +216,7 @@ fn ipv6_len(rest: &str, c: char) -> Option<usize> {
     (!rest[end..].starts_with(is_word)).then_some(end)
 }
 
-/// `\d`, `\x1`, `\n`: an escape sequence by itself.
+/// `\d`, `\x1`, `\n`: an escape sequence alone.
 fn escape_len(rest: &str) -> Option<usize> {
     let len = rest[1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
     let ends = !rest[1 + len..].starts_with(|c: char| is_word(c) || c == '\\');

@@ -1,7 +1,7 @@
-//! Slots that a regex says best: times, addresses, paths, numbers and their like.
+//! Slots described by regexes: times, addresses, paths, numbers.
 //!
 //! Compiling all of them costs more than everything else that recording a failure does, and a message needs few. So
-//! each is compiled when a message has what it can't do without.
+//! each is compiled when a message contains its required literal.
 
 use std::sync::OnceLock;
 

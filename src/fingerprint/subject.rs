@@ -1,4 +1,4 @@
-//! What a message is about: the parts that a pattern keeps and its family masks.
+//! The subject of a message: the parts that a pattern keeps and its family masks.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -65,7 +65,7 @@ impl BareWordShape {
     }
 }
 
-/// Messages whose subject or value stands bare; the first group that matched is it.
+/// Messages whose subject or value is not quoted; the first group that matched is it.
 static BARE: LazyLock<Vec<BareWordShape>> = LazyLock::new(|| {
     use BareWordRole::{Subject, Value};
     [

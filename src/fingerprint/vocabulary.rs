@@ -219,7 +219,7 @@ pub(super) const SYNTAX_NOUNS: [&str; 10] =
 /// Letters before a quote that belong to the string: bytes, raw and Unicode strings of Python, C++ and Rust.
 pub(super) const STRING_PREFIXES: [&str; 11] = ["b", "B", "u", "U", "r", "R", "f", "br", "rb", "L", "u8"];
 
-/// Behind these words stands a host, with its port when there is one.
+/// A host follows these words, with its port if there is one.
 pub(super) const HOST_KEEPERS: [&str; 16] = [
     "to",
     "from",
@@ -240,7 +240,7 @@ pub(super) const HOST_KEEPERS: [&str; 16] = [
 ];
 
 /// Words that are reserved in the languages that have them, so that nothing can be named by them: in quotes they are
-/// part of what a message says, wherever they stand.
+/// part of what a message says, wherever they are.
 pub(super) const RESERVED_WORDS: [&str; 34] = [
     "None",
     "True",
@@ -282,7 +282,7 @@ pub(super) const RESERVED_WORDS: [&str; 34] = [
 pub(super) const AWAITABLES: [&str; 8] =
     ["Awaitable", "CompletableFuture", "Coroutine", "CoroutineType", "Future", "Promise", "PromiseLike", "Task"];
 
-/// Behind these words stands a name.
+/// A name follows these words.
 pub(super) const NAMING_NOUNS: [&str; 18] = [
     "argument",
     "attribute",

@@ -44,7 +44,7 @@ pub(crate) enum Reach {
         /// Parts of a test's name.
         tests: Vec<String>,
     },
-    /// Nothing, or nobody can tell.
+    /// Nothing, or unknown.
     Nothing,
 }
 
@@ -88,8 +88,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What a run with the scope `later` looked at of a failure with the scope `earlier`. Where nobody can tell it is
-/// nothing: a failure that stays open too long is mended by the next run of the same check.
+/// What a run with the scope `later` looked at of a failure with the scope `earlier`. If unknown, it is nothing: a
+/// failure that stays open too long is mended by the next run of the same check.
 pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> Reach {
     if later.class != earlier.class
         || later.sub != earlier.sub
@@ -121,7 +121,7 @@ pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> Reach {
         }
     }
     if !tests.is_empty() {
-        // A filter within a choice of files: what it leaves out of them can't be told.
+        // A filter within a choice of files: what it leaves out of them is unknown.
         let plain = more.words == less.words && later.dir == earlier.dir;
         return if plain { Reach::Named { paths: Vec::new(), files: Vec::new(), tests } } else { Reach::Nothing };
     }
@@ -252,7 +252,7 @@ fn is_at(path: &str, file: &str, test: &str) -> bool {
     path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// `*` within a folder, `**` across folders; other signs stand for themselves.
+/// `*` within a folder, `**` across folders; other characters match themselves.
 fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
     match pattern {
         [] => text.is_empty(),

@@ -1,4 +1,4 @@
-//! Files that nobody writes by hand: what changes in them follows from another change, and is no fix of its own.
+//! Files that are not written by hand: what changes in them follows from another change, and is no fix of its own.
 
 /// Lock files whose name doesn't say so by its end.
 const LOCKS: [&str; 6] =
@@ -27,7 +27,7 @@ const ENDINGS: [&str; 19] = [
 ];
 /// Parts of such names.
 const PARTS: [&str; 3] = [".generated.", "_generated.", "-generated."];
-/// Folders whose content is somebody else's or a tool's.
+/// Folders whose content is third-party code or a tool's.
 const FOLDERS: [&str; 11] = [
     "__snapshots__",
     "__generated__",

@@ -7,10 +7,11 @@ use std::collections::HashSet;
 const LINES_MAX: usize = 20_000;
 /// A string that may be a path, bytes.
 const LITERAL_BYTES_MAX: usize = 200;
-/// A folder's name in a string without a slash has so many letters: shorter ones and these are words like any other.
+/// A folder's name in a string without a slash has this many letters: shorter ones and these are words like any
+/// other.
 const FOLDER_BYTES_MIN: usize = 4;
 const COMMON_WORDS: [&str; 10] = ["test", "tests", "true", "false", "none", "null", "utf8", "utf-8", "name", "main"];
-/// Files that stand for their folder.
+/// Files that represent their folder.
 const INDEXES: [&str; 5] = ["index", "mod", "__init__", "lib", "main"];
 /// How a path in one's own crate begins in Rust.
 const OWN_CRATE: &str = concat!("crate", "::");

@@ -30,11 +30,10 @@ pub(crate) enum PatchKind {
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatchLine {
-    /// What it is.
     pub kind: PatchKind,
-    /// Its number on the old side, 1-based; of an added line the one it stands before.
+    /// Its number on the old side, 1-based; of an added line the one it precedes.
     pub old: u32,
-    /// Its number on the new side, 1-based; of a removed line the one it stood before.
+    /// Its number on the new side, 1-based; of a removed line the one it preceded.
     pub new: u32,
     /// Its text without the sign, the newline and a carriage return before it; at most 4,000 bytes.
     pub text: String,
@@ -45,7 +44,6 @@ pub(crate) struct PatchLine {
 pub(crate) struct Hunk {
     /// What git prints behind the `@@`: the line that a function, section or key began on.
     pub heading: String,
-    /// The lines.
     pub lines: Vec<PatchLine>,
 }
 
@@ -143,7 +141,7 @@ impl PatchReader {
             if self.hunk_line(raw) {
                 return;
             }
-            // The hunk is shorter than its header says: somebody cut the diff.
+            // The hunk is shorter than its header says: the diff was cut.
             self.left = (0, 0);
         }
         let text = String::from_utf8_lossy(raw);

@@ -1,4 +1,4 @@
-//! The programs of a run, as files: an update between two runs shows, because another file is there.
+//! The programs of a run, as files: an update between two runs is visible as another file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -87,7 +87,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What `execvp` finds, past shims: behind one of ours is the next program of the name.
+    /// What `execvp` finds, past shims: a shim leads to the next program of the name.
     fn on_path(&self, name: &Path) -> Option<PathBuf> {
         if name.as_os_str().as_bytes().contains(&b'/') {
             return Some(self.cwd.join(name)).filter(|file| is_program(file));
@@ -304,8 +304,8 @@ mod tests {
         assert_eq!(digest_programs(&project.run(&["missing"], None)), None);
         assert!(digest_programs(&project.run(&["cargo", "test"], None)).is_some());
         let header = project.run(&["cargo", "test"], None);
-        // As an update while the run was under way, or before it was recorded. On a busy virtual machine the clock of file
-        // times stands still for longer than its tick.
+        // As an update while the run was under way, or before it was recorded. On a busy virtual machine the clock of
+        // file times stops for longer than its tick.
         let file = project.0.path().join("bin/cargo");
         let is_later = || {
             project.install("bin/cargo", "2");

@@ -1,4 +1,4 @@
-//! How far a failing run got: what is missing in its output may not have been looked at.
+//! The progress of a failing run: what is missing in its output may not have been looked at.
 
 use crate::event::{Atom, DiagnosticRecord, Run};
 use crate::whitelist::CheckKind;
@@ -36,7 +36,7 @@ const DID_NOT_CHECK: [&str; 3] = ["build_error", "config_error", "missing_depend
 pub(crate) enum StopsAt {
     /// It looked at everything that it was asked to.
     End,
-    /// Nobody can tell what it didn't get to.
+    /// What it did not get to is unknown.
     Unknown,
     /// Tests were not run: it looked at what is no test only.
     Tests,

@@ -1,4 +1,4 @@
-//! What makes a change the same as another task's: its files, the shape of its hunks, the command.
+//! What makes changes of two tasks the same: its files, the shape of its hunks, the command.
 
 use crate::base::text;
 use crate::event::{FileChange, Recipe, RecipeKind, RecordedCommand};
@@ -7,7 +7,7 @@ use crate::event::{FileChange, Recipe, RecipeKind, RecordedCommand};
 const RECIPE_VERSION: u32 = 1;
 /// Hunks of one diff that give a recipe.
 const HUNKS_MAX: usize = 8;
-/// A change of more files is nobody's recipe.
+/// A change of more files is not a recipe.
 const FILES_MAX: usize = 12;
 /// Commands of one attempt that give a recipe.
 const COMMANDS_MAX: usize = 4;

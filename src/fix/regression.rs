@@ -1,9 +1,9 @@
-//! Does a diff take back what made a failure go away? Compares its lines with those of fixes, without blanks. Pure;
+//! Does a diff revert what made a failure go away? Compares its lines with those of fixes, without blanks. Pure;
 //! cannot fail.
 //!
-//! A hunk of a fix is taken back where, in the same file, the lines that it removed come back and those that it added
+//! A hunk of a fix is reverted where, in the same file, the lines that it removed come back and those that it added
 //! go, or where one of both happened because the fix did only that. Half of the lines are enough: the rest may have
-//! been changed since. What only moved, and what was replaced by something else again, is not taken back: code goes on.
+//! been changed since. What only moved, and what was replaced by something else again, is not reverted: code goes on.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ const COMMON: [&str; 16] = [
     "then",
     "Ok(())",
 ];
-/// A file that has another path since is the same one by its name and so many of the fix's lines.
+/// A file that has another path since is the same one by its name and this many of the fix's lines.
 const FOLLOWED_LINES_MIN: usize = 2;
 /// The text of a line, bytes.
 const TEXT_BYTES_MAX: usize = 200;
@@ -63,7 +63,7 @@ pub(crate) struct TakenBack {
     pub text: String,
 }
 
-/// The first hunk of each fix in each file that `patch` takes back.
+/// The first hunk of each fix in each file that `patch` reverts.
 pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
     let everywhere = Balance::from_lines(patch.files.iter().flat_map(FilePatch::all_lines));
     let mut found: Vec<TakenBack> = Vec::new();
@@ -168,7 +168,7 @@ fn find_undone<'p>(
     })?
 }
 
-/// Whether something else stands where these lines were.
+/// Whether something else is where these lines were.
 fn is_replaced(file: &FilePatch, gone: &HashSet<&str>) -> bool {
     file.hunks.iter().any(|hunk| {
         let blocks = hunk.lines.split(|line| line.kind == PatchKind::Context);

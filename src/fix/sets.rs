@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::atom::Atoms;
 use crate::event::{Atom, AttemptOutcome};
 
-/// What became of the atoms of a failure. `fixed`, `persisted` and `not_reached` are the failure's, each in one of
+/// The outcome of the atoms of a failure. `fixed`, `persisted` and `not_reached` are the failure's, each in one of
 /// them; `introduced` are new.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sets {
@@ -20,7 +20,7 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// What became of the failure. What is new doesn't count against it when the later run was another check: then it
+    /// The outcome of the failure. What is new doesn't count against it when the later run was another check: then it
     /// is that one's failure.
     pub(crate) fn attempt_outcome(&self, same_check: bool) -> AttemptOutcome {
         let open = !self.persisted.is_empty() || !self.not_reached.is_empty();

@@ -1,5 +1,4 @@
-//! What of a run was seen, and whether two runs report in the same way: only then is what one of them doesn't report
-//! evidence.
+//! What a run could report, and whether two runs report in the same way: only then is a missing report evidence.
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +60,7 @@ pub(crate) enum Sight {
 }
 
 impl Sight {
-    /// How far `by` would have reported the atoms of `run`. A pass reports nothing, which is what a pass says.
+    /// Whether `by` would have reported the atoms of `run`. A pass reports none, and that is its statement.
     pub(crate) fn of_run(run: &Run, by: &Run) -> Self {
         if by.failure.is_none() {
             return Sight::All;

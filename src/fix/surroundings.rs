@@ -1,5 +1,5 @@
-//! What no tree of the repository holds and a check still stands on: installed packages, local settings. Told by the
-//! times of a few files that package managers write whenever they install.
+//! What no tree of the repository holds and a check still depends on: installed packages, local settings. Recognised
+//! by the times of a few files that package managers write whenever they install.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ const PACKAGES_MAX: usize = 2_000;
 /// Entries of a folder that are looked at for local settings.
 const ENTRIES_MAX: usize = 2_000;
 
-/// What package managers write: the file, and what it stands for. Of each name the first that exists counts.
+/// What package managers write: the file, and what it represents. Of each name the first that exists counts.
 const MARKERS: [(&str, &str); 12] = [
     // npm, yarn 1, yarn 2 and later, pnpm; else the folder itself.
     ("node_modules", "node_modules/.package-lock.json"),

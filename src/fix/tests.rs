@@ -55,7 +55,7 @@ fn options_that_narrow_may_be_dropped_and_others_may_not() {
     assert!(covers("pytest", all, ("", &["-kfast"]), "a.py", "test_x"));
     assert!(covers("cargo-test", all, ("", &["--package=core", "parse"]), "", "parse::it"));
     assert!(!covers("pytest", all, ("", &["-p=no:cacheprovider"]), "a.py", "test_x"), "a plugin");
-    assert!(!covers("tsc", all, ("", &["--strict"]), "a.ts", ""), "a pass without it says nothing of it");
+    assert!(!covers("tsc", all, ("", &["--strict"]), "a.ts", ""), "a pass without it proves nothing about it");
     assert!(!covers("tsc", ("", &["--strict"]), all, "a.ts", ""));
     assert!(covers("cargo-test", ("", &["--workspace"]), all, "src/lib.rs", "it"));
     assert!(!covers("cargo-test", all, ("", &["--workspace"]), "src/lib.rs", "it"));

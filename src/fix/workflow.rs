@@ -8,7 +8,7 @@ use crate::base::clock::Timestamp;
 use crate::event::{Attempt, AttemptMeans, AttemptOutcome, FixState};
 use crate::store::{FixRow, SolvedFixRow};
 
-/// Whether a fix is to be believed; said wherever a fix is shown.
+/// Whether a fix is confirmed; shown with every fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FixStatus {
     /// It held in the rest of its task, or the same change made the same kind of failure go away elsewhere.
@@ -18,7 +18,7 @@ pub(crate) struct FixStatus {
 }
 
 /// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
-/// the check was made weaker. A task is over after so much `silence`.
+/// the check was made weaker. A task is over after `silence`.
 pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
     if row.state != FixState::Success {
         return None;
@@ -28,7 +28,7 @@ pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Opt
         return said(false, "cause of the fix unknown".to_owned());
     }
     if row.suspect {
-        return said(false, "one of its failing runs is a flake's".to_owned());
+        return said(false, "one of its failing runs was flaky".to_owned());
     }
     if row.twins > 0 {
         let times = row.twins + 1;
@@ -40,13 +40,13 @@ pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Opt
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
     if is_over {
-        said(true, "it held in the rest of its task".to_owned())
+        said(true, "no recurrence within its task".to_owned())
     } else {
         said(false, "its task is not over yet".to_owned())
     }
 }
 
-/// Whether a fix that solved its failure held, as far as is told without a look at other fixes; `None` where those decide.
+/// Whether a fix that solved its failure held, as far as is known without other fixes; `None` where those decide.
 pub(crate) fn has_held(row: &SolvedFixRow, now: Timestamp, silence: Duration) -> Option<bool> {
     let last = row.resolved_at.map_or(row.task_last_at, |resolved| resolved.max(row.task_last_at));
     let is_over = Duration::from_micros(now.micros_since(last)) >= silence;
@@ -58,7 +58,6 @@ pub(crate) fn has_held(row: &SolvedFixRow, now: Timestamp, silence: Duration) ->
 pub(crate) struct Numbered {
     /// From 1; `None` of a run with nothing changed before it. What a run says of several earlier ones has one number.
     pub number: Option<u64>,
-    /// The attempt.
     pub attempt: Attempt,
 }
 

@@ -86,7 +86,8 @@ fn allowed_before(
     let is_the_same = match unruled {
         Unruled::Run => true,
         Unruled::Asked | Unruled::Judged => !rules.allows(&command) || allowed(PLAIN),
-        // It may be allowed by a rule that we aren't told (`claude -p --allowedTools`), and the new line would be refused.
+        // It may be allowed by a rule that hooks don't see (`claude -p --allowedTools`), and the new line would be
+        // refused.
         Unruled::Refused => allowed(PLAIN),
     };
     is_the_same.then(|| with(PLAIN))

@@ -1,4 +1,4 @@
-//! The body: what a person or an agent reads. Every text of a tool stands in a fence, or in the heading in a code span:
+//! The body: what a person or an agent reads. Every text of a tool is in a fence, or in the heading in a code span:
 //! it can't be anything but text, and no width makes a formatter wrap it.
 
 use std::collections::BTreeSet;
@@ -50,7 +50,8 @@ fn render_head(facts: &LessonFacts) -> String {
     let mut said = format!("{}\n{ended} ({category}{found})\n", ellipsis(&facts.command, COMMAND_BYTES_MAX));
     for short in facts.shortfalls.iter().take(SHORTFALLS_MAX) {
         let (tool, Shortfall { said: counts, found, .. }) = (ellipsis(&short.tool, MESSAGE_BYTES_MAX), short);
-        let _ = writeln!(said, "{tool} itself counts {counts}; {found} of them could be read, and its lines are kept");
+        let _ =
+            writeln!(said, "{tool} itself reports {counts}; {found} of them could be parsed, and its lines are kept");
     }
     // Output and messages are as long as they are; MD014 takes quoted commands for instructions.
     let rules = "<!-- markdownlint-disable MD013 MD014 -->";

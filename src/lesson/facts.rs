@@ -1,4 +1,4 @@
-//! What a lesson is made of.
+//! The facts of a lesson.
 
 use crate::base::clock::Timestamp;
 use crate::diagnose::{Category, Diagnostic, Shortfall};
@@ -42,9 +42,9 @@ pub struct LessonFacts {
     pub patterns: Vec<String>,
     /// Patterns beyond the limit, not in `patterns`.
     pub patterns_cut: usize,
-    /// What was being worked on.
+    /// Task of the run.
     pub task: Option<String>,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
     /// The branch.
     pub branch: Option<String>,
@@ -54,11 +54,11 @@ pub struct LessonFacts {
     pub redactions: usize,
     /// Bytes of output that were not kept.
     pub cut_bytes: u64,
-    /// Why it happened, when somebody has said so.
+    /// Why it happened, if recorded.
     pub cause: Option<String>,
-    /// What made it go away, when somebody has said so.
+    /// What made it go away, if recorded.
     pub resolution: Option<String>,
-    /// What to do so that it does not happen again, when somebody has said so.
+    /// What to do so that it does not happen again, if recorded.
     pub corrective_rule: Option<String>,
 }
 

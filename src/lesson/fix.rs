@@ -1,5 +1,5 @@
-//! The one part of a lesson that is ours after it was written: what made the failure go away. It stands between two
-//! comments, of which the first has the text's hash: a part that somebody edited is theirs.
+//! The one part of a lesson that verify-run updates after it was written: what made the failure go away. It is
+//! between two comments, of which the first has the text's hash: an edited part is left alone.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,16 +19,20 @@ const DIFF_BYTES_MAX: usize = 6 << 10;
 const LISTED_MAX: usize = 20;
 /// A command line, bytes.
 const COMMAND_BYTES_MAX: usize = 200;
-/// What somebody says of a fix, bytes.
+/// An annotation of a fix, bytes.
 const TEXT_BYTES_MAX: usize = 500;
 
 const BEGIN: &str = "<!-- verify-run:fix ";
 const END: &str = "<!-- /verify-run:fix -->";
 const UNKNOWN: &str = "Not known yet.";
-/// What a shared lesson says in place of when and how fast.
-const GONE: &str = "Gone after this change.";
-const GONE_AT: &str = "Gone at attempt ";
-const BY_NOW: &str = "By now: verify-run fix show ";
+/// Replaces attempt and time in a shared lesson.
+const FIXED: &str = "Fixed by this change.";
+const FIXED_ON: &str = "Fixed on attempt ";
+const STATUS: &str = "Current status: verify-run fix show ";
+/// The same lines in lessons that earlier versions wrote.
+const FIXED_EARLIER: &str = "Gone after this change.";
+const FIXED_ON_EARLIER: &str = "Gone at attempt ";
+const STATUS_EARLIER: &str = "By now: verify-run fix show ";
 const CONFIRMED: &str = "Confirmed when this was written";
 const UNCONFIRMED: &str = "Unconfirmed when this was written";
 const ALSO_CHANGED: &str = "Also changed:";
@@ -84,11 +88,11 @@ pub struct LessonFixFacts {
     pub diff_cut: usize,
     /// Files of earlier attempts that fixed nothing.
     pub tried: Vec<String>,
-    /// Why it failed, as somebody says.
+    /// Why it failed, as recorded.
     pub cause: Option<String>,
-    /// What was done, as somebody says.
+    /// What was done, as recorded.
     pub approach: Option<String>,
-    /// What to do from now on, as somebody says.
+    /// What to do from now on, as recorded.
     pub rule: Option<String>,
 }
 
@@ -97,7 +101,7 @@ pub(super) fn unknown_section() -> String {
     format!("\n## Fix\n\n{}", render_section(UNKNOWN))
 }
 
-/// `text` with another fix in its part; `None` when it has no part, or one that somebody edited.
+/// `text` with another fix in its part; `None` when it has no part, or an edited one.
 pub fn set_fix(text: &str, fix: &LessonFixSection) -> Option<String> {
     let range = find_untouched_section(text)?;
     let room = LESSON_BYTES_MAX.saturating_sub(text.len() - range.len()).max(FIX_BYTES_RESERVED);
@@ -109,14 +113,14 @@ pub fn has_own_fix_section(text: &str) -> bool {
     find_untouched_section(text).is_some()
 }
 
-/// What the part says of the fix; `None` where it says none, or somebody edited it.
+/// What the part says of the fix; `None` where it has none, or was edited.
 pub(super) fn parse_shared_fix(text: &str) -> Option<SharedLessonFix> {
     let part = &text[find_untouched_section(text)?];
     let (said, diff) = part.split_once("`diff\n").unwrap_or((part, ""));
     let line = |start: &str| said.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
     let named = |name: &str| line(&format!("{name}: "));
-    let id = line(BY_NOW);
-    if id.is_none() && line(GONE).is_none() {
+    let id = line(STATUS).or_else(|| line(STATUS_EARLIER));
+    if id.is_none() && line(FIXED).or_else(|| line(FIXED_EARLIER)).is_none() {
         return None;
     }
     Some(SharedLessonFix {
@@ -142,7 +146,7 @@ fn without_details(content: &str) -> Option<String> {
     let (opening, rest) = content.split_once('\n')?;
     let ticks = opening.strip_suffix("text")?;
     let (said, diff) = rest.split_once(&format!("\n{ticks}\n"))?;
-    if !said.starts_with(GONE_AT) {
+    if !said.starts_with(FIXED_ON) && !said.starts_with(FIXED_ON_EARLIER) {
         return None;
     }
     let paragraphs = || said.split("\n\n").skip(1).filter(|paragraph| !paragraph.is_empty());
@@ -158,9 +162,10 @@ fn without_details(content: &str) -> Option<String> {
         [ALSO_CHANGED, TRIED, LEFT_OUT].iter().any(|title| paragraph.starts_with(title))
             || paragraph.starts_with(COMMANDS) && !diff.is_empty()
     };
-    let is_number = |line: &&str| [GONE_AT, CONFIRMED, UNCONFIRMED, BY_NOW].iter().any(|start| line.starts_with(start));
+    let numbers = [FIXED_ON, FIXED_ON_EARLIER, CONFIRMED, UNCONFIRMED, STATUS, STATUS_EARLIER];
+    let is_number = |line: &&str| numbers.iter().any(|start| line.starts_with(start));
     let head = said.split_once("\n\n").map_or(said, |(head, _)| head);
-    let head: Vec<&str> = std::iter::once(GONE).chain(head.lines().filter(|line| !is_number(line))).collect();
+    let head: Vec<&str> = std::iter::once(FIXED).chain(head.lines().filter(|line| !is_number(line))).collect();
     let lists = paragraphs().filter(|paragraph| !is_detail(paragraph)).map(str::to_owned);
     let said: Vec<String> = std::iter::once(head.join("\n")).chain(lists).collect();
     let said = fence("text", &said.join("\n\n"), false);
@@ -190,7 +195,7 @@ fn content_digest(content: &str) -> String {
     seal::short_digest(content)
 }
 
-/// `text` without what its own part says, whatever that is; `None` when somebody edited the part.
+/// `text` without the content of its own part; `None` when the part was edited.
 pub(super) fn without_fix_content(text: &str) -> Option<String> {
     let range = find_untouched_section(text)?;
     Some(format!("{}{}", &text[..range.start], &text[range.end..]))
@@ -219,7 +224,7 @@ fn section_content(fix: &LessonFixSection, room: usize) -> String {
 
 fn fixed_content(facts: &LessonFixFacts, room: usize) -> String {
     let mut out = format!(
-        "{GONE_AT}{}, {} after the first failure.\n{}: {}.\n{BY_NOW}{}\n",
+        "{FIXED_ON}{}, {} after the first failure.\n{}: {}.\n{STATUS}{}\n",
         facts.attempt,
         duration_text(facts.seconds),
         if facts.confirmed { CONFIRMED } else { UNCONFIRMED },
@@ -249,9 +254,9 @@ fn fixed_content(facts: &LessonFixFacts, room: usize) -> String {
         (added, removed) => format!(" (+{} -{})", added.unwrap_or(0), removed.unwrap_or(0)),
     };
     let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| format!("{path}{}", lines(added, removed));
-    list("Files that changed:", facts.files.iter().map(file).collect(), facts.files_cut);
+    list("Changed files:", facts.files.iter().map(file).collect(), facts.files_cut);
     list(ALSO_CHANGED, facts.also_changed.clone(), 0);
-    list("Changed outside of the repository's files:", facts.surroundings.clone(), 0);
+    list("Changed outside the repository:", facts.surroundings.clone(), 0);
     let commands = facts.commands.iter().map(|line| ellipsis(line, COMMAND_BYTES_MAX));
     list(COMMANDS, commands.collect(), 0);
     list(TRIED, facts.tried.clone(), 0);
@@ -285,5 +290,34 @@ fn duration_text(seconds: u64) -> String {
         120..=7_199 => format!("{} min", seconds / 60),
         7_200..=172_799 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_of_earlier_versions_are_read_and_shared() {
+        let facts = LessonFixFacts {
+            id: "x-0123abcd".into(),
+            attempt: 2,
+            seconds: 240,
+            standing: "its task is not over yet".into(),
+            rule: Some("import it".into()),
+            diff: "diff --git a/a b/a\n-x\n+y\n".into(),
+            ..LessonFixFacts::default()
+        };
+        let content = section_content(&LessonFixSection::Fixed(Box::new(facts)), FIX_BYTES_RESERVED);
+        let earlier = content.replace(FIXED_ON, FIXED_ON_EARLIER).replace(STATUS, STATUS_EARLIER);
+        assert!(
+            earlier.contains("Gone at attempt 2, 4 min") && earlier.contains("By now: verify-run fix show x-0123abcd")
+        );
+        let (text, earlier) = (render_section(&content), render_section(&earlier));
+        assert_eq!(parse_shared_fix(&earlier), parse_shared_fix(&text));
+        assert_eq!(parse_shared_fix(&earlier).expect("a fix").id.as_deref(), Some("x-0123abcd"));
+        assert_eq!(shared_fix_text(&earlier), shared_fix_text(&text));
+        let shared = without_details(&content).expect("a fix").replace(FIXED, FIXED_EARLIER);
+        assert_eq!(parse_shared_fix(&render_section(&shared)).expect("a fix").rule.as_deref(), Some("import it"));
     }
 }

@@ -76,7 +76,7 @@ impl LessonFolder {
         place::is_excluded(places, settings)
     }
 
-    /// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
+    /// Removes verify-run's lines from `info/exclude`. `false` when there was nothing.
     ///
     /// # Errors
     /// When `info/exclude` can't be written.
@@ -193,7 +193,7 @@ impl LessonFolder {
         Ok(lesson)
     }
 
-    /// Says in a lesson's own part what made the failure go away. `false`: the part isn't there, or somebody edited it;
+    /// Writes into a lesson's own part what made the failure go away. `false`: the part is missing or was edited;
     /// then the file stays as it is.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl LessonFolder {
         Ok(true)
     }
 
-    /// Whether a lesson's file is nobody's but ours: as it was written, and not committed.
+    /// Whether a lesson's file is unedited and not committed.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -262,7 +262,7 @@ impl LessonFolder {
         fs::remove_file(path).map_err(|source| Error::Io { action: "remove", path: path.to_owned(), source })
     }
 
-    /// Lets git see the lessons, for good: `lessons/` from now on, unless a setting says where or somebody else has a
+    /// Lets git see the lessons, for good: `lessons/` from now on, unless a setting says where or the project has a
     /// folder of that name. `None` when git sees them already; the folder that has them now otherwise.
     ///
     /// # Errors
@@ -340,7 +340,7 @@ fn share_file(path: &Path) -> Result<(), Error> {
     fs::File::options().append(true).open(path).and_then(|file| file.set_modified(time)).map_err(fail)
 }
 
-/// The lesson of a file: one that is shared says nothing of when it was recorded.
+/// The lesson of a file: one that is shared does not say when it was recorded.
 fn parse_lesson_file(text: &str, path: &Path) -> Result<Lesson, Error> {
     let mut lesson = parse_lesson(text, Some(path))?;
     if lesson.front.recorded_at == Timestamp::default()

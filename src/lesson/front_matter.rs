@@ -89,13 +89,13 @@ pub struct LessonFrontMatter {
     /// Patterns of its items.
     #[serde(default)]
     pub patterns: Vec<String>,
-    /// What was being worked on.
+    /// Task of the run.
     #[serde(default)]
     pub task: Option<String>,
-    /// Who worked on it in one sitting.
+    /// Session of the worker.
     #[serde(default)]
     pub session: Option<String>,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     #[serde(default)]
     pub agent: Option<String>,
     /// The branch.
@@ -110,7 +110,7 @@ pub struct LessonFrontMatter {
     /// What was cut.
     #[serde(default)]
     pub cut: LessonCutCounts,
-    /// Why it happened. Empty until somebody says so.
+    /// Why it happened. Empty until annotated.
     #[serde(default)]
     pub cause: Option<String>,
     /// What made it go away.
@@ -280,7 +280,7 @@ pub(super) fn render_front_matter(facts: &LessonFacts) -> String {
     // No dictionary has the words of every tool.
     let mut out = format!("---\n# cspell:disable\nschema: {LESSON_SCHEMA}\n");
     out.push_str(&yaml_line("id", &yaml_scalar(&facts.id)));
-    // Of digits and colons alone: nobody quotes it, and every reader takes it for a string or a time.
+    // Of digits and colons alone: it needs no quotes, and every reader takes it for a string or a time.
     out.push_str(&format!("recorded_at: {}\n", facts.recorded_at.rfc3339()));
     out.push_str(&yaml_line("tool", &yaml_scalar(&facts.tool)));
     let found_by = facts.items.first().map(|item| &item.tool);

@@ -1,5 +1,5 @@
-//! What a text says of the machine that it was written on: absolute paths, the user's name, the host's name. A lesson is
-//! read on other machines, so none of it gets into one.
+//! Traces of the local machine in a text: absolute paths, the user's name, the host's name. A lesson is read on other
+//! machines, so none of it gets into one.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The lesson file: Markdown with a YAML front matter that says what happened and, once known, why and what to do.
 //!
-//! Its text belongs to people: it is written once, never rewritten but for the marked part that says what made the
-//! failure go away, and read back whatever they made of it.
+//! Its text belongs to people: it is written once, never rewritten except for the marked part about the fix, and read
+//! back with all edits.
 
 mod body;
 mod conflict;

@@ -37,7 +37,7 @@ pub(super) fn find_location(places: &Places, settings: &Settings) -> LessonLocat
         Some(name) => name,
         None if is_shared_dir(&places.root.join(SHARED)) => PathBuf::from(SHARED),
         None if is_shared_dir(&places.root.join(HIDDEN)) => PathBuf::from(HIDDEN),
-        // What is private is in nobody's package.
+        // Private lessons are in no package.
         None if packager::is_published(&places.root, HIDDEN) => {
             return LessonLocation { dir: places.state.lessons(), root: None };
         }
@@ -50,7 +50,7 @@ pub(super) fn has_work_tree(places: &Places) -> bool {
     places.repository.as_ref().is_some_and(|repository| repository.worktree.is_some())
 }
 
-/// Where shared lessons go: the setting, else `lessons/`, unless somebody keeps other things there.
+/// Where shared lessons go: the setting, else `lessons/`, unless the project keeps other things there.
 pub(super) fn shared_dir(places: &Places, settings: &Settings) -> PathBuf {
     let shared = places.root.join(SHARED);
     let is_free = fs::symlink_metadata(&shared).is_err() || is_real_dir(&shared) && !has_others(&shared);
@@ -61,7 +61,8 @@ pub(super) fn shared_dir(places: &Places, settings: &Settings) -> PathBuf {
     }
 }
 
-/// Makes the folder. One in the work tree that is new gets an ignore file first, so that nobody ever sees a lesson in it.
+/// Makes the folder. One in the work tree that is new gets an ignore file first, so that git never sees a lesson in
+/// it.
 pub(super) fn make_folder(dir: &Path, in_work_tree: bool) -> Result<(), Error> {
     create_dir(dir)?;
     let ignore = dir.join(".gitignore");
@@ -84,7 +85,7 @@ pub(super) fn is_hidden(dir: &Path) -> bool {
 /// Moves the lessons of `private` to `shared`, which may be the same folder, and lets git see them there.
 pub(super) fn share_lessons(private: &Path, shared: &Path) -> Result<(), Error> {
     create_dir(shared)?;
-    // What a recorder leaves for later, or half written, is nobody else's.
+    // What a recorder leaves for later, or half written, is of no use to others.
     write_ignore(&shared.join(".gitignore"), &format!("{SHARED_MARK}\n.state/\n.tmp-*\n"))?;
     if private != shared {
         move_lessons(private, shared)?;
@@ -110,8 +111,8 @@ pub(super) fn move_for_packager(places: &Places, settings: &Settings) -> Result<
     Ok(())
 }
 
-/// Puts right what older versions wrote: a line of ours in git's `info/exclude` goes, and what it hid is hidden by the
-/// folder itself.
+/// Puts right what older versions wrote: verify-run's line in git's `info/exclude` goes, and what it hid is hidden by
+/// the folder itself.
 pub(super) fn migrate_exclude_file(places: &Places, settings: &Settings) -> Result<(), Error> {
     if !has_work_tree(places) {
         return Ok(());
@@ -144,7 +145,7 @@ pub(super) fn migrate_exclude_file(places: &Places, settings: &Settings) -> Resu
     if is_alone { remove_exclusions(places, settings).map(drop) } else { Ok(()) }
 }
 
-/// Takes everything of ours out of `info/exclude`. `false` when there was nothing.
+/// Removes verify-run's lines from `info/exclude`. `false` when there was nothing.
 pub(super) fn remove_exclusions(places: &Places, settings: &Settings) -> Result<bool, Error> {
     if !is_excluded(places, settings) {
         return Ok(false);
@@ -214,7 +215,7 @@ fn move_lessons(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether `lessons/` is the team's: it says so, or has lessons that nobody hides.
+/// Whether `lessons/` is the team's: it says so, or has lessons that git does not ignore.
 fn is_shared_dir(dir: &Path) -> bool {
     is_real_dir(dir) && is_shared(dir)
 }

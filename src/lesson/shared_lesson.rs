@@ -1,4 +1,4 @@
-//! What a lesson that the team shares teaches: its front matter, and what its own part says of the fix.
+//! The content of a shared lesson: its front matter, and the fix from its own part.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -19,7 +19,7 @@ pub struct SharedLessonFile {
     pub name: String,
     /// `l-…` in it.
     pub lesson: String,
-    /// Another one after every change.
+    /// Changes with the file.
     pub stamp: String,
 }
 
@@ -58,7 +58,7 @@ pub struct SharedLessonFix {
     pub cause: Option<String>,
     /// What was done.
     pub approach: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub rule: Option<String>,
     /// The unified diff.
     pub diff: String,

@@ -292,7 +292,7 @@ fn somebody_elses_lessons_folder_is_left_alone() {
     }
     let empty = Scene::repository();
     empty.file("lessons/.gitkeep", "");
-    assert!(empty.folder().dir.ends_with(".lessons"), "nobody has shared anything yet");
+    assert!(empty.folder().dir.ends_with(".lessons"), "nothing is shared yet");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `again`: the last command once more, whole or only what failed in it.
+//! `again`: reruns the last command, whole or only its failed tests.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use crate::whitelist::Whitelist;
 
 /// Failing tests that are named in one command line.
 const TESTS_MAX: usize = 500;
-/// What stands for a secret in a recorded argument ([`crate::redact`]).
+/// What represents a secret in a recorded argument ([`crate::redact`]).
 const REDACTED: &str = "[redacted:";
 
 /// A command to run.
@@ -101,7 +101,7 @@ impl Narrowing<'_> {
         tests.sort_unstable();
         tests.dedup();
         if tests.is_empty() {
-            return Err("no failing test is known by its name");
+            return Err("no failing test has a known name");
         }
         if last.items_cut > 0 || tests.len() > TESTS_MAX {
             return Err("too many tests failed");
@@ -123,7 +123,7 @@ impl Narrowing<'_> {
         if has("vitest") || has("jest") || self.is_script && (tool("vitest") || tool("jest")) {
             return self.by_title(&tests);
         }
-        Err("this runner is not known to take the names of tests")
+        Err("verify-run does not know how to pass test names to this runner")
     }
 
     /// Node ids in place of the paths that were typed.

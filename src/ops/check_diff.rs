@@ -24,14 +24,14 @@ const FIXES_MAX: usize = 500;
 /// A failure's message, bytes.
 const SUMMARY_BYTES_MAX: usize = 160;
 
-/// What to look for.
+/// Which findings to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CheckDiffOptions {
     /// Places where a check is weakened.
     pub weakened: bool,
     /// Of these, only what is certain.
     pub certain: bool,
-    /// Fixes that are taken back.
+    /// Fixes that are reverted.
     pub regressions: bool,
 }
 
@@ -43,16 +43,16 @@ pub(crate) struct CheckDiffReport {
     pub schema: u32,
     /// Where a check was weakened, in the order of the diff.
     pub weakened: Vec<Mark>,
-    /// Confirmed fixes that the change takes back.
+    /// Confirmed fixes that the change reverts.
     pub regressions: Vec<Regression>,
     /// Marks beyond the limit, and files and lines of the diff that were not read.
     pub cut: usize,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// Where a confirmed fix is taken back.
+/// Where a confirmed fix is reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Regression {
@@ -60,11 +60,10 @@ pub(crate) struct Regression {
     pub fix: String,
     /// `f-…` of the failure that it made go away; `null` when that is not in the store.
     pub failure: Option<String>,
-    /// Its category.
     pub category: Option<String>,
     /// Its first message.
     pub summary: Option<String>,
-    /// Why the fix is to be believed.
+    /// Why the fix is confirmed.
     pub standing: String,
     /// The file.
     pub path: String,
@@ -72,7 +71,6 @@ pub(crate) struct Regression {
     pub line: u32,
     /// Whether `line` is one that goes.
     pub deleted: bool,
-    /// Its text.
     pub text: String,
 }
 
@@ -104,7 +102,7 @@ pub(crate) fn check_diff(
     if wanted.regressions {
         match find_regressions(places, settings, &patch, &mut report.notes) {
             Ok(found) => report.regressions = found,
-            Err(error) => report.notes.push(format!("cannot tell which fixes are taken back: {error}")),
+            Err(error) => report.notes.push(format!("cannot check for reverted fixes: {error}")),
         }
     }
     Ok(report)

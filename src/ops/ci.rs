@@ -50,7 +50,7 @@ pub(crate) struct CiReply {
     /// For standard output, where the host reads it: workflow commands.
     #[serde(skip)]
     pub commands: String,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }

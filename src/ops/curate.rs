@@ -1,4 +1,4 @@
-//! `pattern merge|split|mute|deprecate`: what people say about patterns.
+//! `pattern merge|split|mute|deprecate`: reviews of patterns by people.
 
 use std::time::Duration;
 
@@ -15,9 +15,7 @@ use crate::store::{Store, StoreError, lock_store};
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Saying {
-    /// Who.
     pub by: Option<String>,
-    /// Why.
     pub why: Option<String>,
 }
 
@@ -29,12 +27,12 @@ pub(crate) struct CurationReply {
     pub schema: u32,
     /// One line: what was done.
     pub done: String,
-    /// The pattern that stands for the group now.
+    /// The pattern that represents the group now.
     pub pattern: String,
-    /// What is counted together now.
+    /// Patterns of the group now.
     #[serde(flatten)]
     pub together: PatternGroupSummary,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -57,7 +55,7 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
     Ok(open.changed_reply(format!("counts {} and {} together", from.id, into.id), &into.id)?)
 }
 
-/// Lets a pattern stand by itself again.
+/// Splits a pattern from its group.
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
@@ -67,7 +65,7 @@ pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
     anyhow::ensure!(others > 0, Refusal::conflict(format!("{} is merged with no other pattern", member.id)));
     open.store.record_event(EventBody::Split(PatternSplit { pattern: member.key, by: saying.by, why: saying.why }))?;
-    Ok(open.changed_reply(format!("{} stands by itself", member.id), &member.id)?)
+    Ok(open.changed_reply(format!("{} is a pattern of its own again", member.id), &member.id)?)
 }
 
 /// Says what a person thinks of a pattern and of those that it was merged with.

@@ -29,7 +29,6 @@ pub(crate) fn check_definitions(places: &Places, environment: &Environment) -> L
 pub(crate) struct NewToolOptions<'a> {
     /// The tool's name: letters, digits, `.`, `_`, `-`.
     pub name: &'a str,
-    /// What it does.
     pub kind: CheckKind,
     /// The program it is called by.
     pub program: &'a str,
@@ -41,7 +40,6 @@ pub(crate) struct NewToolOptions<'a> {
 
 /// What `whitelist new` wrote.
 pub(crate) struct Created {
-    /// The definition.
     pub definition: PathBuf,
     /// The whitelist that the program was added to; `None` when it is a check already.
     pub whitelist: Option<PathBuf>,
@@ -52,7 +50,7 @@ pub(crate) struct Created {
 /// Writes a definition made from a sample and, if the program is no check yet, a rule for it.
 ///
 /// # Errors
-/// A bad name, a definition that is there already, a sample that says nothing, or a file that can't be written.
+/// A bad name, a definition that is there already, a sample without a failure, or a file that can't be written.
 pub(crate) fn create_tool(
     places: &Places,
     environment: &Environment,
@@ -64,7 +62,7 @@ pub(crate) fn create_tool(
         anyhow::bail!(Refusal::usage(format!("`{name}` is no name for a tool: use letters, digits, `.`, `_` and `-`")));
     }
     let dirs = places.definition_dirs(environment);
-    let dir = dirs.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
+    let dir = dirs.get(usize::from(wanted.user)).context("there is no home folder; omit --user")?;
     let definition = dir.join(format!("{}.toml", wanted.name));
     if definition.exists() {
         let message = format!("{} is there already", definition.display());
@@ -93,14 +91,14 @@ fn add_rule(
         return Ok(None);
     }
     let files = Whitelist::layer_files(places, environment);
-    let file = files.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
+    let file = files.get(usize::from(wanted.user)).context("there is no home folder; omit --user")?;
     let mut text = match read_start(file, CONFIG_FILE_BYTES_MAX) {
         Ok(bytes) => String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", file.display()))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "verify_run_schema = 1\n".to_owned(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
     };
     if !text.contains("verify_run_schema") {
-        anyhow::bail!("{} is somebody else's: it has no `verify_run_schema = 1`", file.display());
+        anyhow::bail!("{} is not a verify-run file: it has no `verify_run_schema = 1`", file.display());
     }
     if !text.ends_with('\n') {
         text.push('\n');

@@ -1,4 +1,4 @@
-//! `store export` and `store import`: what was recorded goes from one clone to another as plain files.
+//! `store export` and `store import`: moves records between clones as plain files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -42,7 +42,7 @@ pub(crate) struct Exported {
     pub events: usize,
     /// Lines that are no events, left out.
     pub bad: usize,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Merged {
     pub bad: usize,
     /// The first lines of these two kinds: file, line, reason.
     pub faults: Vec<ExchangeFault>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -78,11 +78,9 @@ pub(crate) struct Merged {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExchangeFault {
-    /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// Why.
     pub reason: String,
 }
 

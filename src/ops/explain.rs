@@ -35,12 +35,11 @@ pub(crate) struct Explained {
     pub schema: u32,
     /// The pattern in the store that has this key.
     pub id: Option<String>,
-    /// The steps.
     #[serde(flatten)]
     pub steps: FingerprintExplanation,
     /// Patterns in the store that may be near-duplicates, the most similar first; it itself is left out.
     pub near: Vec<NearPattern>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }

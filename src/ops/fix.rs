@@ -28,7 +28,7 @@ use crate::store::{
 const RECIPES_MAX: usize = 20;
 /// Families of failures that one recipe is looked at against.
 const FAMILIES_MAX: usize = 20;
-/// A recipe is one from so many tasks on.
+/// A recipe is one from this many tasks on.
 const RECIPE_TASKS_MIN: u64 = 2;
 /// A title, bytes.
 const TITLE_BYTES_MAX: usize = 160;
@@ -57,13 +57,11 @@ pub(crate) struct Summary {
     pub reruns: u64,
     /// The first attempt.
     pub first_at: Timestamp,
-    /// The last one.
     pub last_at: Timestamp,
     /// When the failure was gone.
     pub resolved_at: Option<Timestamp>,
     /// `f-…` of the failure that began it.
     pub failure: Option<String>,
-    /// Its category.
     pub category: Option<String>,
     /// Its first message.
     pub summary: String,
@@ -110,7 +108,7 @@ pub(crate) struct FixList {
     pub fixes: Vec<Summary>,
     /// By category of the failure; flakes count for nothing.
     pub rates: Vec<Rate>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -123,7 +121,7 @@ pub(crate) struct Recipes {
     pub schema: u32,
     /// The most widely tried first; each against one family of failures.
     pub recipes: Vec<RecipeLine>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -134,7 +132,6 @@ pub(crate) struct Recipes {
 pub(crate) struct Flaky {
     /// `p-…`
     pub pattern: Option<String>,
-    /// Its key.
     pub key: String,
     /// Its masked text.
     pub title: String,
@@ -164,9 +161,9 @@ pub(crate) struct Flaky {
 pub(crate) struct Flakes {
     /// Version of this shape.
     pub schema: u32,
-    /// The last seen first.
+    /// Newest sighting first.
     pub flakes: Vec<Flaky>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -201,7 +198,7 @@ pub(crate) struct FixPage {
     pub gotchas: Vec<Gotcha>,
     /// What people say about it, the newest last.
     pub said: Vec<FixNoteRow>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -211,11 +208,11 @@ pub(crate) struct FixPage {
 pub(crate) struct FixNoteText {
     /// Why it failed.
     pub cause: Option<String>,
-    /// What was done about it.
+    /// Approach that fixed it.
     pub approach: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub rule: Option<String>,
-    /// Who says so.
+    /// Author of the statement.
     pub by: Option<String>,
 }
 
@@ -306,7 +303,7 @@ pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result
     })
 }
 
-/// Records what somebody says about a fix; the fix.
+/// Records what a user says about a fix; returns the fix.
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.

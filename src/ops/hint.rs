@@ -1,4 +1,4 @@
-//! What is known of a failure at the moment it happens, in one line.
+//! One line about a known failure, at the moment it happens.
 
 use std::time::Duration;
 
@@ -36,6 +36,6 @@ fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Re
     let segments = SegmentFolder::new(places.state.events());
     let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
     let sources = HintSources { index, segments: &segments, registry, settings: &settings, root };
-    let told = hint_lines(&sources, &keys, failed.header.started_at, 1)?;
-    Ok(told.first().map(|told| format!("verify-run: {told}")))
+    let lines = hint_lines(&sources, &keys, failed.header.started_at, 1)?;
+    Ok(lines.first().map(|line| format!("verify-run: {line}")))
 }

@@ -1,4 +1,4 @@
-//! `hook AGENT EVENT`: what an agent's hook is answered.
+//! `hook AGENT EVENT`: answers an agent's hook.
 //!
 //! Before a tool: the wrapper is put before the checks of a shell line, and what is known to go wrong with the files or
 //! the command is said. After a failed check: what is known of its failure; and the check is recorded if no wrapper saw
@@ -36,7 +36,7 @@ const CONTEXT_BYTES_MAX: usize = 9_000;
 const LINE_BYTES_MAX: usize = 300;
 /// A prompt that is looked at, bytes.
 const PROMPT_BYTES_MAX: usize = 2_000;
-/// Entries that join a session's start are believed at least so far.
+/// Lowest confidence of entries that are shown at a session's start.
 const ENTRY_CONFIDENCE_MIN: f64 = 0.7;
 
 /// What a hook answers.
@@ -86,8 +86,8 @@ impl Hook {
         Some(Hook { dialect, moment, said, call, cwd, places, environment, identity, rewrite, failed: None })
     }
 
-    /// Puts down what has to be remembered of the call, before anything is answered: a check that no wrapper stood
-    /// before. Starts the recorder where there is something for it to do. To be called by a process of one thread.
+    /// Records what has to be remembered of the call, before anything is answered: a check that no wrapper preceded.
+    /// Starts the recorder where there is something for it to do. To be called by a process of one thread.
     pub(crate) fn remember_session(&mut self) {
         let seen = observed::observed_check(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
         if let Some(check) = seen {
@@ -203,7 +203,7 @@ impl Hook {
         })
     }
 
-    /// What people and agents wrote down about the task, and is believed. That it is said counts as a use.
+    /// Entries about the task with enough confidence. Showing one counts as a use.
     fn entries_text(&self, answer: &warn::WarnReply) -> Option<String> {
         let (settings, _) = Settings::load(&self.places, &self.environment);
         let index = Index::open_read(&self.places.state.index()).ok().flatten()?;
@@ -225,7 +225,7 @@ impl Hook {
             }
         }
         lines.truncate(limit);
-        (!lines.is_empty()).then(|| format!("\nWritten down here about this task:\n\n{}", lines.concat()))
+        (!lines.is_empty()).then(|| format!("\nRecorded knowledge about this task:\n\n{}", lines.concat()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ids of what is recorded, for completions: the index as it is, and nobody is waited for.
+//! Ids of what is recorded, for completions: the index as it is, and without waiting.
 
 use crate::base::lossless::Lossless;
 use crate::config::{Places, Settings};
@@ -20,9 +20,7 @@ pub(crate) enum RecordKind {
     Fix,
     /// `k-…`
     Entry,
-    /// A run.
     Run,
-    /// A task.
     Task,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct EntryAddReply {
     pub schema: u32,
     /// `created`, or `merged` with one that says the same.
     pub result: &'static str,
-    /// The entry that stands for it: itself, or the one that it was merged with.
+    /// The entry that represents it: itself, or the one that it was merged with.
     pub entry: EntryPage,
     /// What was written, also when it was merged.
     pub written: String,
@@ -326,7 +326,7 @@ pub(crate) fn pin_entry(
     open.apply_change(settings, &leader, EntryChange::Pinned { on }, done)
 }
 
-/// Says what came of an entry.
+/// Says the outcome of an entry.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
@@ -398,7 +398,7 @@ impl KnowledgeWriter {
         Ok(EntryAddReply { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
     }
 
-    /// The id of what stands for the entry whose id starts with this: written, or learnt.
+    /// The id of what represents the entry whose id starts with this: written, or learnt.
     fn leader_id(&self, id: &str) -> Result<String, StoreError> {
         match (self.index().find_entry(id), self.index().learnt_entry(id)?) {
             (Ok(row), _) => Ok(row.leader),
@@ -407,7 +407,7 @@ impl KnowledgeWriter {
         }
     }
 
-    /// The page of the entry that stands for the one with this id.
+    /// The page of the entry that represents the one with this id.
     fn entry_page(&self, settings: &Settings, id: &str) -> anyhow::Result<EntryPage> {
         let index = self.store.index();
         if let Some(pattern) = index.pattern_of_gotcha(id)?

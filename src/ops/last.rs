@@ -19,7 +19,7 @@ use crate::recorder;
 use crate::run::Ended;
 use crate::store::{Index, RunRow, SegmentFolder, StoreError};
 
-/// Items of a failure that are told.
+/// Maximum number of items shown of a failure.
 const ITEMS_MAX: usize = 200;
 
 /// What `last --json` prints.
@@ -34,23 +34,19 @@ pub(crate) struct Last {
     pub argv: Vec<Lossless>,
     /// Where, relative to the root.
     pub dir: Lossless,
-    /// The task.
     pub task: Option<String>,
     /// The sitting.
     pub session: Option<String>,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
     /// What it checks: `test`, `lint`, `type`, `format` or `build`.
     pub check: Option<String>,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
-    /// Whether it passed.
     pub passed: bool,
     /// `{"exit": 1}` or `{"signal": 9}`.
     pub ended: Ended,
@@ -90,13 +86,11 @@ pub(crate) struct LastFailure {
     pub tool: String,
     /// Rule, error code or exception class.
     pub code: Option<String>,
-    /// The file.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
     /// The failing test.
     pub test: Option<String>,
-    /// What it says.
     pub message: String,
     /// How many equal ones there were in that file.
     pub count: u32,

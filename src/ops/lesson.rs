@@ -1,4 +1,4 @@
-//! The verbs over lesson files. A file owns its text; what is done to it is an event too, so that it travels.
+//! The verbs over lesson files. A file owns its text; each change is an event too, so it travels with the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,7 +23,6 @@ use crate::store::{Index, LessonRow, SegmentFolder, Store, lock_store};
 pub(crate) struct FoundLesson {
     /// Absolute.
     pub path: PathBuf,
-    /// What it says.
     pub lesson: Lesson,
     /// Whether it was withdrawn when its failure was gone: then there is no file.
     pub withdrawn: bool,
@@ -45,7 +44,7 @@ pub(crate) struct Annotation {
     pub cause: Option<String>,
     /// What solved it.
     pub resolution: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub corrective_rule: Option<String>,
 }
 
@@ -61,11 +60,11 @@ impl Annotation {
 /// Which lessons `prune` removes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Prune {
-    /// Those older than so many days.
+    /// Those older than N days.
     pub older_than_days: Option<u64>,
-    /// All but the newest so many.
+    /// All but the newest N.
     pub keep: Option<usize>,
-    /// Those that somebody annotated, too.
+    /// Annotated lessons, too.
     pub annotated: bool,
     /// Say which, remove none.
     pub dry_run: bool,
@@ -167,7 +166,8 @@ fn fix_part(
     Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
 }
 
-/// Writes what somebody said of a fix into the lessons of its failure. One that was withdrawn comes back: now it says why.
+/// Writes a user's annotation of a fix into the lessons of its failure. A withdrawn lesson comes back: now it has a
+/// cause.
 ///
 /// # Errors
 /// When the store can't be read or a file can't be written.

@@ -15,7 +15,7 @@ use crate::pattern::library_page;
 /// A page is read up to this size, bytes; people may have added to it.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// What became of a candidate page.
+/// The outcome of a candidate page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -24,7 +24,7 @@ pub(crate) enum CandidatePageOutcome {
     Written,
     /// It was as it had been written, and is now as things are.
     Updated,
-    /// Somebody changed it: left as it is.
+    /// Edited by a user: left as it is.
     Edited,
     /// It is in another part of the library (`active`, `deprecated`): left there.
     Reviewed,
@@ -38,9 +38,8 @@ pub(crate) struct CandidatePage {
     pub schema: u32,
     /// The page, relative to the root.
     pub path: PathBuf,
-    /// What became of it.
     pub outcome: CandidatePageOutcome,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -84,7 +83,7 @@ pub(crate) fn write_candidate_page(
     done(dir.join(name), outcome)
 }
 
-/// The page about a pattern in one folder of the library, whatever it is called after its id.
+/// The page about a pattern in one folder of the library, whatever follows the id in its name.
 fn find_page(folder: &Path, id: &str) -> Option<String> {
     let names =
         fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -14,9 +14,9 @@ use crate::store::{RunFilter, StoreError};
 pub(crate) struct Log {
     /// Version of this shape.
     pub schema: u32,
-    /// The newest first.
+    /// Newest first.
     pub runs: Vec<LogEntry>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -29,11 +29,9 @@ pub(crate) struct LogEntry {
     pub run: String,
     /// `f-…`, when it failed.
     pub failure: Option<String>,
-    /// When it ended.
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
-    /// Whether it passed.
     pub passed: bool,
     /// The exit code, or 128 + signal.
     pub exit_code: i32,

@@ -1,4 +1,4 @@
-//! What is known of a failure: of a recorded run, or of an output or message that somebody has at hand.
+//! What is known of a failure: of a recorded run, or of an output or message that the caller has at hand.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Strategies of one answer.
 const STRATEGIES_MAX: usize = 3;
 
-/// What is asked about.
+/// Subject of a lookup.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LookupRequest {
     /// The output of a check, or a message in it; without one a recorded run is meant.
@@ -33,7 +33,7 @@ pub(crate) struct LookupRequest {
     pub command: Option<String>,
     /// A recorded run, by the id of it, its failure, lesson or pattern; the last one of this work tree without.
     pub run: Option<String>,
-    /// At most so many patterns.
+    /// At most this many patterns.
     pub limit: usize,
 }
 
@@ -42,7 +42,6 @@ pub(crate) struct LookupRequest {
 pub(crate) struct LookupReply {
     /// Version of this shape.
     pub schema: u32,
-    /// What this is about.
     pub about: LookupSubject,
     /// What was seen before, the surest match first.
     pub patterns: Vec<MatchedPattern>,
@@ -56,7 +55,7 @@ pub(crate) struct LookupReply {
     pub escalation: Option<RemedyEscalation>,
     /// Bytes of the text that were not looked at.
     pub cut: usize,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }

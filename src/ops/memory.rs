@@ -1,5 +1,4 @@
-//! `memory remember`, `recall`, `validate` and `learn`: an agent's own memory, and the way from there to everybody's
-//! knowledge.
+//! `memory remember`, `recall`, `validate` and `learn`: an agent's own memory, and its promotion to shared knowledge.
 
 use anyhow::{Context as _, ensure};
 use serde::Serialize;
@@ -29,27 +28,25 @@ const HOUR_US: i64 = 3_600_000_000;
 /// Memories of one task that are promoted at its end.
 const PROMOTED_MAX: usize = 50;
 
-/// What is to be remembered.
+/// Memory to store.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryDraft {
-    /// What it is.
     pub sort: MemoryType,
-    /// The text.
     pub text: String,
     /// How important it is, 0 to 1.
     pub importance: f64,
-    /// Forgotten after so many hours; else a task's context after the setting's, the rest never.
+    /// Forgotten after this many hours; else a task's context after the setting's, the rest never.
     pub hours: Option<u64>,
 }
 
-/// What is looked up.
+/// Query for memories.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
     pub sort: Option<MemoryType>,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
@@ -68,13 +65,11 @@ pub(crate) struct Memory {
     pub importance: f64,
     /// Since when.
     pub at: Timestamp,
-    /// Until when.
     pub expires_at: Option<Timestamp>,
-    /// Whose it is.
+    /// Its owner.
     pub agent: Option<String>,
-    /// In which task.
     pub task: Option<String>,
-    /// How often it was looked up before.
+    /// Number of earlier lookups.
     pub accesses: u64,
     /// It has turned out to be true.
     pub validated: bool,
@@ -88,9 +83,9 @@ pub(crate) struct Memory {
 pub(crate) struct MemoryList {
     /// Version of this shape.
     pub schema: u32,
-    /// What most comes to mind first.
+    /// Highest rank first.
     pub memories: Vec<Memory>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -103,7 +98,7 @@ pub(crate) struct LearnReply {
     pub schema: u32,
     /// The agent's own.
     pub memory: Memory,
-    /// Everybody's.
+    /// The shared entry.
     pub knowledge: EntryAddReply,
 }
 
@@ -214,7 +209,7 @@ pub(crate) fn recall_memories(
         });
         // The writer is the store's that takes it.
         if let Err(error) = note::write_note(places, &Event::new(now, "", body)) {
-            found.notes.push(format!("cannot remember that it was looked up: {error}"));
+            found.notes.push(format!("cannot record the lookup: {error}"));
         }
     }
     Ok(found)
@@ -264,7 +259,7 @@ fn promote_memory(
     Ok(added)
 }
 
-/// Makes knowledge of what was learnt in a task and has turned out to be true; what became of each, for people.
+/// Makes knowledge of what was learnt in a task and has turned out to be true; the outcome of each, for people.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -288,13 +283,13 @@ pub(super) fn promote_task_memories(
         let mut writing = KnowledgeWriter::new(places, settings, &owner, None)?;
         let added = promote_memory(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);
-        notes.push(format!("{} is everybody's knowledge now: {} {title}", row.id, added.entry.id));
+        notes.push(format!("{} is shared knowledge now: {} {title}", row.id, added.entry.id));
     }
     Ok(notes)
 }
 
-/// The same for every task that is over by now, whoever or whatever ended it: nobody has to say so. For a recorder that is
-/// done.
+/// The same for every task that is over by now, whoever or whatever ended it, also without `task done`. For a
+/// recorder that has finished.
 ///
 /// # Errors
 /// As [`promote_task_memories`].

@@ -1,4 +1,4 @@
-//! `outcome ack`: somebody has seen a warning.
+//! `outcome ack`: marks a warning as seen.
 
 use std::time::Duration;
 
@@ -20,16 +20,15 @@ pub(crate) struct Acknowledged {
     pub schema: u32,
     /// `w-…`
     pub warning: String,
-    /// Its task.
     pub task: String,
-    /// What somebody thought of it last.
+    /// The latest rating.
     pub useful: Option<bool>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// Remembers that somebody has seen the warning whose id starts with `id`, and what they think of it.
+/// Records that a user has seen the warning whose id starts with `id`, and their rating.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.

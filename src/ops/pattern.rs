@@ -23,11 +23,11 @@ const LOOKED_AT_MAX: usize = 2_000;
 pub(crate) struct PatternList {
     /// Version of this shape.
     pub schema: u32,
-    /// The last seen first.
+    /// Newest sighting first.
     pub patterns: Vec<PatternSummary>,
     /// What detectors find about the newest tasks as a whole.
     pub findings: Vec<DetectorFinding>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct PatternList {
 /// Which patterns `pattern list` lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Filter {
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
     /// Only those of enough tasks (setting `patterns.recurring_tasks`).
     pub recurring: bool,
@@ -96,7 +96,7 @@ pub(crate) fn show_pattern(
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.find_pattern(id)?;
     let asked = desk.index.find_member(id).ok().filter(|member| member.id != row.id);
-    notes.extend(asked.map(|member| format!("{} is counted with {}", member.id, row.id)));
+    notes.extend(asked.map(|member| format!("{} is merged into {}", member.id, row.id)));
     Ok((desk.pattern_page(row)?, notes))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn open_reader(
     let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{}{line}: {}; look again with: verify-run whitelist check", fault.file.display(), fault.reason)
+        format!("{}{line}: {}; check again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
     let history = TaskHistory::from_rows(index.recent_history()?);
     Ok((Some(PatternReader { index, segments, settings, registry, history, now: Timestamp::now() }), notes))

@@ -1,4 +1,4 @@
-//! What every reading command does first: record what waits, then open the index; or take the index as it is.
+//! The first step of every reading command: record waiting runs, then open the index; or open the index as it is.
 
 use crate::config::{Environment, Places, Settings};
 use crate::store::{Index, SegmentFolder, StoreError};
@@ -33,8 +33,8 @@ pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
                 }
             }
             Err(error) if error.is_newer() => return Err(error),
-            // A read-only disk, somebody else's folder: what is there can still be read.
-            Err(error) => notes.push(format!("what waits could not be recorded: {error}")),
+            // A read-only disk, another user's folder: what is there can still be read.
+            Err(error) => notes.push(format!("cannot record the waiting runs: {error}")),
         }
     }
     let environment = Environment::from_process();
@@ -59,7 +59,7 @@ fn with_lessons(
     })
 }
 
-/// Opens the index as it is, with what shared lessons say now: nobody is waited for. Only where there is none yet is what
+/// Opens the index as it is, with what shared lessons say now: without waiting. Only where there is none yet is what
 /// waits recorded first.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub(crate) fn open_with_lessons(
     with_lessons(index, places, environment, settings, notes)
 }
 
-/// Opens the index as it is: nobody is waited for. Only where there is none yet is what waits recorded first.
+/// Opens the index as it is: without waiting. Only where there is none yet is what waits recorded first.
 ///
 /// # Errors
 /// As [`open_for_reading`].

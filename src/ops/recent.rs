@@ -1,4 +1,4 @@
-//! What failed here lately, and whether it still does.
+//! Recent failures of this project, and whether they are still open.
 
 use serde::Serialize;
 
@@ -26,9 +26,9 @@ const NAME_BYTES_MAX: usize = 200;
 pub(crate) struct Recent {
     /// Version of this shape.
     pub schema: u32,
-    /// The newest first.
+    /// Newest first.
     pub failures: Vec<RecentFailure>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -48,17 +48,15 @@ pub(crate) struct RecentFailure {
     pub ended: Ended,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
-    /// Its category.
     pub category: String,
     /// Its first message.
     pub summary: String,
-    /// What failed in it.
+    /// Number of diagnostics.
     pub items: u64,
     /// Affected files, up to ten.
     pub files: Vec<String>,
     /// `p-…`, up to five.
     pub patterns: Vec<String>,
-    /// The task.
     pub task: String,
     /// Which kind of worker ran it.
     pub agent: Option<String>,

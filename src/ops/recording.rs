@@ -1,4 +1,4 @@
-//! Records what waits, and shares what was learnt in the tasks that are over by then.
+//! Records waiting runs, and promotes what was learnt in finished tasks.
 
 use super::memory;
 use crate::config::Places;

@@ -30,11 +30,11 @@ const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
 pub(crate) struct Hits {
     /// Version of this shape.
     pub schema: u32,
-    /// The best first.
+    /// Best match first.
     pub lessons: Vec<SearchHit>,
     /// How many more fit.
     pub more: usize,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Hits {
 pub(crate) struct SearchHit {
     /// `l-…`
     pub id: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// Its file, relative to the root.
     pub file: PathBuf,
@@ -53,15 +53,14 @@ pub(crate) struct SearchHit {
     pub recorded_at: Timestamp,
     /// The check.
     pub tool: String,
-    /// The category.
     pub category: String,
     /// Affected files, up to five.
     pub files: Vec<String>,
-    /// Why it happened, as somebody said.
+    /// Why it happened, as recorded.
     pub cause: Option<String>,
-    /// What made it go away, as somebody said.
+    /// What made it go away, as recorded.
     pub resolution: Option<String>,
-    /// What to do so that it does not happen again, as somebody said.
+    /// What to do so that it does not happen again, as recorded.
     pub rule: Option<String>,
     /// How well it fits, 0 to 1; 0 where nothing was asked for.
     pub score: f64,
@@ -120,7 +119,7 @@ fn match_score(found: &FoundLesson, words: &[String]) -> Option<f64> {
     Some(round_to_thousandth(0.8 * share + 0.2 * place))
 }
 
-/// Whether a text has a word, in whatever form; a short one only by itself.
+/// Whether a text has a word, in any form; a short one only as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     match word.len() {
         ..3 => text.split(|c: char| !c.is_alphanumeric()).any(|other| other == word),
@@ -187,7 +186,7 @@ mod tests {
             let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
             (ids.join(" "), hits.more)
         };
-        assert_eq!(ids("caches", 9), ("aa bb".to_owned(), 0), "in another form, and where somebody said it first");
+        assert_eq!(ids("caches", 9), ("aa bb".to_owned(), 0), "in another form, and where an annotation comes first");
         assert_eq!(ids("wrong caching", 9), ("aa bb".to_owned(), 0));
         assert_eq!(ids("wrong", 1), ("bb".to_owned(), 1), "the newest of equals");
         assert_eq!(ids("", 9), ("cc bb aa".to_owned(), 0));

@@ -1,4 +1,4 @@
-//! `stats`: the measured figures beside what was aimed at, and whether advice prevents anything.
+//! `stats`: measured figures beside their targets, and whether warnings prevent failures.
 
 use std::collections::BTreeMap;
 
@@ -26,20 +26,20 @@ pub(crate) struct Stats {
     pub schema: u32,
     /// Each figure with its target.
     pub figures: Vec<StatsFigure>,
-    /// What became of advice.
+    /// The outcome of advice.
     pub warnings: WarningStats,
     /// What the held-out tasks say about it.
     pub effect: AdviceEffect,
-    /// What people and agents wrote down, and what became of it.
+    /// What people and agents wrote down, and its outcome.
     pub knowledge: KnowledgeUse,
     /// What was proposed for CLAUDE.md and AGENTS.md.
     pub promotions: PromotionCounts,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// What was written down and learnt, and what became of it.
+/// What was written down and learnt, and its outcome.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct KnowledgeUse {
@@ -81,7 +81,6 @@ pub(crate) struct StatsFigure {
 pub(crate) enum FigureUnit {
     /// Part of a whole, 0 to 1.
     Share,
-    /// A number.
     Number,
     /// Relative to `before`: -0.25 is a quarter less.
     Change,
@@ -91,13 +90,12 @@ pub(crate) enum FigureUnit {
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionCounts {
-    /// They stand there.
+    /// Lines currently in CLAUDE.md or AGENTS.md.
     pub promoted: u64,
-    /// They were proposed and nobody decided yet.
+    /// Proposed, not decided yet.
     pub waiting: u64,
-    /// Nobody wanted them.
     pub rejected: u64,
-    /// They stood there and were taken out.
+    /// Were in the file and were removed.
     pub retired: u64,
 }
 
@@ -194,7 +192,7 @@ fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
     let at_once = pair(|period| period.first_passed, |period| period.first_runs);
     let (attempts, cases) = pair(|period| period.attempts, |period| period.fixes);
     Ok(vec![
-        change("failure_rate", "share of checks that fail", failing, -0.25),
+        change("failure_rate", "checks that fail", failing, -0.25),
         change("first_time_pass", "checks that pass at the first run of a task", at_once, 0.30),
         StatsFigure {
             name: "attempts",

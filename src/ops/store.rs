@@ -45,7 +45,7 @@ pub(crate) struct StoreStatus {
     pub snapshots: SnapshotStatus,
     /// The end of the recorder's log.
     pub log: Vec<String>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -124,7 +124,7 @@ impl StoreReply {
     }
 }
 
-/// Computes the index anew from the events, after putting back from `backup` what is missing or shorter now.
+/// Rebuilds the index from the events, after putting back from `backup` what is missing or shorter now.
 ///
 /// # Errors
 /// When the store can't be opened or written.
@@ -141,7 +141,7 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
     Ok(StoreReply::from_lines(done))
 }
 
-/// Moves an index that turned out to be damaged aside, and computes it anew; what was done.
+/// Moves an index that turned out to be damaged aside, and rebuilds it; what was done.
 ///
 /// # Errors
 /// When the store can't be opened or written.
@@ -164,7 +164,7 @@ pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
     Ok(StoreReply::from_lines(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
-/// Removes the text of every run that `id` stands for: events, index, raw output, backups.
+/// Removes the text of every run that `id` represents: events, index, raw output, backups.
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.

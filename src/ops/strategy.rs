@@ -1,4 +1,4 @@
-//! `strategy add`, `attempt`, `suggest` and `list`: what to do against an error.
+//! `strategy add`, `attempt`, `suggest` and `list`: fixes for recurring errors.
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
@@ -43,22 +43,21 @@ pub(crate) struct StrategyDraft {
     pub error: String,
     /// What to do, in a few words.
     pub technique: String,
-    /// How, one after the other.
+    /// Steps in order.
     pub steps: Vec<String>,
     /// The name of a person.
     pub person: Option<String>,
 }
 
-/// What came of trying one.
+/// The outcome of trying one.
 #[derive(Debug, Clone)]
 pub(crate) struct StrategyAttempt {
-    /// What came of it.
     pub outcome: AttemptOutcome,
     /// What kind of task it was (else the task's).
     pub category: Option<String>,
-    /// What kind of file.
+    /// Kind of file.
     pub file_type: Option<String>,
-    /// What somebody noticed.
+    /// The user's note.
     pub note: Option<String>,
 }
 
@@ -69,9 +68,7 @@ pub(crate) enum ErrorSource {
     Error(String),
     /// A text with what it is as a tool's output.
     Output {
-        /// The text.
         text: String,
-        /// Its category, where it has one.
         category: Option<String>,
         /// What it says is wrong.
         items: Vec<diagnose::Diagnostic>,
@@ -86,11 +83,10 @@ pub(crate) enum ErrorSource {
 pub(crate) struct StrategyChangeReply {
     /// Version of this shape.
     pub schema: u32,
-    /// The strategy.
     pub strategy: RemedySuggestion,
     /// It has failed in this task too often.
     pub escalation: Option<RemedyEscalation>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -103,11 +99,11 @@ pub(crate) struct StrategyList {
     pub schema: u32,
     /// What was asked about, on one line; of `list` nothing.
     pub error: Option<String>,
-    /// The best first.
+    /// Best match first.
     pub strategies: Vec<RemedySuggestion>,
     /// One has failed in this task too often.
     pub escalation: Option<RemedyEscalation>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -127,7 +123,7 @@ pub(crate) fn add_strategy(
     let text = match given.matches {
         StrategyMatchKind::Pattern => writing.index().find_pattern(&given.error)?.key,
         StrategyMatchKind::Regex => {
-            compile_error_regex(&given.error).with_context(|| format!("{:?} is no regex", given.error))?;
+            compile_error_regex(&given.error).with_context(|| format!("{:?} is not a regex", given.error))?;
             given.error.clone()
         }
         StrategyMatchKind::Substring => sanitize_name(&given.error).context("say against which error: --error TEXT")?,
@@ -139,7 +135,7 @@ pub(crate) fn add_strategy(
     change_reply(writing, settings, &id)
 }
 
-/// Tells what came of trying a strategy, whoever found it.
+/// Tells the outcome of trying a strategy, whoever found it.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
@@ -173,7 +169,7 @@ pub(crate) fn record_attempt(
     change_reply(writing, settings, &id)
 }
 
-/// Makes a strategy of the settings that nobody has tried yet one that attempts are counted for.
+/// Registers an untried strategy of the settings, so that its attempts are counted.
 fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<String> {
     let full = format!("s-{}", id.strip_prefix("s-").unwrap_or(id));
     let mut named = declared_strategies(settings).0.into_iter().filter(|it| it.id.starts_with(&full) && full != "s-");

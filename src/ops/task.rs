@@ -30,9 +30,9 @@ const NAME_BYTES_MAX: usize = 200;
 pub(crate) struct Announced {
     /// Its name; else the current one.
     pub name: Option<String>,
-    /// What it is about.
+    /// Its subject.
     pub title: Option<String>,
-    /// What kind of work it is.
+    /// Kind of work.
     pub category: Option<String>,
     /// Files that it will touch, as typed.
     pub files: Vec<PathBuf>,
@@ -46,7 +46,6 @@ pub(crate) struct Announced {
 pub(crate) struct TaskPage {
     /// Version of this shape.
     pub schema: u32,
-    /// Its name.
     pub name: String,
     /// `open` or `done`.
     pub state: &'static str,
@@ -56,28 +55,28 @@ pub(crate) struct TaskPage {
     pub outcome: Option<TaskOutcome>,
     /// What it is about.
     pub title: Option<String>,
-    /// What kind of work it is.
+    /// Kind of work.
     pub category: Option<String>,
     /// Files that it was going to touch.
     pub files: Vec<String>,
     /// Tasks before it.
     pub depends_on: Vec<String>,
-    /// The first that is known of it.
+    /// First activity.
     pub first_at: Timestamp,
-    /// The last.
+    /// Last activity.
     pub last_at: Timestamp,
     /// Runs, passed or failed.
     pub runs: u64,
     /// Failed ones.
     pub failures: u64,
-    /// What tells it from others.
+    /// Distinguishes it from other tasks.
     pub signature: TaskSignature,
     /// Tasks like this one, the most alike first.
     pub similar: Vec<SimilarTask>,
     /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<EntryProposal>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -90,7 +89,7 @@ pub(crate) struct Similar {
     pub schema: u32,
     /// The most alike first.
     pub tasks: Vec<SimilarTask>,
-    /// For standard error.
+    /// Notes for standard error.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -141,7 +140,7 @@ pub(crate) fn end_task(
         bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     }
     announce_step(places, identity, &name, TaskStep::Done { outcome, why: None })?;
-    // What was learnt in a task that failed may still be true: somebody has validated it.
+    // What was learnt in a task that failed may still be true: a user has validated it.
     let mut notes = if settings.advice.learning {
         memory::promote_task_memories(places, settings, identity, &name)?
     } else {

@@ -1,4 +1,4 @@
-//! `uninstall`: what verify-run has put beside the user's files, and its removal.
+//! `uninstall`: finds and removes everything that verify-run keeps for a project.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! How far something is believed: a ledger of fixed increments, and beside it what the same observations say as
-//! evidence. Both are folds over events; nothing of them is stored.
+//! Confidence: a ledger of fixed increments, and the same observations as evidence. Both are folds over events;
+//! nothing of them is stored.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -57,7 +57,7 @@ pub(crate) enum IncrementKind {
     Unused,
     /// Something better is known.
     Superseded,
-    /// Somebody set it: the increment is the value itself.
+    /// A user set it: the increment is the value itself.
     Set,
 }
 
@@ -67,13 +67,12 @@ pub(crate) enum IncrementKind {
 pub(crate) struct ConfidenceStep {
     /// The event that it comes from.
     pub event: String,
-    /// When.
     pub at: Timestamp,
     /// What it is for.
     pub kind: IncrementKind,
     /// What happened, for people.
     pub what: String,
-    /// What it adds; 0 where it is only told.
+    /// What it adds; 0 if it is only reported.
     pub delta: f64,
     /// The confidence after it.
     pub after: f64,
@@ -90,13 +89,12 @@ pub(crate) struct ConfidenceEvidence {
     pub alpha: f64,
     /// Second parameter.
     pub beta: f64,
-    /// Its mean.
     pub mean: f64,
     /// Its lower bound: breaks ties, and says how little may be behind a mean.
     pub lower_bound: f64,
 }
 
-/// How far something is believed, and why.
+/// A confidence and its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Confidence {
@@ -128,7 +126,7 @@ impl Confidence {
                 continue;
             }
             let before = value;
-            // What somebody says is no observation: the evidence stays.
+            // A statement is not an observation: the evidence is unchanged.
             let delta = if kind == IncrementKind::Set { within(delta) - before } else { delta };
             value = within(before + delta);
             if kind != IncrementKind::Set {
@@ -208,22 +206,19 @@ pub(crate) fn unused_increments<'a>(
 /// Where a pattern was seen, as far as its confidence goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternOccurrence {
-    /// The run.
     pub run: String,
     /// When it was started.
     pub at: Timestamp,
-    /// Its task.
     pub task: String,
 }
 
-/// What became of a warning that was shown.
+/// The outcome of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JudgedDelivery {
-    /// The task.
     pub task: String,
     /// When it was shown.
     pub at: Timestamp,
-    /// The run that says what became of it, and when that was started.
+    /// The run that says its outcome, and when that was started.
     pub by: (String, Timestamp),
     /// The mistake was made; else a check passed that would have shown it.
     pub failed: bool,
@@ -237,7 +232,7 @@ impl JudgedDelivery {
         Some(JudgedDelivery { task: row.task.to_string(), at: row.at, by, failed: is_failed })
     }
 
-    /// From the store's row; `None` when the warning was held out, or no run says what became of it.
+    /// From the store's row; `None` when the warning was held out, or no run says its outcome.
     pub(crate) fn from_outcome_row(row: DeliveryOutcomeRow) -> Option<Self> {
         let failed = row.failed_in.zip(row.failed_at);
         let is_failed = failed.is_some();
@@ -396,7 +391,7 @@ mod tests {
         sum(|x, y| x * y) / (sum(|x, _| x * x) * sum(|_, y| y * y)).sqrt()
     }
 
-    /// How far the evidence's mean and the ledger's value follow the true effect of a hundred patterns' warnings.
+    /// How closely the evidence's mean and the ledger's value follow the true effect of a hundred patterns' warnings.
     fn followed(made: f64, seed: u64) -> (f64, f64) {
         let mut random = Random(seed);
         let effects = (0..100).map(|n| f64::from(n) / 99.0);

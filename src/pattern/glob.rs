@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// A name's start stands for a group of files from so many characters on.
+/// A name's start represents a group of files from this many characters on.
 const NAME_CHARS_MIN: usize = 3;
 /// Folders above a file that are looked at.
 const FOLDERS_MAX: usize = 12;

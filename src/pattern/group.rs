@@ -1,4 +1,4 @@
-//! What is counted together, why, and what people said about it.
+//! Groups of merged patterns, the reasons, and the reviews of people.
 
 use serde::Serialize;
 
@@ -39,17 +39,16 @@ pub(crate) struct GroupMerge {
     pub why: Option<String>,
 }
 
-/// What somebody said about the pattern.
+/// What users said about the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GroupReview {
-    /// When.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
     pub state: ReviewState,
     /// Who, if they said.
     pub by: Option<String>,
-    /// Why, if they said.
+    /// Reason, if given.
     pub why: Option<String>,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct GroupReview {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternGroupSummary {
-    /// The patterns that are counted together, the one that stands for them first.
+    /// The patterns that are counted together, the one that represents them first.
     pub group: Vec<GroupMember>,
     /// Why they are, oldest first.
     pub merges: Vec<GroupMerge>,

@@ -1,4 +1,4 @@
-//! What detectors look at: tasks with what they touched and what failed in them. A window of the newest, not all.
+//! The input of detectors: recent tasks with the files they touched and what failed in them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ pub(crate) struct TaskHistory {
 /// What was worked on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct HistoryTask {
-    /// Its name.
     pub name: String,
     /// Files that it changed, as far as snapshots tell, and how: of a task in which something failed those that were
     /// changed when it began to fail. What was changed afterwards is the cure.
@@ -44,11 +43,9 @@ pub(crate) enum TaskFileChange {
 /// A failed run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HistoryFailure {
-    /// The run.
     pub run: String,
     /// When it was started.
     pub at: Timestamp,
-    /// Its category.
     pub category: String,
     /// What failed in it, one entry a pattern.
     pub items: Vec<FailurePattern>,

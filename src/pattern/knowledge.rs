@@ -1,4 +1,4 @@
-//! What helps against a pattern: what was tried, and the gotcha that a fix which worked makes of it.
+//! What helps against a pattern: its attempts, and the gotcha that follows from a fix that worked.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub(crate) struct Strategy {
     pub confirmed: bool,
     /// Fixes that it was part of, `x-…`, the newest first.
     pub fixes: Vec<String>,
-    /// How far it is believed to help; `None` of what never did.
+    /// Confidence that it helps; `None` of what never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
 }
@@ -59,15 +59,15 @@ pub(crate) struct Gotcha {
     pub example: Option<String>,
     /// Why, as somebody said.
     pub cause: Option<String>,
-    /// What to do from now on, as somebody said.
+    /// What to do from now on, as recorded.
     pub rule: Option<String>,
     /// `s-…` of the strategy that most surely helps.
     pub strategy: String,
     /// What that is recognised by.
     pub fix: String,
-    /// How often that helped …
+    /// Number of successes …
     pub successes: u64,
-    /// … of how often it was tried.
+    /// … of this number of attempts.
     pub tries: u64,
     /// The share of tries that helped.
     pub success_rate: f64,
@@ -75,7 +75,7 @@ pub(crate) struct Gotcha {
     pub high_value: bool,
     /// Whether the fix is confirmed.
     pub confirmed: bool,
-    /// How far it is believed: the fix's ledger, and what was said of it since.
+    /// Its confidence: the fix's ledger, and later statements about it.
     pub confidence: Confidence,
     /// It never fades and is never held out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -95,7 +95,7 @@ pub(crate) fn ranked_strategies(
     sort_surest_first(rows, settings).into_iter().map(|row| strategy_from_row(against, row, settings, now)).collect()
 }
 
-/// What most surely helps first.
+/// Sorts the most reliable first.
 pub(crate) fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
     let rank = |row: &StrategyRow| match row.technique {
         // What was changed says more than where.

@@ -1,4 +1,4 @@
-//! A pattern's page for the pattern library: what is known of it, for people to complete and to keep in git.
+//! A pattern's page for the pattern library: its figures and remedies, for people to complete and to keep in git.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const TEXT_BYTES_MAX: usize = 400;
 const LISTED_MAX: usize = 10;
 /// The heading, characters: markdownlint allows 80.
 const TITLE_CHARS_MAX: usize = 72;
-/// The start of the last line, which tells a page that nobody changed.
+/// The start of the last line, by which an unedited page is recognised.
 const SEAL: &str = "<!-- verify-run: written from the records, ";
 
 /// The page as Markdown, with its seal.
@@ -28,7 +28,7 @@ pub(crate) fn render_page(page: &PatternPage) -> String {
     let _ = write!(
         body,
         "- id: {}\n- {} in {}{recurring}; first {}, last {}\n- category: {}\n- reported by: {}{}\n\
-         - confidence: {:.2}, at least {:.2} by the evidence\n\n",
+         - confidence: {:.2} (lower bound {:.2})\n\n",
         code(&pattern.id),
         count(pattern.failures, "failure"),
         count(pattern.tasks, "task"),
@@ -70,7 +70,7 @@ pub(crate) fn render_page(page: &PatternPage) -> String {
     format!("{body}\n{SEAL}{} -->\n", compute_seal(&body))
 }
 
-/// Whether nobody changed the page since it was written.
+/// Whether the page is unedited since it was written.
 pub(crate) fn is_untouched(text: &str) -> bool {
     let Some((body, last)) = text.trim_end().rsplit_once('\n') else { return false };
     let sealed = last.strip_prefix(SEAL).and_then(|rest| rest.strip_suffix(" -->"));
@@ -105,7 +105,7 @@ fn heading_title(name: &str) -> String {
     code(&(name.chars().take(TITLE_CHARS_MAX - 1).collect::<String>().trim_end().to_owned() + "…"))
 }
 
-/// The fix that most surely helps, how surely, and why it was needed.
+/// The most reliable fix, its success rate, and why it was needed.
 fn remedy_line(gotcha: &Gotcha) -> String {
     let said = [("why", &gotcha.cause), ("from now on", &gotcha.rule)];
     let said =

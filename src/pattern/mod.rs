@@ -1,4 +1,4 @@
-//! Failures that share a key: what recurs, where, since when, and how far to believe it. Takes rows, returns values.
+//! Failures that share a key: what recurs, where, since when, and with what confidence. Takes rows, returns values.
 
 pub(crate) mod confidence;
 pub(crate) mod detector;

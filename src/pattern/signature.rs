@@ -1,4 +1,4 @@
-//! What tells a task from others: the words of its name, what it ran, what failed in it, where.
+//! What distinguishes a task from others: the words of its name, what it ran, what failed in it, where.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::glob;
 
 /// Words of a name.
 const WORDS_MAX: usize = 24;
-/// A word, letters: what is shorter says nothing.
+/// A word, letters: shorter words have no meaning.
 const WORD_LETTERS_MIN: usize = 3;
 /// File patterns, those of the most files.
 const GLOBS_MAX: usize = 12;

@@ -22,7 +22,7 @@ pub(crate) fn round_to_thousandth(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
 
-/// A share as it stands in events: thousandths.
+/// A share as it is in events: thousandths.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1,000")]
 pub(crate) fn to_permille(share: f64) -> u16 {
     (share.clamp(0.0, 1.0) * 1_000.0).round() as u16

@@ -1,4 +1,4 @@
-//! A pattern as it is listed and shown.
+//! A pattern in lists and on its page.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(crate) struct PatternSummary {
     pub tool: String,
     /// Rule, error code or exception class.
     pub code: Option<String>,
-    /// What a person would call it.
+    /// Name for people.
     pub name: String,
     /// A sentence or two: what, where, how often, why and what to do, as far as that is known.
     pub summary: String,
@@ -44,22 +44,22 @@ pub(crate) struct PatternSummary {
     pub family_tasks: u64,
     /// Patterns in its group: others are counted with it when there is more than one.
     pub members: u64,
-    /// Somebody wants no advice about it.
+    /// Muted: no advice is wanted about it.
     pub muted: bool,
-    /// Somebody said that it can't happen any more, or is no mistake.
+    /// Deprecated: it can't happen any more, or is not a mistake.
     pub deprecated: bool,
-    /// Seen in so many tasks as the setting `patterns.recurring_tasks` says, itself or its family.
+    /// Seen in this many tasks as the setting `patterns.recurring_tasks` says, itself or its family.
     pub recurring: bool,
-    /// How far it is believed to be one: the ledger's last value.
+    /// Its confidence: the ledger's last value.
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
     pub lower_bound: f64,
-    /// How often it was seen lately.
+    /// How often it was seen recently.
     pub frequency: PatternFrequency,
     /// The file pattern that it belongs to, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_pattern: Option<String>,
-    /// When this row stands for a family: how many of its patterns were seen in one task only.
+    /// When this row represents a family: how many of its patterns were seen in one task only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<u64>,
     /// First failure.
@@ -68,7 +68,7 @@ pub(crate) struct PatternSummary {
     pub last_seen: Timestamp,
 }
 
-/// How often, and how lately.
+/// How often, and how recently.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternFrequency {
@@ -100,7 +100,6 @@ pub(crate) struct FailureOccurrence {
     pub run: String,
     /// When the run was started.
     pub at: Timestamp,
-    /// Its task.
     pub task: String,
     /// Category of the failure.
     pub category: String,
@@ -122,17 +121,15 @@ pub(crate) struct FailureOccurrence {
 pub(crate) struct PatternPage {
     /// Version of this shape.
     pub schema: u32,
-    /// The pattern.
     #[serde(flatten)]
     pub summary: PatternSummary,
     /// The family's masked message.
     pub family_title: String,
-    /// What is counted together.
     #[serde(flatten)]
     pub together: PatternGroupSummary,
     /// What detectors found about it.
     pub findings: Vec<DetectorFinding>,
-    /// Why it is believed as far as it is: every increment with its event.
+    /// The reasons for its confidence: every increment with its event.
     pub ledger: Confidence,
     /// The mistake with what made it go away; `null` when nothing has yet.
     pub gotcha: Option<Gotcha>,
@@ -146,14 +143,14 @@ pub(crate) struct PatternPage {
     pub occurrences: Vec<FailureOccurrence>,
 }
 
-/// What is put together to a summary.
+/// Parts of a summary.
 #[derive(Debug, Default)]
 pub(crate) struct SummaryParts {
     /// What detectors found.
     pub findings: Vec<DetectorFinding>,
     /// The first sighting in each task.
     pub sightings: Vec<PatternOccurrence>,
-    /// What became of warnings about it.
+    /// The outcome of warnings about it.
     pub told: Vec<JudgedDelivery>,
     /// Failures and distinct tasks of the last 30 days.
     pub lately: (u64, u64),
@@ -161,9 +158,9 @@ pub(crate) struct SummaryParts {
     pub example: Option<String>,
     /// The test, when it was always the same.
     pub test: Option<String>,
-    /// Why it happens, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<String>,
-    /// What to do about it, as somebody said.
+    /// What to do about it, as recorded.
     pub rule: Option<String>,
 }
 

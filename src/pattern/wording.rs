@@ -1,5 +1,5 @@
-//! A pattern's name and its sentence, as a person would write them: from the cause and the rule when somebody said
-//! them, from a detector that knows the mistake, else from the masked message and the files.
+//! A pattern's name and its sentence, as a person would write them: from the recorded cause and rule, from a detector
+//! that knows the mistake, else from the masked message and the files.
 
 use super::detector::DetectorFinding;
 use crate::base::text::{count, ellipsis, one_line};
@@ -13,7 +13,7 @@ const NAME_BYTES_MAX: usize = 110;
 const QUOTE_BYTES_MAX: usize = 160;
 /// A cause or a rule in a sentence, bytes.
 const SAID_BYTES_MAX: usize = 300;
-/// The definition of what no definition knows: nobody's name for a tool.
+/// The definition for output that no other definition knows: not a tool's name.
 const GENERIC: &str = "generic";
 
 /// What is known of a pattern when it is put into words.
@@ -23,7 +23,6 @@ pub(crate) struct WordingFacts<'a> {
     pub tool: &'a str,
     /// Rule, error code or exception class.
     pub code: Option<&'a str>,
-    /// Its category.
     pub category: &'a str,
     /// What that means, of one that the settings declare.
     pub meaning: Option<&'a str>,
@@ -37,9 +36,9 @@ pub(crate) struct WordingFacts<'a> {
     pub test: Option<&'a str>,
     /// The file pattern that it belongs to.
     pub files: Option<&'a str>,
-    /// Why it happens, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<&'a str>,
-    /// What to do about it, as somebody said.
+    /// What to do about it, as recorded.
     pub rule: Option<&'a str>,
     /// Failed runs.
     pub failures: u64,
@@ -175,11 +174,11 @@ fn describe_failure(known: &WordingFacts<'_>) -> String {
 
 /// A pattern's parts as they may be quoted.
 struct QuotableParts {
-    /// The message; `None` when it says nothing, or only what the test's name says.
+    /// The message; `None` when it is empty or only repeats the test's name.
     text: Option<String>,
     /// Rule, error code or class; `None` when it only says that it is an error.
     code: Option<String>,
-    /// Empty when nobody has a name for it.
+    /// Empty when it has no name.
     tool: String,
     test: Option<String>,
 }
@@ -252,7 +251,7 @@ fn readable_message(masked: &str) -> String {
     text.trim_end_matches([':', ',', ';', ' ', '.']).to_owned()
 }
 
-/// A masked message on one line, as it may stand in a sentence.
+/// A masked message on one line, as it may be in a sentence.
 pub(crate) fn plain_message(masked: &str) -> String {
     replace_masks(&one_line(masked))
 }
@@ -300,7 +299,7 @@ fn word_count(text: &str) -> usize {
     words.flat_map(|word| word.split(|c: char| !c.is_alphabetic())).filter(|word| word.chars().count() >= 2).count()
 }
 
-/// A class of exceptions says what it is by itself.
+/// A class of exceptions needs no label.
 fn is_exception(code: &str) -> bool {
     ["Error", "Exception", "Warning", "Failure", "Panic", "Exit", "Interrupt"].iter().any(|end| code.ends_with(end))
         && code.len() > 7
@@ -324,7 +323,7 @@ fn shorten_at_word(text: &str, max: usize) -> String {
     format!("{}…", cut.trim_end_matches(['…', ' ', ',', ':', ';']))
 }
 
-/// What somebody said, on one line; `None` when it is nothing.
+/// The text on one line; `None` when it is empty.
 fn non_empty_line(text: Option<&str>) -> Option<String> {
     let line = text.map(|text| one_line(text).split_whitespace().collect::<Vec<_>>().join(" "))?;
     (!line.is_empty()).then(|| ellipsis(&line, SAID_BYTES_MAX))

@@ -1,4 +1,4 @@
-//! What a value is made of, and whether it looks as if a machine had drawn it.
+//! The alphabet of a value, and whether it looks random.
 
 /// The bytes that a value consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
         && bits_per_byte(value) >= 3.2
 }
 
-/// Between separators stands a word (`node-cache-Linux-x64-4c6f…`).
+/// Separators enclose a word (`node-cache-Linux-x64-4c6f…`).
 fn has_words(value: &[u8]) -> bool {
     let parts = value.split(|b| SEPARATORS.contains(b));
     let is_word = |part: &[u8]| {

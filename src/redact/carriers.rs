@@ -1,4 +1,4 @@
-//! What carries credentials by its form: headers, cookies, addresses, signatures in queries, `.netrc`.
+//! Forms that carry credentials: headers, cookies, addresses, signatures in queries, `.netrc`.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ fn is_blank(b: u8) -> bool {
     b == b' ' || b == b'\t'
 }
 
-/// What stands for a value or was replaced already.
+/// What represents a value or was replaced already.
 fn is_placeholder(value: &[u8]) -> bool {
     value.is_empty() || b"$<{[%".contains(&value[0]) || value.iter().all(|b| b"*xX.".contains(b))
 }

@@ -1,4 +1,4 @@
-//! Copies of what was replaced: whole ones that stand beside no name, and those of which a tool shows only a part
+//! Copies of what was replaced: whole ones that are beside no name, and those of which a tool shows only a part
 //! (`s3cr3tPassw0r...`, `ghp_a1B2c3D4...2m3N4o5P6q7R8`).
 
 use std::borrow::Cow;
@@ -13,14 +13,14 @@ use crate::base::literals::Literals;
 
 /// Values whose copies are looked for in one text.
 const VALUES_MAX: usize = 64;
-/// A shorter value is a word that stands elsewhere for itself.
+/// A shorter value is also an ordinary word elsewhere.
 const VALUE_BYTES_MIN: usize = 6;
 /// A copy is looked for by the value's first bytes.
 const SEED_BYTES: usize = 4;
 /// More of a value is not compared.
 const COMPARED_BYTES_MAX: usize = 1 << 10;
 
-/// What stands for the bytes that a tool has left out.
+/// What represents the bytes that a tool has left out.
 const MARKS: [&[u8]; 5] = [b"[...]", "[…]".as_bytes(), b"(...)", b"...", "…".as_bytes()];
 
 /// The end of such a mark that starts there.
@@ -126,7 +126,7 @@ fn copy_end(text: &[u8], start: usize, value: &[u8]) -> Option<usize> {
     let starts_a_word = start == 0 || !is_inside_a_word(start - 1) || !value[0].is_ascii_alphanumeric();
     if same == value.len() {
         let ends_a_word = !is_inside_a_word(end) || !value[same - 1].is_ascii_alphanumeric();
-        // A value that may be a name (`_bindgen_ty_3`) stands elsewhere for what it names.
+        // A value that may be a name (`_bindgen_ty_3`) is an ordinary name elsewhere.
         let is_name = value.iter().all(|&b| Alphabet::Dotted.has_byte(b)) && !is_opaque(value, VALUE_BYTES_MIN);
         return (starts_a_word && ends_a_word && !is_name).then_some(end);
     }

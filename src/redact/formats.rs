@@ -1,4 +1,4 @@
-//! The formats of tokens by which their issuers let them be recognised: a literal and what stands around it. From the
+//! The formats of tokens by which their issuers let them be recognised: a literal and its surroundings. From the
 //! issuers' own documentation of their prefixes and lengths.
 
 use super::alphabet::Alphabet::{self, *};
@@ -17,7 +17,7 @@ pub(super) enum Needs {
     Mixed,
     /// A percent sign.
     Percent,
-    /// So many dots.
+    /// This many dots.
     Dots(u8),
 }
 
@@ -289,7 +289,7 @@ impl Prefixed {
     }
 }
 
-/// A body of so many bytes before and behind the literal.
+/// A body of this many bytes before and behind the literal.
 const fn inside_format(
     literal: &'static str,
     kind: &'static str,

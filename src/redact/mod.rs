@@ -2,10 +2,11 @@
 //!
 //! One aho-corasick pass over literals that every secret has beside or in it; a hit is judged by a small matcher that
 //! looks at its neighbourhood only. No regex, so 16 MiB of output cost one linear scan. A secret that has a shape of
-//! its own (`ghp_…`, a JWT, a private key) is taken wherever it stands (`formats`). A service whose keys have none is
+//! its own (`ghp_…`, a JWT, a private key) is taken wherever it is (`formats`). A service whose keys have none is
 //! known by its name and their length (`providers`). Anything else needs a name in front of it (`password=`,
-//! `"token": `), and the weaker the name, the more the value itself must look like a secret: `Unexpected token: foo` is
-//! what parsers print all day. Then copies of what was found are looked for, also those that a tool has cut (`cut`).
+//! `"token": `), and the weaker the name, the more the value itself must look like a secret: `Unexpected token: foo`
+//! is what parsers print all day. Then copies of what was found are looked for, also those that a tool has cut
+//! (`cut`).
 //!
 //! Redacting twice changes nothing: a marker is never a value.
 
@@ -30,16 +31,16 @@ use crate::base::text::{ellipsis, one_line};
 
 /// Names and schemes are read this far to either side of a hit, bytes.
 const NAME_BYTES_MAX: usize = 128;
-/// A value is judged by at most so many bytes; all of it is replaced.
+/// A value is judged by at most this many bytes; all of it is replaced.
 const VALUE_BYTES_MAX: usize = 512;
-/// A text of at most so many bytes is searched without an automaton.
+/// A text of at most this many bytes is searched without an automaton.
 const LINE_BYTES_MAX: usize = 512;
 /// A name or a line that a person or an agent gave, bytes.
 const NAME_TEXT_BYTES_MAX: usize = 500;
 /// How what was replaced begins.
 const MARKER: &[u8] = b"[redacted:";
 
-/// A text is looked at again where something was found in it, so many times.
+/// A text is looked at again where something was found in it, this many times.
 const ROUNDS_MAX: usize = 4;
 
 /// What a literal announces.
@@ -49,7 +50,7 @@ enum Sign {
     Prefix(&'static formats::Prefixed),
     /// A token that has it inside.
     Inside(&'static formats::Inside),
-    /// A service whose keys are told by their length.
+    /// A service whose keys are recognised by their length.
     Provider(&'static providers::Provider),
     /// A name that announces a value.
     Name(names::Weight),
@@ -87,7 +88,7 @@ static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
     table
 });
 
-/// What finds the literals in a text of so many bytes.
+/// What finds the literals in a text of this many bytes.
 fn sign_finder(bytes: usize) -> &'static Literals {
     let build = |bytes| Literals::new(SIGNS.iter().map(|(literal, _)| literal), true, bytes).expect("a small table");
     static SHORT: OnceLock<Literals> = OnceLock::new();
@@ -137,8 +138,8 @@ pub(crate) fn sanitize_name(text: &str) -> Option<String> {
 
 /// `text` with every secret replaced by `[redacted:<kind>]`, and how many there were.
 ///
-/// Borrowed when there were none. Give it whole output, not single lines: a private key spans many, and a value that is
-/// found beside its name is also replaced where it stands alone.
+/// Borrowed when there were none. Give it whole output, not single lines: a private key spans many, and a value that
+/// is found beside its name is also replaced where it is alone.
 pub fn redact_text(text: &str) -> (Cow<'_, str>, usize) {
     let mut values = cut::Values::default();
     let (mut redacted, mut count) = redact_once(text, &mut values);
@@ -255,7 +256,7 @@ fn replace_passwords<S: AsRef<str>>(args: &[S], redacted: &mut [String]) -> usiz
     count
 }
 
-/// One argument by itself: `--token=…`, or any text.
+/// A single argument: `--token=…`, or any text.
 fn redact_argument(arg: &str) -> (String, usize) {
     let (mut text, mut count) = (arg.to_owned(), 0);
     // A value that was taken out may have had the first `=`, before that of the flag.

@@ -6,11 +6,11 @@ use super::alphabet::{is_opaque, looks_random};
 use super::names::{BEFORE_KEY, HARMLESS_KEYS, NAMES, NOT_VALUES, Weight};
 use super::{MARKER, NAME_BYTES_MAX, Secret, VALUE_BYTES_MAX, run_end, run_start};
 
-/// A value behind a hint is judged by at most so many bytes.
+/// A value behind a hint is judged by at most this many bytes.
 const HINT_VALUE_BYTES_MAX: usize = 192;
 /// Words between a name and what joins it to its value (`key for staging: …`), bytes.
 const BETWEEN_BYTES_MAX: usize = 20;
-/// What stands before `key` on its line is looked at for so many bytes.
+/// What precedes `key` on its line is looked at for this many bytes.
 const CONTEXT_BYTES_MAX: usize = 40;
 
 /// How the name and its value are joined.
@@ -237,7 +237,7 @@ fn is_digest(value: &[u8]) -> bool {
     starts.iter().any(|start| value.starts_with(start))
 }
 
-/// Values that stand for one, are code that gets one, or were hidden already.
+/// Values that represent one, are code that gets one, or were hidden already.
 fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
     if is_placeholder_start(value[0]) || value.iter().all(|b| b"*xX.-_?#=>".contains(b)) {
         return true;
@@ -376,14 +376,14 @@ fn is_public(identifier: &[u8]) -> bool {
         || contains_part(&identifier, "pub_key")
 }
 
-/// A word stands directly before the name: prose, not a key.
+/// A word directly before the name: prose, not a key.
 fn in_sentence(text: &[u8], start: usize) -> bool {
     let before = run_start(text, start, 4, |b| b == b' ');
     let is_word = |b: &u8| b.is_ascii_alphanumeric() || b"'\")".contains(b);
     before < start && (text[..before].last().is_some_and(is_word) || ends_with_marker(&text[..before]))
 }
 
-/// What stood there was a word as well.
+/// That was a word as well.
 fn ends_with_marker(text: &[u8]) -> bool {
     let near = &text[text.len().saturating_sub(MARKER_BYTES_MAX)..];
     near.ends_with(b"]") && memchr::memrchr(b'[', near).is_some_and(|at| near[at..].starts_with(MARKER))

@@ -7,13 +7,13 @@ pub(super) enum Weight {
     Strong,
     /// The value must not be a plain word (`token`).
     Weak,
-    /// The value must be one that nobody would write as a name: there are keys of maps and caches, too (`key`).
+    /// The value must be one that does not look like a name: there are keys of maps and caches, too (`key`).
     Key,
     /// Only a value that looks random (`access`).
     Hint,
 }
 
-/// The names; each must end the identifier it stands in, digits aside, to have its weight. Inside one it is a hint.
+/// The names; each must end the identifier it is in, digits aside, to have its weight. Inside one it is a hint.
 #[rustfmt::skip]
 pub(super) const NAMES: &[(&str, Weight)] = &[
     ("password", Weight::Strong),

@@ -18,7 +18,7 @@ pub(super) struct Provider {
 /// One format of key.
 #[derive(Debug, Clone, Copy)]
 enum ProviderKey {
-    /// This alphabet, in so many bytes.
+    /// This alphabet, in this many bytes.
     Of(Alphabet, usize, usize),
     /// The same behind a prefix.
     Behind(&'static str, Alphabet, usize, usize),
@@ -195,7 +195,7 @@ impl ProviderKey {
 
 #[cfg(test)]
 impl Provider {
-    /// For each format an alphabet, what stands before it, and a length.
+    /// For each format an alphabet, what precedes it, and a length.
     pub(super) fn sample_shapes(&self) -> Vec<(Alphabet, &'static str, usize)> {
         let sample = |key: &ProviderKey| match *key {
             Of(alphabet, min, _) => (alphabet, "", min),

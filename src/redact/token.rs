@@ -1,4 +1,4 @@
-//! Tokens that have a shape of their own, wherever they stand.
+//! Tokens that have a shape of their own, wherever they are.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use super::cut;
 use super::formats::{Inside, Needs, Prefixed};
 use super::{Secret, VALUE_BYTES_MAX, run_end, run_start};
 
-/// A body is judged by at most so many bytes; all of it is replaced.
+/// A body is judged by at most this many bytes; all of it is replaced.
 const BODY_BYTES_MAX: usize = 1 << 10;
 /// Parts of a token behind its payload: a signature; of an encrypted one three.
 const JWT_PARTS_MAX: usize = 3;
 /// One part of a JSON web token, bytes.
 const JWT_BYTES_MAX: usize = 16 << 10;
-/// A body that a tool has cut is told by fewer bytes, at least so many.
+/// A body that a tool has cut is recognised by fewer bytes, at least this many.
 const CUT_BODY_BYTES_MIN: usize = 4;
 /// Names of a JSON web token's first field, encoded: `{"alg`, `{"typ`, `{"kid`, `{"enc`, `{"cty`, `{"x5t`, `{"jku`.
 const JWT_STARTS: [&[u8]; 7] =
@@ -47,7 +47,7 @@ pub(super) fn with_prefix(text: &[u8], hit: Range<usize>, format: &Prefixed) -> 
     Some(Secret { range: hit.start..end, kind: format.kind })
 }
 
-/// `disk-…` is no `sk-…`; but a long prefix that ends in a mark may stand behind `test_` or `my-`.
+/// `disk-…` is no `sk-…`; but a long prefix that ends in a mark may follow `test_` or `my-`.
 fn may_start(text: &[u8], start: usize, prefix: &str) -> bool {
     let Some(&before) = text[..start].last() else { return true };
     let is_marked = prefix.len() >= 4 && prefix.ends_with(['_', '-', '.']);
@@ -133,7 +133,7 @@ pub(super) fn jwt_start(text: &[u8], hit: Range<usize>) -> Option<Secret> {
 
 /// `ZXlK…`: a JSON web token, encoded once more.
 pub(super) fn encoded_jwt(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    // `=` ends another such word, or stands behind a name.
+    // `=` ends another such word, or follows a name.
     let inside_a_word = text[..hit.start].last().is_some_and(|&b| Alphabet::Base64.has_byte(b) && b != b'=');
     if inside_a_word || &text[hit.clone()] != b"ZXlK" {
         return None;

@@ -7,7 +7,7 @@ use super::reported_run::{ReportedRun, items_of_runs, message_text, rule_name};
 use super::xml::{XmlWriter, render_document, xml_text};
 use crate::event::DiagnosticRecord;
 
-/// Stands for a file where none is known: every error is below one.
+/// Placeholder where no file is known: every error is below one.
 const NO_FILE: &str = ".";
 /// The version whose reader the format is older than; readers look at it to tell Checkstyle's file from others.
 const VERSION: &str = "10.0";

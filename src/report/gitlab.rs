@@ -10,7 +10,7 @@ use super::text;
 use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
 
-/// Stands for a file where none is known: every issue must have a place.
+/// Placeholder where no file is known: every issue must have a place.
 const NO_FILE: &str = ".";
 
 pub(super) fn render_code_quality(runs: &[ReportedRun]) -> String {

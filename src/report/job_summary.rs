@@ -50,7 +50,7 @@ pub(crate) fn render_job_summary(runs: &[SummarizedRun], room: usize) -> String 
         }
     }
     if left_out > 0 {
-        let _ = writeln!(page, "- {} left out: there is no room here", count(left_out, "more check"));
+        let _ = writeln!(page, "- {} left out: the summary is full", count(left_out, "more check"));
     }
     page.push('\n');
     if page.len() > room { String::new() } else { page }
@@ -81,11 +81,7 @@ fn failure_section(summarized: &SummarizedRun, is_whole: bool) -> String {
     if is_whole && let Some(failure) = run.record.failure.as_ref().filter(|failure| !failure.lines.is_empty()) {
         let lines = failure.lines.iter().take(LINES_MAX).map(String::as_str).collect::<Vec<_>>().join("\n");
         let cut = failure.lines_cut > 0 || failure.lines.len() > LINES_MAX;
-        let _ = write!(
-            text,
-            "\n<details><summary>What it said</summary>\n\n{}\n</details>\n\n",
-            fence("text", &lines, cut)
-        );
+        let _ = write!(text, "\n<details><summary>Output</summary>\n\n{}\n</details>\n\n", fence("text", &lines, cut));
     }
     text
 }

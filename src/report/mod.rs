@@ -57,7 +57,7 @@ pub(crate) fn render_report(runs: &[ReportedRun], format: ReportFormat) -> Repor
     };
     let cut: usize = runs.iter().map(ReportedRun::cut).sum();
     if cut > 0 {
-        notes.push(format!("{} more than a record holds are missing here", count(cut, "problem")));
+        notes.push(format!("{} beyond the record's limit are missing here", count(cut, "problem")));
     }
     ReportDocument { text, notes }
 }

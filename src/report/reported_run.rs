@@ -1,4 +1,4 @@
-//! A run that is reported on, and the facts that every format shows.
+//! A run in a report, with the facts that every format shows.
 
 use super::text;
 use crate::base::lossless::Lossless;

@@ -42,7 +42,7 @@ fn sarif_run(run: &ReportedRun, tool: &str) -> Value {
 
 fn sarif_invocation(run: &ReportedRun) -> Value {
     let record = &run.record;
-    // The standard's word for "the tool did its job", whatever it found.
+    // The standard's word for "the tool did its job", regardless of its findings.
     let did_its_job = !matches!(run.category(), "config_error" | "missing_dependency");
     let mut invocation = json!({
         "commandLine": run.command(),
@@ -55,7 +55,7 @@ fn sarif_invocation(run: &ReportedRun) -> Value {
         Ended::Signal(signal) => invocation["exitSignalNumber"] = signal.into(),
     }
     if run.cut() > 0 {
-        let said = format!("{} more problems than a record holds are missing here", run.cut());
+        let said = format!("{} problems beyond the record's limit are missing here", run.cut());
         invocation["toolExecutionNotifications"] = json!([{ "level": "note", "message": { "text": said } }]);
     }
     invocation

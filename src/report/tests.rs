@@ -135,10 +135,10 @@ fn what_a_record_does_not_hold_is_said() {
     let mut cut = awkward();
     cut.record.failure.as_mut().expect("a failure").items_cut = 97;
     let rendered = render(&cut, ReportFormat::Sarif);
-    assert_eq!(rendered.notes, ["97 problems more than a record holds are missing here"]);
+    assert_eq!(rendered.notes, ["97 problems beyond the record's limit are missing here"]);
     let sarif: Value = serde_json::from_str(&rendered.text).expect("JSON");
     let note = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
-    assert_eq!(note, "97 more problems than a record holds are missing here");
+    assert_eq!(note, "97 problems beyond the record's limit are missing here");
 }
 
 #[test]

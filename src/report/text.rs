@@ -1,4 +1,4 @@
-//! Text made fit for where it goes.
+//! Text escaped for its destination.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What became of advice that was shown, and whether it prevents anything.
+//! The outcome of advice that was shown, and whether it prevents anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::store::{DeliveryOutcomeRow, Index, StoreError};
 /// Ignored warnings listed, the newest.
 const LISTED_MAX: usize = 10;
 
-/// What became of advice.
+/// The outcome of advice.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarningStats {
@@ -35,7 +35,7 @@ pub(crate) struct WarningStats {
     pub harmful: Vec<String>,
 }
 
-/// What became of advice that was shown.
+/// The outcome of advice that was shown.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DeliveryOutcomeCounts {
@@ -100,7 +100,7 @@ pub(crate) struct AdviceEffect {
     pub words: String,
 }
 
-/// What became of advice, over all deliveries.
+/// The outcome of advice, over all deliveries.
 ///
 /// # Errors
 /// When the store can't be read.

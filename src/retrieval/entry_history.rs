@@ -4,7 +4,7 @@ use crate::knowledge::ledger::EntryHistory;
 use crate::pattern::confidence::JudgedDelivery;
 use crate::store::{EntryRow, Index, StoreError};
 
-/// What happened to the entry that stands for itself and those that were merged with it.
+/// What happened to the entry that represents itself and those that were merged with it.
 ///
 /// # Errors
 /// SQLite's.

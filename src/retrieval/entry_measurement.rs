@@ -1,5 +1,5 @@
-//! What came of warnings that were given from an entry: how often its mistake was made all the same, and what held-out
-//! tasks say.
+//! The outcome of warnings that were given from an entry: how often its mistake was made all the same, and what
+//! held-out tasks say.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{DeliveryOutcomeRow, EntryPatternsRow, EntryRow, Index, StoreError};
 
-/// What came of warnings from an entry.
+/// The outcome of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryMeasurement {
@@ -38,7 +38,7 @@ pub(crate) struct EntryMeasurement {
     pub lift: Option<TrialLift>,
 }
 
-/// What came of warnings from an entry that stands for itself and those that were merged with it.
+/// The outcome of warnings from an entry that represents itself and those that were merged with it.
 ///
 /// # Errors
 /// SQLite's.

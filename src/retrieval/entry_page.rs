@@ -69,7 +69,7 @@ pub(crate) struct EntryPage {
     /// Why; only where one entry is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Confidence>,
-    /// What came of warnings from it; only where one entry is shown that somebody wrote.
+    /// The outcome of warnings from it; only where one entry is shown that somebody wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<EntryMeasurement>,
     /// Entries that were merged into it; only where one entry is shown.
@@ -127,7 +127,7 @@ impl EntryUseCounts {
 }
 
 impl EntryPage {
-    /// The page of an entry that stands for itself and those that were merged with it.
+    /// The page of an entry that represents itself and those that were merged with it.
     ///
     /// # Errors
     /// SQLite's.

@@ -100,7 +100,7 @@ fn entry_occurrences(desk: &PatternReader, entry: &EntryRow) -> Result<BTreeMap<
     Ok(found)
 }
 
-/// What is known of an entry: how far it is believed, how often it was met, and what came of warnings from it.
+/// What is known of an entry: how far it is believed, how often it was met, and the outcome of warnings from it.
 fn entry_figures(
     desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,

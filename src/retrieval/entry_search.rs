@@ -41,9 +41,9 @@ pub(crate) struct EntryQueryRequest {
     pub min_confidence: f64,
     /// The newest first, instead of the best.
     pub recent: bool,
-    /// At most so many (else setting `knowledge.limit`).
+    /// Maximum number of results (else setting `knowledge.limit`).
     pub limit: Option<usize>,
-    /// Which page of so many, from 1.
+    /// Which page of this many, from 1.
     pub page: usize,
 }
 

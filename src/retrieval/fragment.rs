@@ -1,6 +1,6 @@
-//! Patterns by what a fragment of an output still names: a test, a rule, the words of a message, a file. The last lines
-//! of a run, a line of its summary, one finding without the line that said in which file: no definition reads those as it
-//! reads the whole.
+//! Finds patterns by the words of an output fragment: a test, a rule, the words of a message, a file. The last lines
+//! of a run, a line of its summary, one finding without the line that said in which file: no definition reads those
+//! as it reads the whole.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,9 +17,9 @@ const WORD_LETTERS_MIN: usize = 1;
 const COMPARED_MAX: usize = 80;
 /// A message with fewer words may be anywhere by chance.
 const MESSAGE_WORDS_MIN: usize = 2;
-/// So much of a message has to be there for it to be the message.
+/// Characters of a message that a fragment must have to be taken for it.
 const MESSAGE_SHARE: f64 = 0.75;
-/// … and so much beside the rule's name.
+/// … and in addition to the rule's name.
 const MESSAGE_SHARE_WITH_CODE: f64 = 0.5;
 
 /// A pattern that a fragment names.
@@ -104,7 +104,7 @@ impl OutputFragment {
 
     fn has_test(&self, test: &str) -> bool {
         let name = test.rsplit("::").next().unwrap_or(test);
-        // Names of several words stand in the text as they are.
+        // Names of several words are in the text as they are.
         self.names.contains(name) || name.contains(' ') && self.text.contains(name)
     }
 

@@ -68,13 +68,13 @@ pub(crate) struct MatchedPattern {
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
     pub lower_bound: f64,
-    /// Somebody wants no advice about it.
+    /// Muted: no advice is wanted about it.
     pub muted: bool,
-    /// Somebody said that it can't happen any more, or is no mistake.
+    /// Deprecated: it can't happen any more, or is not a mistake.
     pub deprecated: bool,
-    /// Why it happens, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<String>,
-    /// What to do about it, as somebody said.
+    /// What to do about it, as recorded.
     pub rule: Option<String>,
     /// What was tried against it, what most surely helps first.
     pub fixes: Vec<KnownRemedy>,
@@ -99,7 +99,7 @@ pub(crate) struct KnownRemedy {
     pub lower_bound: f64,
     /// It held, or worked twice.
     pub confirmed: bool,
-    /// How far it is believed to help, 0 to 1; `null` of what never did.
+    /// Confidence that it helps, 0 to 1; `null` of what never did.
     pub confidence: Option<f64>,
     /// `x-…` of fixes that it was part of, the newest first.
     pub fixes: Vec<String>,

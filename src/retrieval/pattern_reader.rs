@@ -12,7 +12,7 @@ use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
-/// What "lately" means, microseconds.
+/// What "recently" means, microseconds.
 const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
 /// Everything that words and figures are made of.

@@ -23,7 +23,7 @@ pub(crate) struct WarnRequest {
     pub files: Vec<PathBuf>,
     /// A command that is about to run.
     pub command: Option<String>,
-    /// At most so many (else setting `advice.limit`).
+    /// Maximum number of results (else setting `advice.limit`).
     pub limit: Option<usize>,
     /// `text`, `markdown`, or the name of a template of the user's.
     pub format: Option<String>,

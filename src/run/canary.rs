@@ -1,8 +1,9 @@
-//! A second process in our group that tells whether a signal was sent to the whole group or to us alone.
+//! A second process in verify-run's group that shows whether a signal was sent to the whole group or to verify-run
+//! alone.
 //!
-//! A `kill` of the group looks exactly like one of us, but the command got it too, and passing it on would deliver
-//! it twice. The canary holds every signal pending: if it has one that we got, the group got it. (The kernel signals
-//! the newest member of a group first, so the canary has it before we do.)
+//! A `kill` of the group looks exactly like a `kill` of the wrapper, but the command got it too, and passing it on
+//! would deliver it twice. The canary holds every signal pending: if it has one that the wrapper got, the group got
+//! it. (The kernel signals the newest member of a group first, so the canary has it first.)
 
 use std::ffi::c_int;
 use std::io;
@@ -41,7 +42,7 @@ impl Canary {
         }
     }
 
-    /// Whether the group got `signal`. Asking takes it from the canary, so the next one is told apart again.
+    /// Whether the group got `signal`. Asking takes it from the canary, so the next one is distinguished again.
     pub(super) fn saw(&self, signal: c_int) -> bool {
         let Ok(question) = u8::try_from(signal) else { return false };
         if sys::send_nowait(self.line.as_raw_fd(), &[question]).is_err() {

@@ -1,4 +1,5 @@
-//! One relayed stream: from our end of the object that the command writes to, to the descriptor it would have had.
+//! One relayed stream: from verify-run's end of the object that the command writes to, to the descriptor that the
+//! command would have had.
 
 use std::io;
 use std::ops::Range;
@@ -289,8 +290,8 @@ impl Channel {
 }
 
 /// Length of the next write to something that other processes write to as well: at most [`ATOMIC_BYTES`], so that it
-/// is not torn, and up to the end of a line, so that nobody's text gets into one. A line that is longer goes out by
-/// itself in one piece: it was never whole.
+/// is not torn, and up to the end of a line, so that no other text gets into one. A longer line is written alone in
+/// one piece: it was never whole.
 ///
 /// 0 asks for more input: `pending` is the beginning of a line and (not `at_end`) its rest is already there.
 fn line_cut(pending: &[u8], at_end: bool) -> usize {

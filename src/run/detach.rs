@@ -1,4 +1,4 @@
-//! A process that has nothing of the caller's: for work that goes on after the wrapper has returned.
+//! A fully detached process, for work that goes on after the wrapper has returned.
 
 use std::io;
 use std::os::fd::RawFd;

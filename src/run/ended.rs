@@ -1,4 +1,4 @@
-//! How the command ended, and ending the same way.
+//! How the command ended, and how to end the same way.
 
 use serde::{Deserialize, Serialize};
 

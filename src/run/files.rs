@@ -1,5 +1,5 @@
 //! Output that goes to a regular file is not copied: the command has the file itself, and what it wrote is read back
-//! when somebody wants it.
+//! on request.
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -17,7 +17,7 @@ pub struct Region {
     fd: RawFd,
     append: bool,
     start: u64,
-    /// Somebody had written before, or may have meanwhile: the file was not empty, or is opened for appending.
+    /// There was text before, or may have meanwhile: the file was not empty, or is opened for appending.
     shared: bool,
 }
 

@@ -1,9 +1,10 @@
 //! Keys for a program that asks the half terminal for them.
 //!
 //! A pager whose input is a pipe reads keys from the terminal behind its standard error, which it opens by its name
-//! (`ttyname(3)`; less does): that is our half, and nobody types there. Once such a program has switched the terminal to
-//! single keys, what is typed is passed on to it, until it switches back or is gone. Programs that read from the real
-//! terminal, as nearly all do, never come here: only who opened the half by name, for reading alone, is looked for.
+//! (`ttyname(3)`; less does): that is verify-run's half, where no one types. Once such a program has switched the
+//! terminal to single keys, what is typed is passed on to it, until it switches back or is gone. Programs that read
+//! from the real terminal, as nearly all do, never come here: only who opened the half by name, for reading alone, is
+//! looked for.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -15,7 +16,7 @@ use nix::unistd::{getpgrp, tcgetpgrp};
 
 use super::{pty, sys};
 
-/// Keys that are passed on at a time; also somebody who pastes.
+/// Keys that are passed on at a time; also pasted text.
 const KEYS_BYTES: usize = 1024;
 
 /// A program that waits for keys on the half terminal.
@@ -45,7 +46,7 @@ impl TerminalKeys {
         self.real.as_raw_fd()
     }
 
-    /// Passes on what was typed. False when nobody asks for it any more: it is left for who reads the real terminal.
+    /// Passes on what was typed. False when no program reads it any more: it is left for who reads the real terminal.
     pub(super) fn pass_on(&self) -> bool {
         let in_front = tcgetpgrp(&self.real).is_ok_and(|group| group == getpgrp());
         let is_asked =
@@ -68,7 +69,8 @@ fn processes() -> impl Iterator<Item = PathBuf> {
     entries.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes()[0].is_ascii_digit()))
 }
 
-/// The descriptor by which a process reads `half`, opened by itself: what it was given is open for writing, too.
+/// The descriptor by which a process reads `half`, opened by that process: what it inherited is open for writing,
+/// too.
 fn reading(process: &Path, half: &Path) -> Option<PathBuf> {
     let mut descriptors = fs::read_dir(process.join("fd")).ok()?.flatten().map(|entry| entry.path());
     descriptors.find(|descriptor| {

@@ -1,4 +1,4 @@
-//! Relaying on after the command: a descendant of it may hold the channel for as long as it likes.
+//! Relays output after the command has ended: a descendant may hold the channel for any time.
 //!
 //! Closing would kill it with SIGPIPE, waiting would hang the caller. So a small process stays behind, holding
 //! nothing but the channels, until the last writer or the reader is gone.

@@ -1,8 +1,8 @@
-//! Whether a recording verify-run is above us, so that nested ones record once.
+//! Whether a recording verify-run is among the ancestors, so that nested ones record once.
 //!
 //! A recording wrapper names itself in `/proc/PID/stat` ([`super::supervise::RECORDING`]); one that executed its
-//! command in place took that command's name. So walking up is one small read per ancestor, and no variable has to
-//! be put into anybody's environment.
+//! command in place took that command's name. So walking up is one small read per ancestor, and the environment stays
+//! unchanged.
 
 use std::path::PathBuf;
 

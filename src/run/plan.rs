@@ -1,4 +1,4 @@
-//! What becomes of descriptors 1 and 2 of the command, decided for each by what it is.
+//! What happens to descriptors 1 and 2 of the command, decided for each by what it is.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -57,7 +57,7 @@ struct Outer {
 pub(super) struct Ends(Vec<(OwnedFd, Vec<RawFd>)>);
 
 impl Ends {
-    /// In the child: puts the ends in place. They stay open over exec, everything else of ours doesn't.
+    /// In the child: puts the ends in place. They stay open over exec, no other descriptor of verify-run does.
     ///
     /// # Errors
     /// The operating system's, which has no reason to refuse.
@@ -79,7 +79,7 @@ pub(super) struct StreamPlan {
     pub ends: Ends,
     /// One per regular file.
     pub files: Vec<Region>,
-    /// A stream goes to the command as it is, to a device such as `/dev/null`: nobody sees what is written to it.
+    /// A stream goes to the command as it is, to a device such as `/dev/null`: what is written to it is never seen.
     pub unseen: bool,
 }
 

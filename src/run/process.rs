@@ -1,4 +1,4 @@
-//! What the kernel says of a process, in `/proc/PID/stat`.
+//! The kernel's record of a process, `/proc/PID/stat`.
 
 use std::ffi::CString;
 use std::os::fd::AsRawFd;

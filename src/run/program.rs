@@ -1,4 +1,4 @@
-//! The command line as the kernel takes it.
+//! The command line in the kernel's form.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
 use std::io;
@@ -37,7 +37,7 @@ impl Program {
         OsStr::from_bytes(self.words[0].as_bytes())
     }
 
-    /// The program that `shim` stands for. `words` are the shim's own argv, from `argv[0]` as it was typed.
+    /// The program that `shim` represents. `words` are the shim's own argv, from `argv[0]` as it was typed.
     pub fn behind(shim: Shim, words: &[OsString]) -> Option<Self> {
         Program::new(words).map(|program| Program { shim: Some(shim), ..program })
     }
@@ -54,7 +54,7 @@ impl Program {
         }
     }
 
-    /// What a person reads: for a shim as a shell says it, since nobody has named verify-run.
+    /// What a person reads: for a shim as a shell says it, since the user did not type verify-run.
     fn complaint(&self, error: &io::Error) -> Vec<u8> {
         let reason = error.to_string();
         let reason = reason.split(" (os error").next().unwrap_or_default();
@@ -69,9 +69,9 @@ impl Program {
         }
     }
 
-    /// Tries the places in turn as glibc's `execvp` does, whatever C library this is linked with: a place that can't be
-    /// searched is passed over, "permission denied" is told only when no other place has the program, and a file
-    /// that is no program of the kernel's is a script for `/bin/sh`.
+    /// Tries the places in turn as glibc's `execvp` does, whatever C library this is linked with: a place that can't
+    /// be searched is passed over, "permission denied" is reported only when no other place has the program, and a
+    /// file that is no program of the kernel's is a script for `/bin/sh`.
     fn exec(&self) -> io::Error {
         let name = self.shim.as_ref().map_or(self.words[0].as_bytes(), |shim| shim.name().as_bytes());
         let path = std::env::var_os("PATH").unwrap_or_else(|| PATH_WHEN_UNSET.into()).into_vec();

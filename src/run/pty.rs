@@ -1,7 +1,7 @@
-//! The half pseudo-terminal: fd 1 and 2 of the command are a terminal of ours, everything else stays the real one.
+//! The half pseudo-terminal: fd 1 and 2 of the command are verify-run's terminal, everything else stays the real one.
 //!
-//! It is nobody's controlling terminal, so keys, job control, /dev/tty, type-ahead and the line discipline stay with
-//! the kernel, and the real terminal's settings are never ours to restore.
+//! It is not a controlling terminal, so keys, job control, /dev/tty, type-ahead and the line discipline stay with the
+//! kernel, and the real terminal's settings are never ours to restore.
 //!
 //! Output processing has to happen once. With the usual settings (a newline becomes CR LF) ours does it, so that the
 //! command sees the settings it would have seen, the relay takes the CR out again ([`undo_onlcr`]), and the real
@@ -23,7 +23,7 @@ pub(super) struct Terminal {
     settings: libc::termios,
     /// Its output processing is that of the real one, to be undone; else it is off.
     processes: bool,
-    /// The command has switched it to single keys since somebody asked.
+    /// The command has switched it to single keys since the last query.
     switched: bool,
 }
 
@@ -169,7 +169,7 @@ pub(super) fn name(master: &OwnedFd) -> Option<PathBuf> {
     }
 }
 
-/// The terminal behind a descriptor: `/dev/tty` and the device it stands for are the same one.
+/// The terminal behind a descriptor: `/dev/tty` and the device it represents are the same one.
 pub(super) fn device(fd: RawFd, stat: &libc::stat) -> u64 {
     #[cfg(target_os = "linux")]
     {

@@ -1,10 +1,10 @@
-//! Keeps two systems of shims from calling each other for ever.
+//! Keeps two systems of shims from calling each other forever.
 //!
-//! A version manager that is to use the system's program searches PATH past its own folder and finds our shim, and we would
-//! find the manager's again. No variable may be added to what a program is given, and who executes another one stays
-//! the same process; so what a process was handed to is noted in a small file beside the shims, in a slot by its id
-//! that later ones overwrite. That is done only where a round is possible: for a program that is itself a shim, for a
-//! call by a path (somebody has searched), and in a process that has been working before it came here.
+//! A version manager that is to use the system's program searches PATH past its own folder and finds our shim, and we
+//! would find the manager's again. No variable may be added to what a program is given, and who executes another one
+//! stays the same process; so what a process was handed to is noted in a small file beside the shims, in a slot by
+//! its id that later ones overwrite. That is done only where a round is possible: for a program that is itself a
+//! shim, for a call by a path (the caller has searched), and in a process that has been working before it came here.
 //!
 //! A program that isn't another shim may execute itself as often as it likes; it is passed over only after a number of
 //! quick calls, and nothing is passed over in favour of nothing before that.
@@ -30,9 +30,9 @@ const SLOT_BYTES: usize = 64;
 const SEEN_MAX: usize = 5;
 /// Calls in one process that are no round yet where it need not be one,
 const PASSES_MAX: u32 = 8;
-/// each within so many milliseconds of the one before.
+/// each within this many milliseconds of the one before.
 const PASS_MS_MAX: u64 = 2_000;
-/// Without `/proc` a process is known by its id alone, for so many milliseconds.
+/// Without `/proc` a process is known by its id alone, for this many milliseconds.
 const SAME_ID_MS_MAX: u64 = 10_000;
 /// Processes in a row, each one's child called by a path and handed to the same program, that are a round: for another
 /// shim, for any program, and where there is nothing else.
@@ -61,7 +61,7 @@ pub(super) struct LoopCandidate<'c> {
     pub shim: &'c Shim,
     /// The folder of the shim.
     pub folder: &'c [u8],
-    /// The folder of the program, as it stands in PATH.
+    /// The folder of the program, as it is in PATH.
     pub place: &'c [u8],
     pub file: &'c CStr,
     pub found: libc::stat,
@@ -103,7 +103,7 @@ impl LoopCandidate<'_> {
     }
 }
 
-/// Whether a program is a shim of somebody else's: in a folder that is called so, or a link to a file that has another
+/// Whether a program is another program's shim: in a folder that is called so, or a link to a file that has another
 /// name (`node` -> `volta-shim`, not `python3` -> `python3.12` or `npm` -> `npm-cli.js`).
 fn is_other_shim(name: &OsStr, place: &[u8], file: &CStr) -> bool {
     let place = place.strip_suffix(b"/").unwrap_or(place);

@@ -1,8 +1,8 @@
 //! A shim: this program under the name of another one, in a folder of such links at the front of PATH.
 //!
-//! The program it stands for is searched for at every call, as a shell does, past every folder of shims and everything
-//! else that is this program. So nothing has to be remembered that a version manager, a virtual environment or an
-//! update changes, and no variable has to be set.
+//! The program it represents is searched for at every call, as a shell does, past every folder of shims and
+//! everything else that is this program. So nothing has to be remembered that a version manager, a virtual
+//! environment or an update changes, and no variable has to be set.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
@@ -16,7 +16,7 @@ use super::sys;
 
 /// The file that makes a folder one of shims, whatever the folder is called.
 pub const MARK: &str = ".verify-run-shims";
-/// How the folder's path ends where nobody chose another one.
+/// How the folder's path ends unless the user chose another one.
 const USUAL_END: &[u8] = b"/verify-run/shims";
 /// Our own name: under it we are no shim, wherever we are.
 const OWN_NAME: &[u8] = b"verify-run";
@@ -42,11 +42,11 @@ pub enum FoundProgram {
 /// The call of a shim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shim {
-    /// The program it stands for.
+    /// The program it represents.
     name: OsString,
     /// The shim itself, as it was called.
     path: CString,
-    /// `argv[0]` is a path: whoever called has searched PATH by itself, as other version managers do.
+    /// `argv[0]` is a path: whoever called has searched PATH itself, as other version managers do.
     by_path: bool,
 }
 
@@ -68,12 +68,12 @@ impl Shim {
         Some(Shim { name: OsStr::from_bytes(name).to_owned(), path: CString::new(path).ok()?, by_path })
     }
 
-    /// The name of the program it stands for.
+    /// The name of the program it represents.
     pub fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// Whether the program has to be told the path where it was found instead of what was typed.
+    /// Whether the program needs the path where it was found instead of what was typed.
     pub fn tells_path(&self) -> bool {
         let name = self.name.as_bytes();
         let end = name.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b'.').map_or(0, |at| at + 1);

@@ -1,8 +1,8 @@
 //! Signals: all of them are blocked and read from a descriptor, and each is judged by who sent it.
 //!
-//! The command is in our process group, so what the terminal sends reaches it from the kernel; what somebody sends
-//! to us alone has to be passed on. (sudo's rule, exec_nopty.c; forwarding Ctrl-C again makes programs die in the
-//! middle of their clean-up, pnpm #7374.)
+//! The command is in our process group, so what the terminal sends reaches it from the kernel; a signal that is sent
+//! to verify-run alone has to be passed on. (sudo's rule, exec_nopty.c; forwarding Ctrl-C again makes programs die in
+//! the middle of their clean-up, pnpm #7374.)
 #![allow(unsafe_code, reason = "signal masks and actions as the C library has them: nix knows no real-time signals")]
 
 use std::ffi::c_int;
@@ -107,10 +107,10 @@ impl Signals {
 
     /// [`Self::restore`] in the process that is about to execute the command.
     ///
-    /// Ctrl-Z must not stop it before it has: the wrapper stands still until then, and nobody would tell the shell.
-    /// So the key is caught up to the execution, which undoes the catching, and repeated by [`stop_late`].
+    /// Ctrl-Z must not stop it before it has: the wrapper is suspended until then and could not report it to the
+    /// shell. So the key is caught up to the execution, which undoes the catching, and repeated by [`stop_late`].
     pub(super) fn restore_for_command(&self) {
-        // (Where memory is not shared the wrapper doesn't stand still either.)
+        // (Where memory is not shared the wrapper is not suspended either.)
         if cfg!(target_os = "linux") && action_of(libc::SIGTSTP).sa_sigaction == libc::SIG_DFL {
             set_action(libc::SIGTSTP, note_stop as *const () as libc::sighandler_t);
         }

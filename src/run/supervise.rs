@@ -23,7 +23,7 @@ use crate::base::clock::Timestamp;
 /// The name that a recording wrapper has in `/proc`, so that another one below it knows; the kernel keeps 15 bytes.
 pub(super) const RECORDING: &CStr = c"verify-run:rec";
 /// How long a command runs before it gets a canary, milliseconds: nearly every check is still running then, and
-/// nearly nobody signals a group that is younger. For what ends sooner it would be a third of our cost.
+/// younger groups are hardly ever signalled. For what ends sooner it would be a third of our cost.
 const CANARY_AFTER_MS: u64 = 10;
 /// Turns of the loop that a stopping command's last output gets, so that it is shown before the shell's prompt.
 const TURNS_BEFORE_STOP_MAX: usize = 64;
@@ -129,7 +129,7 @@ struct SupervisedRun {
     /// `None` in the first moments, and when there is no process to be had.
     canary: Option<Canary>,
     channels: Vec<Channel>,
-    /// A program that waits for keys where nobody types.
+    /// A program that waits for keys on a terminal without a user.
     keys: Option<TerminalKeys>,
     transcript: Transcript,
     /// A signal that came when the command had ended and its end was not known yet.
@@ -205,7 +205,7 @@ impl SupervisedRun {
         self.canary.as_ref().is_some_and(|canary| canary.saw(number))
     }
 
-    /// The real terminal has a new size. The kernel told the group at once, but what fd 1 says is only right now.
+    /// The real terminal has a new size. The kernel informed the group at once, but what fd 1 says is only right now.
     fn resize(&mut self) {
         let mut changed = false;
         for channel in &mut self.channels {
@@ -231,7 +231,7 @@ impl SupervisedRun {
                 None
             }
             Ok(ChildState::Running) => None,
-            // Somebody else reaped it; its status is lost.
+            // Another process reaped it; its status is lost.
             Err(_) => Some(Ended::Exit(125)),
         }
     }

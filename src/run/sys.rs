@@ -211,12 +211,12 @@ const START_STACK_BYTES: usize = 64 << 10;
 /// returns the code to exit with if it could not.
 ///
 /// As `vfork`, it shares this process's memory, which saves copying page tables and the pages that both would write
-/// to; this process stands still until the command is executed. With a stack of its own, as `posix_spawn` of glibc
+/// to; this process is suspended until the command is executed. With a stack of its own, as `posix_spawn` of glibc
 /// and musl does it, nothing that this process still needs is overwritten.
 #[cfg(target_os = "linux")]
 pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
     extern "C" fn enter<F: FnOnce() -> c_int>(child: *mut libc::c_void) -> c_int {
-        // SAFETY: `start` passes its `child`, which stays where it is while that process stands still.
+        // SAFETY: `start` passes its `child`, which stays where it is while that process is suspended.
         let code = unsafe { child.cast::<Option<F>>().as_mut() }.and_then(Option::take).map(|child| child());
         exit_now(code.unwrap_or(125))
     }

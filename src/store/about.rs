@@ -1,5 +1,5 @@
-//! Which recorded patterns an entry that somebody wrote is about. A function of what is in the index: in whichever order
-//! events come, the last one finds the same.
+//! Which recorded patterns a written entry is about. A function of what is in the index: in whichever order events
+//! come, the last one finds the same.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub(super) struct EntrySubject {
     pub actions: BTreeSet<String>,
 }
 
-/// What the entry with this id is about; nothing where nobody wrote it yet.
+/// What the entry with this id is about; nothing if it does not exist yet.
 pub(super) fn subject_of_entry(connection: &Connection, id: &str) -> rusqlite::Result<EntrySubject> {
     let mut about =
         EntrySubject { patterns: patterns_named_by_entry(connection, id)?, named: true, ..EntrySubject::default() };
@@ -167,8 +167,8 @@ fn with_group_members(connection: &Connection, patterns: &BTreeSet<i64>) -> rusq
     Ok(found)
 }
 
-/// The family of all patterns that an entry names, as those have it that stand for them; `None` where it names none, or
-/// those of several families.
+/// The family of all patterns that an entry names, as those have it that represent them; `None` where it names none,
+/// or those of several families.
 pub(super) fn family_of_entry(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     let mut find = connection.prepare_cached(
         "SELECT family_key FROM pattern_leaders m JOIN patterns l ON l.pattern_no = m.leader_no

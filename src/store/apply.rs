@@ -1,4 +1,4 @@
-//! One event into the index. Commutative: any order of the same events gives the same rows.
+//! Applies one event to the index. Commutative: any order of the same events gives the same rows.
 
 mod advice;
 mod fix;
@@ -26,7 +26,7 @@ use crate::event::{Event, EventBody, Purge};
 pub(super) enum ApplyResult {
     /// The index has it.
     Done,
-    /// The index misses an event before it, or has counted what it takes back: the index must be rebuilt.
+    /// The index misses an event before it, or has counted what it reverts: the index must be rebuilt.
     Outdated,
 }
 

@@ -15,7 +15,7 @@ use crate::config::StateDir;
 /// A good ratio for text at a speed that the recorder can afford once a day.
 const ZSTD_LEVEL: i32 = 6;
 
-/// What a recorder packs that somebody waits for, bytes: more is left to one for which nobody does.
+/// Bytes that a recorder packs while a command waits for it; more is left to a recorder in the background.
 pub(crate) const WAITED_BYTES_MAX: u64 = 32 << 20;
 /// A frame's header, bytes (RFC 8878, section 3.1.1.1), with the magic number before it.
 const FRAME_HEADER_BYTES_MAX: u64 = 18;

@@ -1,8 +1,8 @@
-//! The index from scratch, in a file of its own that takes the old one's place when it is done.
+//! Builds the index from scratch, in a separate file that replaces the old one at the end.
 //!
 //! Row by row into indexes that don't fit into memory is a page read and written for each. So what is only looked up
 //! afterwards is made at the end, sorted: the secondary indexes, and the tables whose keys come in no order, which
-//! stand beside it under their own names until then (SQLite looks for temporary tables first). There is no journal: a
+//! are beside it under their own names until then (SQLite looks for temporary tables first). There is no journal: a
 //! build that is cut off is thrown away.
 
 use std::fs::{self, File};
@@ -51,7 +51,7 @@ pub(super) struct IndexBuild {
     pub bad_lines: usize,
 }
 
-/// Computes the index at `path` anew. The caller holds the recorder's lock and has closed the old one.
+/// Computes the index at `path` again. The caller holds the recorder's lock and has closed the old one.
 ///
 /// # Errors
 /// As [`index::Index::catch_up`]; the old index is then as before.
@@ -71,7 +71,7 @@ pub(super) fn build_index(path: &Path, segments: &SegmentFolder) -> Result<Index
     Ok(built)
 }
 
-/// Beside the index, with a name by which the next recorder knows that nobody finished it.
+/// Beside the index, with a name by which the next recorder knows that it is unfinished.
 fn part_path(path: &Path) -> PathBuf {
     path.with_file_name(".tmp-store.db")
 }

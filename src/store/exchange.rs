@@ -31,9 +31,9 @@ const PACKED_RATIO: u64 = 8;
 const FILE_BYTES_MAX: u64 = 4 << 30;
 /// How often its own size a packed segment may unpack to; events of one month pack to a twentieth.
 const UNPACKED_RATIO_MAX: u64 = 200;
-/// So much it may always unpack to, bytes.
+/// Size that it may always unpack to, bytes.
 const UNPACKED_BYTES_MIN: u64 = 16 << 20;
-/// How far the clock of another machine may be ahead, seconds. An event of the year 9999 would never grow old.
+/// How much the clock of another machine may be ahead, seconds. An event of the year 9999 would never grow old.
 const AHEAD_SECONDS_MAX: i64 = 24 * 3600;
 /// What the names of segments begin with whose texts are shown and not used.
 pub(super) const IMPORTED: &str = "imported.";
@@ -42,10 +42,10 @@ const WRITER_BYTES_MAX: usize = 32;
 /// The writer of events whose writer is no name for a file.
 const STRANGER: &str = "imported";
 
-/// What becomes of texts that other people wrote: knowledge, strategies, notes.
+/// How texts of other people are treated: knowledge, strategies, notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ImportTrust {
-    /// Reading commands show them as imported; agents are not told them unasked.
+    /// Reading commands show them as imported; agents get them only on request.
     #[default]
     Shown,
     /// As what was written here.
@@ -74,7 +74,6 @@ pub(crate) struct ImportedSegments {
 /// A line that could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ImportLineError {
-    /// The file.
     pub file: PathBuf,
     /// The line in it, from 1.
     pub line: usize,
@@ -131,11 +130,11 @@ impl Store {
                     }
                     Some(EventLine::Bad) => {
                         imported.bad += 1;
-                        imported.add_line_error(file, number, "no event".to_owned());
+                        imported.add_line_error(file, number, "not an event".to_owned());
                     }
                     None => {
                         imported.bad += 1;
-                        imported.add_line_error(file, number, "cut off: it has no end".to_owned());
+                        imported.add_line_error(file, number, "truncated".to_owned());
                     }
                 }
                 if batch.is_full() { self.write_batch(&mut batch) } else { Ok(()) }
@@ -150,7 +149,7 @@ impl Store {
         Ok(imported)
     }
 
-    /// Whether the index is sooner computed anew than brought up to date with these files.
+    /// Whether the index is sooner rebuilt than brought up to date with these files.
     fn is_rebuild_faster(&self, files: &[PathBuf]) -> Result<bool, StoreError> {
         let size = |file: &PathBuf| {
             let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
@@ -207,7 +206,7 @@ struct ImportBatch {
     events: usize,
     bytes: usize,
     trust: ImportTrust,
-    /// Each batch is indexed; else the index is computed anew when all are written.
+    /// Each batch is indexed; else the index is rebuilt when all are written.
     is_indexed: bool,
 }
 
@@ -319,7 +318,7 @@ fn open_segment(file: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(BoundedReader { inner: zstd::Decoder::new(opened)?, room })))
 }
 
-/// A reader that fails when there is more than so much: few bytes can be unpacked to any number.
+/// A reader that fails beyond a limit: a few bytes can unpack to any number.
 struct BoundedReader<R> {
     inner: R,
     room: u64,
@@ -329,7 +328,7 @@ impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.room = self.room.checked_sub(read as u64).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::FileTooLarge, "it holds more than a segment can hold, or is packed too well")
+            io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than a segment may be, or compressed too much")
         })?;
         Ok(read)
     }

@@ -1,4 +1,4 @@
-//! The state folder itself: what stands in the place of our files and is none of them is moved aside.
+//! The state folder itself: foreign files in the place of verify-run's files are moved aside.
 
 use std::fs::{self, FileType};
 use std::os::unix::ffi::OsStrExt;
@@ -65,7 +65,7 @@ fn read_entries(dir: &Path) -> Result<Vec<(PathBuf, FileType)>, StoreError> {
     Ok(entries.flatten().filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect())
 }
 
-/// Moves aside what has the name of a file of ours; the note.
+/// Moves aside what occupies the name of one of verify-run's files; returns the note.
 ///
 /// # Errors
 /// The operating system's.

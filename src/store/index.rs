@@ -24,14 +24,14 @@ use crate::fingerprint::FINGERPRINT_VERSION;
 /// How long SQLite waits for a lock. Writers hold the recorder's lock, so only a checkpoint is ever waited for.
 const BUSY_MS_MAX: u64 = 5_000;
 
-/// Statements that a connection keeps prepared: what one event needs is more than SQLite's binding keeps by itself.
+/// Statements that a connection keeps prepared: what one event needs is more than SQLite's binding keeps by default.
 const STATEMENTS_MAX: usize = 128;
 /// Pages that a reader keeps. It reads most of them once, and memory that was never used before costs more than reading
 /// again what the system has at hand.
 const READER_PAGES: i64 = 128;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
 const CACHE_KIB: i64 = 32 << 10;
-/// Events that the index doesn't have, bytes, from which on computing it anew may be faster than adding them; few in
+/// Events that the index doesn't have, bytes, from which on computing it again may be faster than adding them; few in
 /// tests, so that they take both ways.
 const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Index {
 /// What bringing the index up to date found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CatchUpResult {
-    /// So many events were added (0: it was up to date), so many lines were not events.
+    /// This many events were added (0: it was up to date), this many lines were not events.
     CaughtUp {
         /// Events applied.
         events: usize,
@@ -125,7 +125,7 @@ impl Index {
             let version = schema::schema_version(connection)?;
             let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
             if version > 0 && application != APPLICATION_ID {
-                // Somebody else's database, or one whose header was overwritten: not ours to read.
+                // Another program's database, or one whose header was overwritten: not to be read.
                 return Err(damage_error());
             }
             connection.pragma_update(None, "foreign_keys", true)?;
@@ -215,7 +215,7 @@ impl Index {
         Ok(CatchUpResult::CaughtUp { events: read.events, bad_lines: read.bad_lines })
     }
 
-    /// Whether so much is missing that computing the index anew is faster than adding it.
+    /// Whether a rebuild of the index is faster than adding what is missing.
     ///
     /// # Errors
     /// I/O and SQLite errors.
@@ -271,8 +271,8 @@ impl Index {
         add().map_err(sql_at("write", &self.path))
     }
 
-    /// Whether the write-ahead log starts with what is written next: there is none yet. Nobody else writes: the recorder's
-    /// lock is held.
+    /// Whether the write-ahead log starts with what is written next: there is none yet. There is no other writer: the
+    /// recorder's lock is held.
     fn is_log_start(&self) -> bool {
         self.is_wal && journal::is_log_empty(&self.path)
     }
@@ -338,7 +338,7 @@ impl Index {
     }
 }
 
-/// Whether computing the index of `all` bytes of events anew is faster than adding `missing` of them.
+/// Whether computing the index of `all` bytes of events again is faster than adding `missing` of them.
 pub(super) fn is_rebuild_faster(missing: u64, all: u64) -> bool {
     missing >= ANEW_BYTES_MIN && missing >= all / 3
 }
@@ -406,7 +406,7 @@ pub(super) fn read_segments(
 
 /// What is indexed of a segment.
 pub(super) struct IndexedSegment {
-    /// So much.
+    /// This many bytes.
     pub(super) bytes: u64,
     /// [`SegmentFolder::end_mark`] of its end.
     mark: String,

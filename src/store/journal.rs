@@ -1,4 +1,4 @@
-//! What SQLite keeps beside the index: its write-ahead log, or where that can't be its rollback journal.
+//! SQLite's files beside the index: its write-ahead log, or where that is impossible its rollback journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! An event as it may leave the house: what tools printed, what was typed and what was changed taken out, what is
-//! counted and recognised left in.
+//! An event with everything private removed, for export: output, command lines and changes are removed, counts and
+//! keys stay.
 
 use crate::base::lossless::Lossless;
 use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
 
-/// What stands where something was taken out.
+/// The text in place of a removed part.
 const MASKED: &str = "(masked)";
 
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
@@ -109,12 +109,12 @@ fn mask_attempt(attempt: &mut Attempt) {
     lists.into_iter().for_each(mask_atoms);
 }
 
-/// Sessions are told apart, not named.
+/// Sessions are distinguished, not named.
 fn hash_name(session: &str) -> String {
     blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Tasks are told apart, not named: most names are branches.
+/// Tasks are distinguished, not named: most names are branches.
 fn mask_task_name(name: &str) -> String {
     format!("task-{}", &hash_name(name)[..8])
 }
@@ -123,7 +123,7 @@ fn mask_atoms(list: &mut AtomList) {
     list.first.iter_mut().for_each(|atom| atom.text = MASKED.to_owned());
 }
 
-/// A project stays itself, but where it is on this machine is nobody's business.
+/// A project stays itself, but its place on this machine is private.
 fn mask_root(root: &Lossless) -> Lossless {
     let name = root.path().file_name().unwrap_or_default();
     Lossless::from(&std::path::Path::new("/").join(name))

@@ -1,7 +1,8 @@
-//! SQLite's memory: from where the program has its own, and uncounted.
+//! SQLite's memory: from the program's own allocator, without statistics.
 //!
-//! SQLite asks the C library, and musl's allocator asks the system anew for what was given back a moment ago: for each
-//! statement's temporary tables some blocks, whose pages are then taken one by one. The program's heap keeps them.
+//! SQLite asks the C library, and musl's allocator asks the system again for what was given back a moment ago: for
+//! each statement's temporary tables some blocks, whose pages are then taken one by one. The program's heap keeps
+//! them.
 #![allow(unsafe_code, reason = "an allocator for a C library")]
 
 use std::alloc::{self, Layout};
@@ -11,8 +12,8 @@ use std::sync::Once;
 
 use rusqlite::ffi::{SQLITE_CONFIG_MALLOC, SQLITE_CONFIG_MEMSTATUS, sqlite3_config, sqlite3_mem_methods};
 
-/// Before each block stands its size, since SQLite gives back an address alone. So much of it, and so aligned, bytes:
-/// what SQLite wants at least.
+/// Each block is prefixed with its size, because SQLite's free callback only passes the pointer. Bytes of the prefix,
+/// and the alignment: SQLite's minimum.
 const HEAD: usize = 8;
 
 const METHODS: sqlite3_mem_methods = sqlite3_mem_methods {
@@ -30,21 +31,22 @@ const METHODS: sqlite3_mem_methods = sqlite3_mem_methods {
 pub(super) fn install_allocator() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
-        // SAFETY: SQLite copies the methods. It is told before it does anything: every database is opened after this.
+        // SAFETY: SQLite copies the methods. This runs before anything else in SQLite: every database is opened after
+        // it.
         unsafe {
             let _ = sqlite3_config(SQLITE_CONFIG_MALLOC, &METHODS);
-            // Nobody asks how much it has: counting takes a mutex for each block.
+            // The total is never asked for: counting takes a mutex for each block.
             let _ = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
         }
     });
 }
 
-/// The layout of a block for so many bytes, with its head.
+/// The layout of a block for this many bytes, with its head.
 fn block_layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(HEAD)?, HEAD).ok()
 }
 
-/// The size that stands before a block.
+/// The size that precedes a block.
 ///
 /// # Safety
 /// `block` is one of [`allocate_block`] or [`resize_block`] that was not given back.

@@ -1,4 +1,4 @@
-//! What happened, kept: event segments (the truth) and the index over them. The only module that knows SQL.
+//! The store: event segments (the truth) and the index over them. The only module that knows SQL.
 //!
 //! [`Store`] writes and holds the recorder's lock; [`Index`] alone reads.
 

@@ -1,7 +1,7 @@
-//! Notes: events that a command puts down without the recorder's lock, `spool/<event id>.event`, one line each.
+//! Notes: events that a command records without the recorder's lock, `spool/<event id>.event`, one line each.
 //!
-//! For commands that somebody waits for (`warn`, hooks, queries): no lock, no sync, no index. The next drain appends and
-//! applies them, once each: an event's id names its file and is known to the index.
+//! For commands that must answer at once (`warn`, hooks, queries): no lock, no sync, no index. The next drain appends
+//! and applies them, once each: an event's id names its file and is known to the index.
 
 use std::ffi::OsStr;
 use std::io;
@@ -30,7 +30,6 @@ pub(crate) enum NoteError {
     Newer {
         /// Its version.
         v: u32,
-        /// Its kind.
         kind: String,
     },
     /// It will never be one.
@@ -39,8 +38,8 @@ pub(crate) enum NoteError {
 }
 
 impl EventBody {
-    /// Whether it may come as a note: something that somebody said or was told. What the recorder finds out itself may
-    /// not, neither may a purge, which removes text for good, and no review, which a person does.
+    /// Whether it may come as a note: a statement of a user, or what a user was shown. What the recorder finds out
+    /// itself may not, neither may a purge, which removes text for good, and no review, which a person does.
     pub(crate) fn is_note(&self) -> bool {
         match self {
             EventBody::Lesson(_)
@@ -65,14 +64,14 @@ impl EventBody {
 }
 
 /// Puts an event where the next drain finds it, whole or not at all: in the state folder's spool, else in one of its
-/// stand-ins. Its text must hold no secret. The same event again replaces the file with an equal one.
+/// fallbacks. Its text must hold no secret. The same event again replaces the file with an equal one.
 ///
 /// # Errors
 /// When it is too long, may not come as a note, or no place can be written.
 pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
     let line = event.to_line();
     if !event.body.is_note() || line.len() as u64 > NOTE_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too long for a note, or none"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a note, or too long"));
     }
     let name = format!("{}.{NOTE_SUFFIX}", event.id.hyphenated());
     let write = |state: &StateDir| {
@@ -117,7 +116,7 @@ pub(crate) fn read_note(path: &Path) -> Result<Event, NoteError> {
     let event = match event::parse_event_line(line) {
         EventLine::Event(event) => *event,
         EventLine::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
-        EventLine::Bad => return Err(NoteError::Bad("no event")),
+        EventLine::Bad => return Err(NoteError::Bad("not an event")),
     };
     if path.file_stem().and_then(OsStr::to_str).and_then(|name| Uuid::parse_str(name).ok()) != Some(event.id) {
         return Err(NoteError::Bad("its name is not its event's id"));

@@ -1,4 +1,4 @@
-//! What the recorder and the reading commands ask the index.
+//! Queries of the recorder and of reading commands.
 
 mod about;
 mod advice;
@@ -57,11 +57,8 @@ pub(crate) struct StoreCounts {
     pub events: u64,
     /// Runs, passed or failed.
     pub runs: u64,
-    /// Failures.
     pub failures: u64,
-    /// Patterns.
     pub patterns: u64,
-    /// Tasks.
     pub tasks: u64,
     /// Lessons decided on, forgotten ones not counted.
     pub lessons: u64,
@@ -70,7 +67,6 @@ pub(crate) struct StoreCounts {
 /// The last run somewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunRow {
-    /// Its id.
     pub id: String,
     /// What was run.
     pub argv: Vec<Lossless>,
@@ -78,13 +74,10 @@ pub(crate) struct RunRow {
     pub dir: Lossless,
     /// Tool, of a recognised check.
     pub tool: Option<String>,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
-    /// How it ended.
     pub ended: Ended,
     /// `f-…`, when it failed and is recorded.
     pub failure: Option<String>,
@@ -107,11 +100,8 @@ pub(crate) struct LessonRow {
     pub id: String,
     /// File name.
     pub file: String,
-    /// The failure.
     pub failure: String,
-    /// The run.
     pub run: String,
-    /// Whether it was forgotten.
     pub forgotten: bool,
     /// Whether it was withdrawn when its failure was gone.
     pub withdrawn: bool,
@@ -291,7 +281,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The runs that an id (of a run, failure, pattern or lesson, or the start of one) stands for.
+    /// The runs that an id (of a run, failure, pattern or lesson, or the start of one) represents.
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.

@@ -83,13 +83,9 @@ impl UnsyncedSegment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SegmentRepair {
     /// The line was whole but for its newline, which was added.
-    Completed {
-        /// The segment.
-        segment: String,
-    },
+    Completed { segment: String },
     /// The torn line was moved to this file beside the segment.
     SetAside {
-        /// The segment.
         segment: String,
         /// The new file.
         torn: PathBuf,

@@ -1,4 +1,5 @@
-//! What shared lessons teach, in the index alone: the files of the work trees are the truth, so no event tells of them.
+//! The content of shared lessons, in the index only: the files in the work trees are the truth, so there are no
+//! events for them.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,7 @@ const FOUND_MAX: i64 = 60;
 pub(crate) struct SharedLessonSource {
     /// Relative to the root.
     pub path: String,
-    /// Another one after every change.
+    /// Changes with the file.
     pub stamp: String,
     /// `l-…`; `None` when it can't be read.
     pub lesson: Option<String>,
@@ -145,7 +146,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Whether a failure that a lesson (`l-…`) is about was recorded, and whether somebody annotated it here.
+    /// Whether a failure that a lesson (`l-…`) is about was recorded, and whether it was annotated here.
     ///
     /// # Errors
     /// SQLite's.

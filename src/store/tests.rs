@@ -1,4 +1,4 @@
-//! The store as a whole: whatever happened to its files, it says what the events say.
+//! The store as a whole: whatever happened to its files, it agrees with the events.
 
 mod entries;
 mod groups;
@@ -494,7 +494,7 @@ proptest! {
         let store = open(imported.path());
         prop_assert_eq!(&dump(store.index()), &incremental);
         drop(store);
-        // Computed by an older fingerprint, whatever it held: everything is computed anew.
+        // Computed by an older fingerprint, everything in it is rebuilt.
         let older = rusqlite::Connection::open(imported.path().join("store.db")).expect("opens");
         older.execute_batch("UPDATE computed_with SET fingerprint = 1; UPDATE patterns SET masked = '?'").expect("sets");
         drop(older);

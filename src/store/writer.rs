@@ -70,7 +70,7 @@ impl Store {
             }
             Err(error) => return Err(error),
         };
-        // What is indexed to its end ends in a whole line. An index that can't be read says nothing of any.
+        // What is indexed to its end ends in a whole line. An unreadable index does not tell this of any.
         let known = index.known_segments();
         let is_whole = |segment: &Segment| {
             let known = known.as_ref().ok().and_then(|known| known.get(&segment.name));
@@ -138,7 +138,7 @@ impl Store {
         Ok(())
     }
 
-    /// Moves a damaged index aside, and computes it anew.
+    /// Moves a damaged index aside, and rebuilds it.
     ///
     /// # Errors
     /// As [`Store::rebuild_index`].
@@ -151,7 +151,7 @@ impl Store {
     fn note_bad_lines(&mut self, bad_lines: usize) {
         if bad_lines > 0 {
             self.notes.push(format!(
-                "skipped {} in {}: no event",
+                "skipped {} in {}: not an event",
                 count(bad_lines, "line"),
                 text::path(self.segments.dir())
             ));
@@ -174,7 +174,7 @@ impl Store {
     /// made of may go, and what follows from them may be written elsewhere, after [`Store::sync`].
     ///
     /// The database may have them before the segment has: in its log, which is synced when it gets long. Then a power
-    /// failure before the sync leaves a segment that is shorter than what was indexed, and the index is computed anew.
+    /// failure before the sync leaves a segment that is shorter than what was indexed, and the index is rebuilt.
     ///
     /// # Errors
     /// As [`Store::append`].

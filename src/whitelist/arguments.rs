@@ -1,4 +1,4 @@
-//! Arguments as the rules speak of them: options with values, words, what makes two runs the same check.
+//! Arguments as rules see them: options with values, words, and what makes two runs the same check.
 
 use super::encode::PROJECT;
 use super::table::{RunnerRule, TextList};
@@ -160,7 +160,8 @@ pub(super) fn find_sub_command_anywhere<'p>(
     None
 }
 
-/// The plugin's short name and the goal of one that Maven is told in full: `org.apache.maven.plugins:maven-jar-plugin:3.4:jar`.
+/// The plugin's short name and the goal of one that Maven gets in full:
+/// `org.apache.maven.plugins:maven-jar-plugin:3.4:jar`.
 fn maven_goal(word: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = bytes::find(word, b"-plugin:")?;
     let artifact = word[..colon].rsplit(|byte| *byte == b':').next()?;
@@ -201,7 +202,7 @@ pub(super) struct SubCommandMatch<'p> {
 }
 
 impl SubCommandMatch<'_> {
-    /// A sub-command has at most so many words.
+    /// A sub-command has at most this many words.
     const WORDS_MAX: usize = 4;
 
     /// Where its words are.

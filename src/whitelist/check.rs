@@ -1,4 +1,4 @@
-//! The answer: what a recognised check is, and what its exit code says.
+//! The decision: the recognised check, and the meaning of its exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -27,7 +27,7 @@ impl CheckKind {
 pub struct Check {
     /// The whitelist's name of the tool (`eslint`, `cargo-test`, `script:test`).
     pub tool: String,
-    /// What it does.
+    /// Kind of check.
     pub kind: CheckKind,
     /// Runners seen through, outermost first (`npx`, `timeout`).
     pub via: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Check {
     /// Runs in a container or on another machine: paths in its output are not paths here.
     #[serde(default, skip_serializing_if = "is_false")]
     pub elsewhere: bool,
-    /// Was told to repair what it can (`--fix`): the run may change files.
+    /// Was asked to repair what it can (`--fix`): the run may change files.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fixes: bool,
     /// Nothing but the check is run: no shell line, no second script, no variable that may name a program, no other
@@ -101,9 +101,9 @@ fn is_false(value: &bool) -> bool {
 /// Whether a command is a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckDecision {
-    /// It is.
+    /// It is a check.
     Check(Check),
-    /// It isn't, or nobody can tell without running it.
+    /// It isn't, or only running it would tell.
     NotACheck {
         /// What a person reads when asking why.
         why: String,

@@ -1,4 +1,4 @@
-//! What `--only-checks` asks for besides recognition: that a call runs the project's check and nothing of the caller's.
+//! The additional condition of `--only-checks`: a call runs the project's check and no code of the caller.
 //!
 //! The line is drawn at the command line. A check runs the project's code and settings (scripts, Makefile, plugins,
 //! `conftest.py`): whoever may write those needs no `--only-checks`. Its words must not bring code of their own: text
@@ -30,7 +30,7 @@ const DEPENDENCY_FOLDERS: [&str; 4] = ["node_modules/", "vendor/bin/", ".venv/bi
 /// Programs that are made to lie in the project.
 const PROJECT_PROGRAMS: [&str; 2] = ["gradlew", "mvnw"];
 
-/// Runners that run as another user, elsewhere, or what nobody sees in the command line.
+/// Runners that run as another user, elsewhere, or something that is not in the command line.
 const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl mpi wait-for dockerize bazel-run su chroot cargo-alias nimble-task swift-run cask-exec mono ";
 /// Runners and their own options that only say how much, how long, how loud, or which part of the project.
 const RUNNER_OPTIONS: [(&str, &str); 44] = [
@@ -107,7 +107,7 @@ const RUNNING_TEXTS: [&str; 4] = ["-extld", "linker=", "-fplugin", "-wrapper"];
 /// What an option begins with that names a program or plugin to a compiler.
 const RUNNING_STARTS: [&str; 9] =
     ["-fplugin", "-fpass-plugin", "-fuse-ld", "-specs", "--specs", "-B", "-Xclang", "-load", "-wrapper"];
-/// Programs and options of theirs, by their beginnings, that do it though nothing in their names says so.
+/// Programs and options of such runners, by their first letters, that do it although their names don't suggest it.
 const RUNNING_OPTIONS: [(&str, &str); 14] = [
     ("make", "-E"),
     ("gmake", "-E"),
@@ -126,7 +126,7 @@ const RUNNING_OPTIONS: [(&str, &str); 14] = [
 ];
 /// Properties that only choose tests.
 const TEST_PROPERTIES: [&str; 6] = ["-Dtest=", "-Dit.test=", "-DskipTests", "-DskipITs", "-Dgroups=", "-DfailIfNo"];
-/// Tools of which any option is refused: one or another names code, and nobody has looked through them all.
+/// Tools of which any option is refused: some of them name code, and they have not all been reviewed.
 const OPTIONS_REFUSED: &str = " embedded-tests matlab-tests ghc provers protoc d-compilers asciidoctor static-sites graphql-codegen \
     stylesheets eask emcc ocaml-compilers esy rustc swiftc pony ada-compilers pascal-compilers cobc vala \
     kotlinc-native slipcover act kubectl-dry-run cdk sam zephyr schemathesis mutation-tests snakemake snakefmt \

@@ -15,7 +15,7 @@ pub(super) const SCHEMA: i64 = 1;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WhitelistLayer {
-    /// [`SCHEMA`]; a file without it is somebody else's.
+    /// [`SCHEMA`]; a file without it is not verify-run's.
     pub verify_run_schema: Option<i64>,
     /// Names of tools and runners of lower layers that are no longer recognised.
     pub remove: Vec<String>,
@@ -49,7 +49,7 @@ pub(super) struct WhitelistScripts {
     pub words: Vec<String>,
     /// The same, of targets and shell scripts alone: what other programs of such names do is anything.
     pub targets: Vec<String>,
-    /// Parts that may stand before the first one.
+    /// Parts that may precede the first one.
     pub prefixes: Vec<String>,
     /// Words that may be continued with letters and digits (`test1`, `tests`, `lintall`); `*check` is one that so ends.
     pub stems: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) struct WhitelistScripts {
     pub endings: Vec<String>,
     /// The same of a file that is run (`cart_test.rb`).
     pub file_endings: Vec<String>,
-    /// Parts that make a name of several a check wherever they stand (`docker-test-all`).
+    /// Parts that make a name of several a check wherever they are (`docker-test-all`).
     pub inside: Vec<String>,
     /// Formatters: checks only with one of `check_args`.
     pub formatters: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) struct WhitelistScripts {
     pub check_args: Vec<String>,
     /// Last parts of the names of files whose argument says what they do (`./ci.sh lint`).
     pub drivers: Vec<String>,
-    /// Parts that make a name no check wherever they stand.
+    /// Parts that make a name no check wherever they are.
     pub deny: Vec<String>,
     /// Parts that do so unless it is checked or verified (`verify-codegen`).
     pub deny_unasked: Vec<String>,
@@ -245,7 +245,7 @@ pub(super) struct WhitelistError {
 }
 
 impl WhitelistLayer {
-    /// Reads a layer. `Ok(None)` when the file is somebody else's.
+    /// Reads a layer. `Ok(None)` when the file is not verify-run's.
     ///
     /// # Errors
     /// What is wrong, when the file can't be used.
@@ -318,7 +318,7 @@ impl WhitelistLayer {
                 if !known {
                     fault(
                         &tool.name,
-                        format!("`{}` says something about `{sub}`, which is not in its `sub` or `bins`", tool.name),
+                        format!("`{}` configures `{sub}`, which is not in its `sub` or `bins`", tool.name),
                         false,
                     );
                 }
@@ -326,7 +326,7 @@ impl WhitelistLayer {
         }
         for kind in self.scripts.kinds.keys() {
             if !KINDS.contains(&kind.as_str()) {
-                fault(kind, format!("`{kind}` is no kind: use one of {}", KINDS.join(", ")), true);
+                fault(kind, format!("unknown kind `{kind}`: use one of {}", KINDS.join(", ")), true);
             }
         }
         faults
@@ -337,7 +337,7 @@ impl WhitelistLayer {
 pub(super) const KINDS: [&str; 5] = ["test", "lint", "type", "format", "build"];
 
 fn unknown_schema_error(text: &str, schema: &str) -> WhitelistError {
-    let reason = format!("verify_run_schema is {schema}, and this version of verify-run knows {SCHEMA}");
+    let reason = format!("verify_run_schema is {schema}, but this version of verify-run knows {SCHEMA}");
     WhitelistError { line: find_line_number(text, "verify_run_schema"), reason, fatal: true }
 }
 

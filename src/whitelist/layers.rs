@@ -134,7 +134,7 @@ impl Whitelist {
         if search.find_in_command(argv, &Resolution::default()).is_none() {
             return Err(format!("without the project's own {FILE}, {}", search.reason));
         }
-        let run = |argument| format!("`{argument}` may run or write what is not the project's");
+        let run = |argument| format!("`{argument}` may run or write files outside the project");
         search.foreign.map_or(Ok(()), |argument| Err(run(argument)))
     }
 
@@ -313,7 +313,7 @@ impl Whitelist {
                 let name = String::from_utf8_lossy(name).into_owned();
                 let lower = self.compiled_layers().filter(|(lower, ..)| *lower > place);
                 if !lower.into_iter().any(|(_, _, table)| table.all_rules().any(|rule| rule.name() == name)) {
-                    let reason = format!("`remove` names `{name}`, which no rule below this file is called");
+                    let reason = format!("`remove` names `{name}`, but no earlier layer has a rule of this name");
                     problems.push(problem_from_error(
                         &layer.file,
                         WhitelistError { line: layer.find_line(&name), reason, fatal: false },
@@ -351,8 +351,8 @@ impl WhitelistFile {
         faults.into_iter().map(|fault| problem_from_error(&self.file, fault)).collect()
     }
 
-    /// Whether the file may have a rule or program of this name: a string in TOML stands between quotes, and only
-    /// a script's folders may come before a program's name in it. Where strings may be written otherwise (escapes,
+    /// Whether the file may have a rule or program of this name: a string in TOML is between quotes, and only a
+    /// script's folders may come before a program's name in it. Where strings may be written otherwise (escapes,
     /// several lines), the answer is yes.
     fn may_contain_name(&self, name: &[u8]) -> bool {
         let is_quoted = |at: usize| {

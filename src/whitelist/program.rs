@@ -1,4 +1,4 @@
-//! A program's name, out of the ways it is written.
+//! A program's name from its different spellings.
 
 use crate::base::bytes;
 
@@ -9,7 +9,7 @@ pub fn package_name(word: &[u8]) -> &[u8] {
     &word[..at.map_or(word.len(), |at| at + 1)]
 }
 
-/// What stands before a program's name, or for it, in scripts and templates: `${PREFIX}black`, `$(MAKE)`, `{envpython}`,
+/// What precedes a program's name, or for it, in scripts and templates: `${PREFIX}black`, `$(MAKE)`, `{envpython}`,
 /// `${PYTHON:-python3}`. The variable's name, its default, and what follows it.
 pub(super) fn split_variable(path: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let inner = |start: usize, end: &[u8]| {

@@ -1,4 +1,4 @@
-//! Why a command is no check, for `whitelist explain`.
+//! Why a command is not a check, for `whitelist explain`.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(super) enum NotACheckReason {
     ScriptName(String),
     /// Part of the script's name says that it changes things or does not end.
     ScriptDenied { name: String, part: String },
-    /// The line can't be told apart.
+    /// The line can't be parsed.
     GaveUp(GaveUp),
     /// Runners in runners in runners.
     TooDeep,
@@ -52,20 +52,20 @@ impl NotACheckReason {
 impl fmt::Display for NotACheckReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotACheckReason::None => f.write_str("there is no command in it"),
+            NotACheckReason::None => f.write_str("it contains no command"),
             NotACheckReason::Unknown(program) => write!(f, "no rule names `{program}`"),
             NotACheckReason::OtherUse(program) => {
-                write!(f, "`{program}` is known, but no check when it is used like this")
+                write!(f, "`{program}` is known, but used like this it is not a check")
             }
             NotACheckReason::ScriptName(name) => write!(f, "`{name}` is not the name of a check script"),
             NotACheckReason::ScriptDenied { name, part } => {
-                write!(f, "`{part}` in the script's name `{name}` says that it changes things or does not end")
+                write!(f, "`{part}` in the script name `{name}` suggests that it changes things or does not end")
             }
-            NotACheckReason::GaveUp(gave_up) => write!(f, "the line can't be told apart without running it: {gave_up}"),
-            NotACheckReason::TooDeep => f.write_str("too many runners inside each other"),
+            NotACheckReason::GaveUp(gave_up) => write!(f, "the line cannot be analysed without running it: {gave_up}"),
+            NotACheckReason::TooDeep => f.write_str("too many nested runners"),
             NotACheckReason::Needs { tool, one_of } => write!(f, "`{tool}` is a check only with one of: {one_of}"),
             NotACheckReason::Denied { tool, argument } => {
-                write!(f, "`{argument}` makes this call of `{tool}` no check")
+                write!(f, "`{tool}` with `{argument}` is not a check")
             }
         }
     }

@@ -104,8 +104,8 @@ impl<'w> CheckSearch<'w> {
         check
     }
 
-    /// A program whose name is a variable's, or begins with one. What it is when it runs, nobody knows: good enough to tell
-    /// which check is meant, not to let it run unasked.
+    /// A program whose name is a variable's, or begins with one. What it runs is unknown: good enough to recognise
+    /// the check, not to run it without asking.
     fn find_in_variable(
         &mut self,
         path: &[u8],
@@ -147,8 +147,7 @@ impl<'w> CheckSearch<'w> {
                 let mut check = trail.build_check(&format!("script:{}", lossy_text(path)), kind);
                 collect_selectors(arguments, &[], &[], TextList::default(), &mut check.selectors);
                 check.selectors.sort();
-                check.why =
-                    format!("the variable's name, `{}`, says that it is a {} check", lossy_text(name), kind.as_str());
+                check.why = format!("the variable name `{}` suggests a {} check", lossy_text(name), kind.as_str());
                 Some(check)
             }
             _ => {
@@ -288,7 +287,7 @@ impl<'w> CheckSearch<'w> {
                 false if is_value => argument,
                 false => b"",
             };
-            // What a variable stands for isn't known.
+            // What a variable represents isn't known.
             let is_known = |task: &&[u8]| !task.is_empty() && !task.contains(&b'$') && !task.contains(&b'{');
             for task in tasks.split(|byte| *byte == b',').filter(is_known) {
                 match scripts::interpret_target_name(task, &layers) {

@@ -1,4 +1,4 @@
-//! What is seen on the way from a command line to the check in it.
+//! The steps from a command line to the check in it.
 
 use super::arguments::{argument_width, is_option};
 use super::program::lossy_text;

@@ -225,7 +225,7 @@ impl<'w> CheckSearch<'w> {
         let package = package_name(first);
         let program = match self.whitelist.package_program(package) {
             Some(program) => program,
-            // Somebody's `@scope/eslint` is not eslint.
+            // `@scope/eslint` is not eslint.
             None if package.starts_with(b"@") => {
                 self.note_reason(NotACheckReason::Unknown(lossy_text(package)));
                 return None;
@@ -407,7 +407,7 @@ impl<'w> CheckSearch<'w> {
         check.manifest = Some(if runner.manifest.is_empty() { runner.name } else { runner.manifest }.to_owned());
         collect_selectors(arguments, &skip, &[runner.value_options], TextList::default(), &mut check.selectors);
         check.selectors.sort();
-        check.why = format!("the script's name, `{}`, says that it is a {} check", lossy_text(name), kind.as_str());
+        check.why = format!("the script name `{}` suggests a {} check", lossy_text(name), kind.as_str());
         Some(check)
     }
 }
@@ -455,7 +455,7 @@ impl CheckSearch<'_> {
         check.manifest = Some(lossy_text(path.strip_prefix(b"./").unwrap_or(path)));
         collect_selectors(arguments, &[], &[], TextList::default(), &mut check.selectors);
         check.selectors.sort();
-        check.why = format!("the file's name, `{}`, says that it is a {} check", lossy_text(path), kind.as_str());
+        check.why = format!("the file name `{}` suggests a {} check", lossy_text(path), kind.as_str());
         Some(check)
     }
 }

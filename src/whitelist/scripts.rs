@@ -4,7 +4,7 @@ use super::CheckKind;
 use super::layer::KINDS;
 use super::table::{ScriptNameRules, TextList};
 
-/// A name has at most so many parts; one with more is no check.
+/// A name has at most this many parts; one with more is no check.
 const PARTS_MAX: usize = 16;
 
 /// What a script's name says.
@@ -155,8 +155,8 @@ fn interpret_name<'a>(
     }
 }
 
-/// What a task is that another name stands for: an environment of tox, the argument of a project's own script. `None` where
-/// the name says nothing.
+/// What a task is that another name represents: an environment of tox, the argument of a project's own script. `None`
+/// where the name has no known meaning.
 pub(super) fn task_kind(name: &[u8], layers: &[ScriptNameRules<'_>]) -> Option<CheckKind> {
     let mut room: [&[u8]; PARTS_MAX] = [b""; PARTS_MAX];
     let parts = split_name(name, &mut room)?;
@@ -232,7 +232,7 @@ fn ends_with(part: &[u8], end: &[u8]) -> bool {
     part.len() >= end.len() && part[part.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// Parts that ask for something to be so, and what may stand beside them without saying what.
+/// Parts that ask for something to be so, and what may be beside them without saying what.
 const ASKING: &str = " check checks verify validate ensure assert ";
 const UNSPECIFIC: &str = " all ci full quick fast local my run do pre post x everything extra basic main test tests ";
 

@@ -72,7 +72,7 @@ fn the_shipped_list_is_long_enough_and_every_tool_answers_to_its_programs() {
     let mut names: Vec<_> = listed.iter().map(|rule| &rule.tool).collect();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), listed.len(), "a name stands twice");
+    assert_eq!(names.len(), listed.len(), "a name occurs twice");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn exit_codes_are_known_only_where_they_were_measured() {
         ("hadolint", 1, ExitMeaning::Mixed),
         ("script:test", 1, ExitMeaning::Mixed),
         ("eslint", 127, ExitMeaning::DidNotRun),
-        ("nobody", 1, ExitMeaning::Mixed),
+        ("missing", 1, ExitMeaning::Mixed),
     ];
     for (tool, code, meaning) in cases {
         assert_eq!(whitelist.exit_meaning(tool, code), meaning, "{tool} {code}");
@@ -155,9 +155,9 @@ fn script_names_are_read_part_by_part() {
 #[test]
 fn a_program_named_by_a_package_runner_wins_over_a_script() {
     assert_eq!(tool("pnpm vitest run"), "vitest");
-    assert_eq!(tool("pnpm prettier --write ."), "", "and its refusal stands");
+    assert_eq!(tool("pnpm prettier --write ."), "", "and its refusal remains");
     assert_eq!(tool("yarn coverage"), "script:coverage", "unless the program has no such use");
-    assert_eq!(tool("npx @somebody/eslint ."), "", "a scope is part of the name");
+    assert_eq!(tool("npx @example/eslint ."), "", "a scope is part of the name");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_layer_adds_replaces_and_removes() {
     let repository = format!(
         "{TOOL}bins = [\"ci/accept.sh\", 'true']\n[[tool]]\nname = \"ruff-check\"\nkind = \"lint\"\nbins = [\"ruff\"]\nsub = [\"verify\"]\n"
     );
-    let user = "verify_run_schema = 1\nremove = [\"eslint\", \"npx\", \"acceptance-of-nobody\"]\n";
+    let user = "verify_run_schema = 1\nremove = [\"eslint\", \"npx\", \"acceptance-of-nothing\"]\n";
     let layers = Layers::new(&repository, user);
     assert_eq!(layers.tool("ci/accept.sh"), "acceptance");
     assert_eq!(layers.tool("/repo/ci/accept.sh --all"), "acceptance");
@@ -331,7 +331,7 @@ fn a_layer_adds_replaces_and_removes() {
     assert_eq!(layers.tool("pytest"), "pytest");
     let (whitelist, problems) = layers.load();
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].reason.contains("acceptance-of-nobody") && problems[0].line == Some(2) && problems[0].used);
+    assert!(problems[0].reason.contains("acceptance-of-nothing") && problems[0].line == Some(2) && problems[0].used);
     let listed = whitelist.list_rules();
     assert!(listed.iter().all(|rule| rule.tool != "eslint"));
     assert_eq!(listed.iter().filter(|rule| rule.tool == "ruff-check").count(), 1);
@@ -389,7 +389,7 @@ fn a_broken_file_is_left_out_and_named_with_line_and_reason() {
             Some(3),
             "range",
         ),
-        ("verify_run_schema = 1\n[scripts.kinds]\ntests = [\"a\"]\n", Some(3), "no kind"),
+        ("verify_run_schema = 1\n[scripts.kinds]\ntests = [\"a\"]\n", Some(3), "unknown kind"),
         ("verify_run_schema = 1\n[[tool]]\nkind = \"test\"\nbins = [\"x\"]\n", Some(2), "name"),
     ];
     for (text, line, reason) in cases {

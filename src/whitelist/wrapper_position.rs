@@ -1,4 +1,4 @@
-//! Where in a shell line the wrapper may be put so that all the rest of the line stays as it is, and means the same.
+//! Where the wrapper may be inserted into a shell line without changing the rest or its meaning.
 
 use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};
@@ -33,9 +33,9 @@ pub struct WrapperPosition {
 }
 
 impl Whitelist {
-    /// The places in a line where the wrapper may stand, in the line's order: right before each simple command that is a
-    /// check. None where anything in the line leaves a doubt: where it can't be told apart without running it, where the
-    /// wrapper stands already, where the shell is told to print what it runs, or where `PATH` is replaced.
+    /// The places in a line where the wrapper may be, in the line's order: right before each simple command that is a
+    /// check. None where anything in the line leaves a doubt: where it can't be parsed without running it, where the
+    /// wrapper is already there, where the shell is asked to print what it runs, or where `PATH` is replaced.
     pub fn wrapper_positions(&self, line: &str) -> Vec<WrapperPosition> {
         if line.len() > LINE_BYTES_MAX {
             return Vec::new();
@@ -78,7 +78,7 @@ impl Whitelist {
     /// The check that a simple command is, and at which word its program is named.
     fn find_wrapped_check(&self, simple: &Simple, words: &[&[u8]], trail: &Resolution) -> Option<(usize, Check)> {
         let start = simple.words.iter().position(|word| !BEFORE_A_COMMAND.contains(&word.as_str()))?;
-        // An option of what stands before it (`command -v npm`, `time -p make test`), or a name that isn't known yet.
+        // An option of what precedes it (`command -v npm`, `time -p make test`), or a name that isn't known yet.
         if simple.words[start].starts_with(['-', '$', '~', '*', '?', '[', '{', '%']) {
             return None;
         }

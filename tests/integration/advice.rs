@@ -21,7 +21,7 @@ fn linter() -> Sandbox {
         "eslint",
         "test -z \"$MESSAGE\" && exit 0\nprintf '\\n%s\\n  1:1  error  %s\\n\\n✖ 1 problem (1 error)\\n' \"$FILE\" \"$MESSAGE\"; exit 1",
     );
-    // Whether somebody is held out is decided by chance: most tests are not about that.
+    // Chance decides who is held out: most tests are not about that.
     sandbox.write("verify-run.toml", "[advice]\nholdout = false\n[snapshot]\nenabled = false\n");
     sandbox
 }
@@ -139,7 +139,7 @@ fn warnings_are_ranked_one_of_a_family_at_most_five_and_say_why() {
         warn(&sandbox, "s", &["--files", "web/a.js", "--limit", "2"])["warnings"].as_array().map(Vec::len),
         Some(2)
     );
-    // Nobody wants to hear of it.
+    // It is muted.
     let pattern = first["pattern"].as_str().expect("an id").to_owned();
     sandbox.verify_run(["pattern", "mute", &pattern]).prints();
     assert!(!whats(&warn(&sandbox, "s", &["--files", "web/a.js"])).contains(&"'x' is not defined (eslint no-undef)"));

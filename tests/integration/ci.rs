@@ -15,7 +15,7 @@ use crate::sandbox::{Outcome, Sandbox, VERIFY_RUN};
 
 /// A file of this repository.
 fn own(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of ours")
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a project file")
 }
 
 /// A YAML document, as JSON.

@@ -137,7 +137,7 @@ fn attempts_with_a_strategy_of_the_settings_count_and_it_escalates_like_any_othe
     let effective = stats["figures"].as_array().expect("a list").iter().find(|it| it["name"] == "strategies_effective");
     assert_eq!(effective.expect("is there")["value"], 0.25, "{stats}");
 
-    // The index is computed from the events, and what nobody's settings propose is not proposed.
+    // The index is computed from the events, and what no settings propose is not proposed.
     sandbox.verify_run(["store", "rebuild"]).outcome();
     assert_eq!(of(&in_task(&sandbox, "two", &suggest).0["strategies"][0]).1, 4);
     sandbox.write("verify-run.toml", "[categories]\nsecurity_issue = \"x\"\n");
@@ -171,7 +171,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_line_and_the_rest_goes_on() {
     );
     let said = "strategies.broken.technique: there is no `nothing`; there are tool, code, message, file, command";
     let doctor = sandbox.verify_run(["doctor"]).outcome();
-    for part in [said, "verify-run.toml:3", "categories.lint_error: is shipped", "verify-run.toml:5"] {
+    for part in [said, "verify-run.toml:3", "categories.lint_error: is a built-in category", "verify-run.toml:5"] {
         assert!(doctor.stdout().contains(part), "{part}: {}", doctor.stdout());
     }
     let suggested = sandbox.verify_run(["strategy", "suggest", "--run", "last"]).outcome();
@@ -179,13 +179,12 @@ fn what_is_wrong_in_the_settings_is_named_with_its_line_and_the_rest_goes_on() {
     let told = suggested.stderr();
     assert!(told.contains(&format!("verify-run.toml:3: {said}")) && told.contains("correct it"), "{told}");
 
-    // A definition of a category that nobody declared is left out; what was recorded with it stays.
+    // A definition of a category that is not declared is left out; what was recorded with it stays.
     sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
     let check = sandbox.verify_run(["whitelist", "check"]).outcome();
-    for part in [
-        "acme-scan.toml:5: `acme-scan`: no category `security_issue` is declared",
-        "`vulnerable-packages`: no category",
-    ] {
+    for part in
+        ["acme-scan.toml:5: `acme-scan`: unknown category `security_issue`", "`vulnerable-packages`: no category"]
+    {
         assert!(check.stdout().contains(part), "{part}: {}", check.stdout());
     }
     assert_eq!(sandbox.verify_run(["last", "--json"]).prints_json()["category"], "security_issue");

@@ -52,12 +52,12 @@ fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
     let bad = sandbox.write(".verify-run/tools/bad.toml", "[[tool]]\nname = 'x'\ncategory = 'odd'\n");
     let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(1));
-    let place = format!("{}:3: `x`: no category `odd` is declared; there are test_failure, ", bad.display());
+    let place = format!("{}:3: `x`: unknown category `odd`; known are test_failure, ", bad.display());
     assert!(outcome.stdout().starts_with(&place), "{}", outcome.stdout());
-    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("no category `odd` is declared"));
+    assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("unknown category `odd`"));
     sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
     let parsed = sandbox.verify_run(["parse", "out.txt"]).outcome();
-    assert!(parsed.stderr().contains("bad.toml:3: `x`: no category"), "{}", parsed.stderr());
+    assert!(parsed.stderr().contains("bad.toml:3: `x`: unknown category"), "{}", parsed.stderr());
     assert!(parsed.stdout().contains("\"code\":\"BAD\""), "{}", parsed.stdout());
     std::fs::remove_file(bad).expect("removed");
     sandbox.write(".verify-run/tools/acme.toml", RULE.replace("line = 3", "line = 4"));
@@ -115,7 +115,7 @@ fn a_tool_is_added_as_documented() {
     let item = &sandbox.events()[0]["failure"]["items"][0];
     assert_eq!((&item["tool"], &item["code"]), (&"acme-lint".into(), &"no-wrong".into()));
     let again = sandbox.verify_run(["whitelist", "new", "acme-lint", "sample.txt"]).outcome();
-    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("is there already"), "{again:?}");
+    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("already exists"), "{again:?}");
     let bad = sandbox.verify_run(["whitelist", "new", "../x", "sample.txt"]).outcome();
     assert!(bad.ended == Ended::Exit(1) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
 }

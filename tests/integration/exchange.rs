@@ -98,7 +98,7 @@ fn what_is_no_segment_is_named_with_the_next_command() {
     assert!(
         answer
             .stderr()
-            .contains(&format!("{}:1: no event", path.strip_prefix(sandbox.work()).expect("below").display())),
+            .contains(&format!("{}:1: not an event", path.strip_prefix(sandbox.work()).expect("below").display())),
         "{answer:?}"
     );
     sandbox.write("empty/README", "");

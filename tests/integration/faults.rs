@@ -36,7 +36,7 @@ fn project_in(sandbox: Sandbox) -> Sandbox {
 fn spool(sandbox: &Sandbox, runs: &[(&str, &str)]) {
     fs::create_dir_all(sandbox.state()).expect("a folder");
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     for (part, code) in runs {
         sandbox.verify_run(["luacheck", *part]).env("PART", part).env("CODE", code).outcome();
     }
@@ -246,7 +246,7 @@ fn the_last_run_is_told_with_its_own_code() {
     // Also while nothing can be recorded.
     spool(&sandbox, &[("b", "9")]);
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     sandbox.verify_run(["last", "--exit-code"]).expect(Ended::Exit(9), "", "");
 }
 

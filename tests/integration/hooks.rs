@@ -127,7 +127,7 @@ fn what_a_session_was_told_it_is_not_told_again() {
         "tool_input": { "command": "verify-run -- eslint src" },
         "error": format!("Exit code 1\n{}", FINDING.replace("$PWD", &sandbox.work().to_string_lossy())),
     });
-    assert_eq!(answer(hook(&sandbox, "claude", "post-fail", failed.to_string())), "", "it was told before the edit");
+    assert_eq!(answer(hook(&sandbox, "claude", "post-fail", failed.to_string())), "", "it was shown before the edit");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn payloads_that_are_not_as_they_should_be_are_answered_as_if_there_were_nothing
         assert_eq!(answer(hook(&sandbox, agent, "pre-tool", long)), neutral(agent), "{agent}, too long");
         assert_eq!(answer(hook(&sandbox, agent, "no-such-event", "{}")), neutral(agent), "{agent}, unknown event");
     }
-    assert_eq!(answer(hook(&sandbox, "nobody", "pre-tool", "{}")), "");
+    assert_eq!(answer(hook(&sandbox, "unknown", "pre-tool", "{}")), "");
 }
 
 #[test]

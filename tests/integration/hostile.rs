@@ -14,8 +14,8 @@ fn with_check(sandbox: Sandbox) -> Sandbox {
     sandbox
 }
 
-/// A folder of a repository that looks like a bare one with a state folder of ours: its log is a link to a file of the
-/// user's, and a segment's name is a command.
+/// A folder of a repository that looks like a bare one with verify-run's state folder: its log is a link to a file of
+/// the user's, and a segment's name is a command.
 fn plant(dir: &Path, target: &Path) {
     fs::create_dir_all(dir.join("objects")).expect("a folder");
     fs::create_dir_all(dir.join("refs")).expect("a folder");

@@ -105,7 +105,7 @@ fn a_tool_that_counts_more_than_was_read_is_believed() {
     );
     fail(&sandbox, &output);
     let lesson = sandbox.lesson();
-    assert!(lesson.text.contains("eslint itself counts 2; 1 of them could be read"), "{}", lesson.text);
+    assert!(lesson.text.contains("eslint itself reports 2; 1 of them could be parsed"), "{}", lesson.text);
     assert!(lesson.text.contains("?:?  odd  something new"), "{}", lesson.text);
     let short = serde_json::json!([{"tool": "eslint", "said": 2, "found": 1}]);
     let events: String = sandbox.events().iter().map(ToString::to_string).collect();
@@ -252,7 +252,7 @@ fn a_lesson_goes_with_its_failure_and_its_text_stays() {
     let id = lesson.field("id").expect("an id").to_owned();
     std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
     check(&sandbox, "t1");
-    assert_eq!(sandbox.lessons().len(), 0, "one attempt, one task, nobody wrote anything in it");
+    assert_eq!(sandbox.lessons().len(), 0, "one attempt, one task, not annotated");
     let listed = |all: &[&str]| {
         let words = [&["lesson", "list", "--json"], all].concat();
         sandbox.verify_run(&words).prints_json()["lessons"].as_array().expect("a list").clone()
@@ -261,12 +261,12 @@ fn a_lesson_goes_with_its_failure_and_its_text_stays() {
     let all = listed(&["--all"]);
     assert_eq!((all.len(), &all[0]["id"], &all[0]["withdrawn"]), (1, &id.as_str().into(), &true.into()));
     let shown = sandbox.verify_run(["lesson", "show", &id[..6]]).prints();
-    assert!(shown.contains("no such variable") && shown.contains("Gone at attempt 1"), "{shown}");
-    // Somebody has something to say about it: it is worth a file again.
+    assert!(shown.contains("no such variable") && shown.contains("Fixed on attempt 1"), "{shown}");
+    // It is annotated: it is worth a file again.
     sandbox.verify_run(["lesson", "annotate", &id, "--cause", "a typo"]).prints();
     let annotated = sandbox.lesson();
     assert_eq!((annotated.path.clone(), annotated.field("cause")), (lesson.path, Some("a typo")));
-    assert!(annotated.text.contains("Gone at attempt 1"), "{}", annotated.text);
+    assert!(annotated.text.contains("Fixed on attempt 1"), "{}", annotated.text);
     break_and_mend(&sandbox, "t1", "no such variable");
     assert_eq!(sandbox.lesson().field("cause"), Some("a typo"));
     // The index computed from the events says the same.
@@ -282,7 +282,7 @@ fn a_lesson_stays_when_it_recurred_took_long_or_was_edited() {
     assert_eq!(sandbox.lessons().len(), 0);
     break_and_mend(&sandbox, "t2", "no such variable");
     let recurred = sandbox.lesson();
-    assert!(recurred.text.contains("Gone at attempt 1"), "{}", recurred.text);
+    assert!(recurred.text.contains("Fixed on attempt 1"), "{}", recurred.text);
     break_and_mend(&sandbox, "t3", "no such variable");
     assert_eq!(sandbox.lesson().path, recurred.path, "one file per pattern");
     // Three attempts.
@@ -294,7 +294,7 @@ fn a_lesson_stays_when_it_recurred_took_long_or_was_edited() {
     }
     std::fs::remove_file(sandbox.path("broken")).expect("it was broken");
     check(&sandbox, "t1");
-    assert!(sandbox.lesson().text.contains("Gone at attempt 3"), "{}", sandbox.lesson().text);
+    assert!(sandbox.lesson().text.contains("Fixed on attempt 3"), "{}", sandbox.lesson().text);
     // A person's own words.
     let sandbox = breaking();
     sandbox.write("broken", "no such variable");
@@ -372,7 +372,7 @@ fn the_doctor_names_the_line_that_keeps_lessons_out_of_an_sdist_and_it_does() {
 #[test]
 fn what_a_team_shares_stays_where_it_is_whatever_is_published() {
     let sandbox = failing();
-    // Somebody keeps other things there, so lessons are shared where they were.
+    // The project keeps other things there, so lessons are shared where they were.
     sandbox.write("lessons/piano.md", "# Monday\n");
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'x' is not defined"));
     sandbox.verify_run(["lesson", "share"]).prints();

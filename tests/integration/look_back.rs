@@ -74,7 +74,7 @@ fn what_can_not_be_run_again_is_said_with_the_reason() {
     sandbox.verify_run(["--sync", "eslint", "."]).outcome();
     assert!(again(&["--failed"]).contains("nothing failed in the last run: eslint ."));
     sandbox.verify_run(["--sync", "eslint", "."]).env("CODE", "1").outcome();
-    assert!(again(&["--failed"]).contains("no failing test is known by its name"));
+    assert!(again(&["--failed"]).contains("no failing test has a known name"));
     sandbox.verify_run(["--sync", "eslint", "--token=sk-live-4eC39HqLyjWDarjtT1zdp7dc"]).outcome();
     assert!(again(&[]).contains("held a secret"));
 }

@@ -1,4 +1,5 @@
-//! Patterns as people see them: what recurs, why it is believed, what detectors find, also those of a project.
+//! Patterns as people see them: what recurs, the reasons for its confidence, what detectors find, also those of a
+//! project.
 
 use verify_run::run::Ended;
 
@@ -80,7 +81,7 @@ fn what_somebody_said_is_the_name() {
             "annotate",
             id,
             "--cause",
-            "The global was renamed. Nobody told.",
+            "The global was renamed. No one said so.",
             "--rule",
             "Import it",
         ])
@@ -89,7 +90,7 @@ fn what_somebody_said_is_the_name() {
     assert_eq!(list["patterns"][0]["name"], "The global was renamed");
     assert_eq!(
         list["patterns"][0]["summary"],
-        "The global was renamed. Nobody told (2 failures in 1 task). Import it."
+        "The global was renamed. No one said so (2 failures in 1 task). Import it."
     );
 }
 
@@ -125,13 +126,13 @@ fn a_candidate_page_is_written_on_request_and_never_over_somebody_s_words() {
     let text = sandbox.read(path);
     assert!(text.starts_with("# Pattern `'x' is not defined (eslint no-undef)`\n"), "{text}");
     assert!(text.contains("6 failures in 3 tasks, recurring"), "{text}");
-    // Our own page weakens no check, whatever it quotes.
+    // A page of the library weakens no check, whatever it quotes.
     sandbox.write(path, format!("{text}\n<!-- markdownlint-disable MD013 -->\n"));
     sandbox.git(["add", "--all"]);
     sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(0), "", "");
     sandbox.write(path, &text);
 
-    // Written anew while it is ours, left alone once it isn't.
+    // Written again while it is ours, left alone once it isn't.
     let again = sandbox.verify_run(["pattern", "show", &id, "--candidate", "--json"]).prints_json();
     assert_eq!(again["outcome"], "updated");
     sandbox.write(path, format!("{text}\nWe know why now.\n"));

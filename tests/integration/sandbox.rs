@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(60);
 const QUIET_LOOKS: u32 = 4;
 /// Pause between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
-/// A program is executed within so many of them.
+/// A program is executed within this many of them.
 const EXECUTION_LOOKS: usize = 10;
 /// Where system programs are looked for, after the sandbox's own `bin`.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -456,7 +456,7 @@ fn give_descriptors(command: &mut Command, descriptors: Vec<(RawFd, Option<Owned
     unsafe { command.pre_exec(lay) };
 }
 
-/// What came of a command: all three are compared, always.
+/// The outcome of a command: all three are compared, always.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Exit code or signal.
@@ -493,7 +493,7 @@ pub(crate) fn ended(status: ExitStatus) -> Ended {
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + WAIT;
     while !condition() {
-        assert!(Instant::now() < deadline, "waited {} s in vain until {what}", WAIT.as_secs());
+        assert!(Instant::now() < deadline, "waited {} s without success until {what}", WAIT.as_secs());
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -516,8 +516,8 @@ pub(crate) fn files_in(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Makes `unshare` give a command mounts of its own, also for one who is not root: that takes a user namespace, out of
-/// which a verify-run around the tests can't be told from one around the command.
+/// Makes `unshare` give a command mounts of its own, also for one who is not root: that takes a user namespace, out
+/// of which a verify-run around the tests can't be distinguished from one around the command.
 pub(crate) fn mounts_of_its_own() -> &'static str {
     if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" }
 }

@@ -93,7 +93,7 @@ impl Case {
         let wrapped = self.run(sandbox.verify_run([self.command[0]]), streams);
         assert_eq!(wrapped, bare, "{} in {streams:?}", self.tool);
         assert_eq!(bare.0, Ended::Exit(0), "{}", bare.1);
-        assert_eq!(sandbox.lessons().len(), 0, "a lesson that nobody needs any more goes with its failure");
+        assert_eq!(sandbox.lessons().len(), 0, "a lesson without further use goes with its failure");
         self.is_learned(sandbox);
     }
 

@@ -87,14 +87,14 @@ fn as_a_hook_it_looks_at_what_is_being_committed_and_blocks_only_for_that() {
     assert_eq!(commit(&["cart.py"]), (Ended::Exit(0), String::new()), "the test is not part of this commit");
     assert_eq!(commit(&["--all"]), (Ended::Exit(1), DELETED.to_owned()));
     assert_eq!(commit(&["tests/test_cart.py"]), (Ended::Exit(1), DELETED.to_owned()));
-    // Its own trouble is told and blocks nothing.
+    // Its own failure is reported and blocks nothing.
     sandbox.write("tests/test_cart.py", TEST);
     sandbox.write("cart.py", "VAT = 19\n");
     sandbox.write(".git/hooks/pre-commit", script.replace("--staged", "no-such-commit"));
     let (ended, said) = commit(&["--all"]);
     assert_eq!(ended, Ended::Exit(0), "{said}");
     assert!(
-        said.contains("verify-run: cannot look at the change: git diff: ") && said.contains("no-such-commit"),
+        said.contains("verify-run: cannot read the change: git diff: ") && said.contains("no-such-commit"),
         "{said}"
     );
 }
@@ -297,7 +297,7 @@ fn taking_a_confirmed_fix_back_is_told_with_the_failure_that_it_fixed() {
     let (id, failure, summary) = (&fix["id"], &fix["failure"], &fix["summary"]);
     let word = |value: &serde_json::Value| value.as_str().expect("a word").to_owned();
     let told = format!(
-        "cart.py:2: takes back {} ({}), which fixed {}: {} [regression]: return sum(prices) + 1\n",
+        "cart.py:2: reverts {} ({}), which fixed {}: {} [regression]: return sum(prices) + 1\n",
         word(id),
         word(&fix["standing"]),
         word(failure),

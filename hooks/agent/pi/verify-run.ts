@@ -41,17 +41,17 @@ function ask(event: string, payload: object): Promise<Answer> {
   })
 }
 
-const told = (event: Tool) => ({ callId: event.toolCallId, tool: event.toolName, input: event.input })
+const fields = (event: Tool) => ({ callId: event.toolCallId, tool: event.toolName, input: event.input })
 
 export default function (pi: Pi) {
   pi.on("tool_call", async (event, ctx) => {
     if (event.toolName !== "bash") return
-    const { command } = await ask("pre-tool", { cwd: ctx.cwd, ...told(event) })
+    const { command } = await ask("pre-tool", { cwd: ctx.cwd, ...fields(event) })
     if (typeof command === "string") event.input.command = command
   })
   pi.on("tool_result", async (event, ctx) => {
     if (!["bash", "edit", "write"].includes(event.toolName)) return
-    const { context } = await ask("post-tool", { cwd: ctx.cwd, ...told(event) })
+    const { context } = await ask("post-tool", { cwd: ctx.cwd, ...fields(event) })
     if (typeof context === "string") return { content: [...event.content, { type: "text", text: context }] }
   })
   pi.on("before_agent_start", async (event, ctx) => {

@@ -1,4 +1,4 @@
-//! Who printed what was found, as the command says.
+//! The tool that printed a finding, by the command.
 
 use std::borrow::Cow;
 

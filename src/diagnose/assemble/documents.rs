@@ -1,4 +1,4 @@
-//! Documents that the tool printed: what they say counts, and what rules saw in their text does not.
+//! Documents that the tool printed: their content counts, and matches of rules in their text do not.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -28,7 +28,7 @@ const PLACE_DISTANCE_MAX: usize = 6;
 
 impl Assembled<'_> {
     /// Takes the located diagnostics among the lines that no definition knows. `known` says whether something else is
-    /// known to have failed: then only what calls itself an error counts, and the rest stands beside it.
+    /// known to have failed: then only what calls itself an error counts, and the rest is beside it.
     pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
         self.place_the_placeless(resolver);
         let mut candidates = self.location_candidates(resolver);

@@ -31,7 +31,7 @@ impl<'a> Assembled<'a> {
             if self.failing[index] {
                 match self.outcome.items[index].place {
                     None => self.search_block(index, |_| true, resolver),
-                    // A runner names the file of its tests, and what a compiler says of another one stands below.
+                    // A runner names the file of its tests, and a compiler's message about another file is below.
                     Some(Frame { line: None, .. }) => self.search_block(index, is_error_at_a_place, resolver),
                     Some(_) => self.prefer_what_exists(index, resolver),
                 }
@@ -65,7 +65,7 @@ impl<'a> Assembled<'a> {
             if *failing && !std::mem::replace(&mut printed.affected, true) {
                 self.files.extend(printed.inside.as_deref().map(str::to_owned));
             }
-            // What an item says of somebody else's file stays its place, though the file is not an affected one.
+            // An item in third-party code keeps its place, though the file is not an affected one.
             if printed.inside.is_none() && printed.shown.is_none() && line.is_some() && !file.contains('<') {
                 printed.shown = Some(resolver.shown_path(file, found.stack_dirs()).into());
             }

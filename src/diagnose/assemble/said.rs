@@ -1,4 +1,4 @@
-//! What the lines are worth, by what was made of them.
+//! The worth of lines, by their use in items.
 
 use std::collections::HashMap;
 
@@ -125,7 +125,7 @@ impl<'a> Assembled<'a> {
                 first += 1;
             }
         }
-        // What was announced while it ran and told afterwards is told once, where the rest of it is.
+        // What was announced during the run and repeated afterwards is kept once, with the rest of it.
         let mut last_head = vec![0; items.len()];
         // Nearly every item of a long list has one line, and no details then.
         let mut last_detail = vec![0; items.len()];

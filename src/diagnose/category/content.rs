@@ -1,4 +1,4 @@
-//! What an output's words say of its failure, whoever prints them.
+//! The kind of failure that the words of an output suggest, for any tool.
 
 use std::sync::LazyLock;
 

@@ -293,7 +293,7 @@ impl<'a> Engine<'a> {
             if found.guessed && found.code.is_none() {
                 split_exception(found);
             }
-            // What says nothing explains nothing.
+            // An empty line explains nothing.
             found.tentative |= found.message.is_empty()
                 && found.code.is_none()
                 && found.test.is_none()
@@ -340,7 +340,7 @@ fn split_exception(found: &mut RawDiagnostic<'_>) {
     }
 }
 
-/// Whether a line can stand for a message: it has words, and is not a line of source under a `>` or behind a number.
+/// Whether a line can represent a message: it has words, and is not a line of source under a `>` or behind a number.
 fn is_telling(text: &str) -> bool {
     let text = text.trim_start();
     text.contains(|c: char| c.is_alphabetic())

@@ -1,4 +1,4 @@
-//! Which rules may match which line: those of which a literal is in it.
+//! Which rules may match which line: those with a literal in it.
 //!
 //! Lines of one output are much alike. Which literals a line has decides which rules are asked, and in which order, so
 //! that is worked out once for all lines that have the same ones.
@@ -131,7 +131,7 @@ impl<'a> Candidates<'a> {
             }
             set_of.push(set.unwrap_or(NO_SET));
         }
-        // Which rules count is known only now: what says whose output it is may stand at its end.
+        // Which rules count is known only now: what says whose output it is may be at its end.
         let mut sets = vec![Vec::new(); known.len()];
         for (literals, set) in known {
             fill_candidates(&mut sets[set as usize], catalog, &literals, &live, named);

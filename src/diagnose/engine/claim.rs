@@ -1,5 +1,5 @@
 //! Lines that an imported matcher claims. A matcher that the user or the project brought is asked before the rules,
-//! but for one thing: where the command names other tools, their rules come first.
+//! with one exception: where the command names other tools, their rules come first.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ impl Engine<'_> {
     }
 
     /// Gives the line at `at` to the first matcher that claims it and what follows; `first` is the turn before the
-    /// rules. Whether somebody did.
+    /// rules. Whether one did.
     pub(super) fn claim_lines(
         &mut self,
         stream: &[(usize, usize)],

@@ -1,5 +1,5 @@
-//! Windows paths as the rules know paths: `C:\proj\src\a.c` is matched as `/C/proj/src/a.c`, which is as long, so that
-//! what a group holds is read from the line as it was printed.
+//! Windows paths as the rules know paths: `C:\proj\src\a.c` is matched as `/C/proj/src/a.c`, which has the same
+//! length, so that groups are read from the line as printed.
 
 use std::borrow::Cow;
 

@@ -46,7 +46,7 @@ pub(crate) struct Frame<'a> {
 pub(crate) struct RawDiagnostic<'a> {
     /// Index of the tool.
     pub tool: usize,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// What it makes of the run, where the rule says so.
     pub category: Option<&'a Category>,

@@ -136,7 +136,7 @@ impl ErrorformatPattern {
             at += 1;
             if let Some(field) = field_regex(item, chars.get(at).copied()) {
                 if named.contains(item) {
-                    return Err(format!("`%{item}` stands twice"));
+                    return Err(format!("`%{item}` occurs twice"));
                 }
                 named.push(item);
                 parts.push(ScanfPart::Done(format!("(?P<{item}>{field})")));
@@ -208,7 +208,7 @@ fn scan_set(chars: &[char], at: usize, parts: &mut Vec<ScanfPart>) -> Result<usi
             end += 1;
         }
         Some('\\') if at + 1 < chars.len() => end += 2,
-        _ => return Err("`%*` wants `[` or `\\` behind it".to_owned()),
+        _ => return Err("`%*` needs `[` or `\\` after it".to_owned()),
     }
     parts.extend(chars[at..end].iter().map(|c| ScanfPart::Vim(*c)));
     parts.extend([ScanfPart::Vim('\\'), ScanfPart::Vim('+')]);

@@ -54,7 +54,7 @@ fn translate_group(rest: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(
         (Some('<'), Some('=' | '!')) => return Err("lookbehind can't be used here".to_owned()),
         (Some('<'), _) => out.push_str("?P<"),
         (Some('=' | '!'), _) => return Err("lookahead can't be used here".to_owned()),
-        _ => return Err("a group that begins with `(?` in a way that is not known".to_owned()),
+        _ => return Err("an unknown kind of `(?` group".to_owned()),
     }
     Ok(())
 }
@@ -73,8 +73,8 @@ fn translate_escape(rest: &mut Peekable<Chars<'_>>, out: &mut String, in_class: 
             out.push(c);
         }
         '0' => out.push_str("\\x00"),
-        '1'..='9' => return Err("a reference back to a group can't be used here".to_owned()),
-        'k' => return Err("a reference back to a group can't be used here".to_owned()),
+        '1'..='9' => return Err("a back-reference can't be used here".to_owned()),
+        'k' => return Err("a back-reference can't be used here".to_owned()),
         'u' | 'x' => {
             let want = if c == 'u' { 4 } else { 2 };
             let digits: String = rest.clone().take(want).collect();

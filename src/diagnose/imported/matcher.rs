@@ -60,12 +60,13 @@ const PROPERTIES: [(&str, CaptureRole); 9] = [
 /// # Errors
 /// When the file is no JSON, or holds no matcher.
 pub(super) fn parse(text: &str) -> Result<Vec<Result<ProblemMatcher, String>>, String> {
-    let document: Value = serde_json::from_str(&without_comments(text)).map_err(|error| format!("no JSON: {error}"))?;
+    let document: Value =
+        serde_json::from_str(&without_comments(text)).map_err(|error| format!("not JSON: {error}"))?;
     let mut matchers = Vec::new();
     let mut patterns = BTreeMap::new();
     collect_matchers(&document, 0, &mut matchers, &mut patterns);
     if matchers.is_empty() {
-        return Err("holds no problem matcher".to_owned());
+        return Err("contains no problem matcher".to_owned());
     }
     matchers.truncate(DEFINITION_RULES_MAX);
     Ok(matchers.into_iter().map(|matcher| ProblemMatcher::from_json(matcher, &patterns)).collect())

@@ -1,7 +1,8 @@
-//! What users have for other programs: problem matchers of VS Code and GitHub, `errorformat` of Vim.
+//! Formats of other programs: problem matchers of VS Code and GitHub, `errorformat` of Vim.
 //!
-//! They are interpreted as those programs do it, not turned into rules: both match runs of lines, and an `errorformat`
-//! keeps state that rules don't have. What they ask for and can't be had (lookaround, `\zs`) is said when they are read.
+//! They are interpreted as those programs do it, not turned into rules: both match runs of lines, and an
+//! `errorformat` keeps state that rules don't have. Unsupported parts (lookaround, `\zs`) are reported when they are
+//! read.
 
 use crate::base::one_or_many::OneOrMany;
 use crate::diagnose::Severity;

@@ -180,10 +180,10 @@ fn an_errorformat_whose_files_enclose_their_messages() {
 fn what_an_errorformat_can_not_have_names_the_pattern() {
     for (pattern, reason) in [
         ("%f:%l:%y", "`%y` is not known"),
-        ("%f%f", "`%f` stands twice"),
+        ("%f%f", "`%f` occurs twice"),
         ("%q", "`%q` is not known at the start"),
         ("%m%\\@=", "`\\@` can't be used here"),
-        ("%*x", "`%*` wants `[` or `\\` behind it"),
+        ("%*x", "`%*` needs `[` or `\\` after it"),
     ] {
         let error = ErrorFormat::parse(&OneOrMany::Many(vec![pattern.to_owned()])).expect_err(pattern);
         assert_eq!(error, std::format!("`{pattern}`: {reason}"));

@@ -46,7 +46,7 @@ fn vim_character(parts: &[ScanfPart], at: usize) -> Option<char> {
 
 /// What follows a backslash; the position after it.
 fn translate_escape(parts: &[ScanfPart], at: usize, out: &mut String) -> Result<usize, String> {
-    let Some(c) = vim_character(parts, at) else { return Err("a `\\` with nothing behind it".to_owned()) };
+    let Some(c) = vim_character(parts, at) else { return Err("a `\\` with nothing after it".to_owned()) };
     let known = match c {
         '(' => "(?:",
         ')' => ")",
@@ -118,7 +118,7 @@ fn translate_repetition(parts: &[ScanfPart], at: usize, out: &mut String) -> Res
     let (from, to) = counts.split_once(',').map_or((counts, None), |(from, to)| (from, Some(to)));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(from) || !to.is_none_or(digits) {
-        return Err(format!("`\\{{{inside}}}` is no repetition"));
+        return Err(format!("`\\{{{inside}}}` is not a repetition"));
     }
     let from = if from.is_empty() { "0" } else { from };
     match to {

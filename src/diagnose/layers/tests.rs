@@ -55,13 +55,13 @@ fn the_project_wins_over_the_user_and_the_user_over_what_is_shipped() {
 fn remove_takes_lower_definitions_away_and_names_what_it_misses() {
     let tsc = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\n";
     let (definitions, faults) = Definitions::from_layers(
-        &[file("p.toml", PROJECT, "remove = [\"tsc\", \"nobody\"]\n")],
+        &[file("p.toml", PROJECT, "remove = [\"tsc\", \"missing\"]\n")],
         &Categories::default(),
     );
     assert!(definitions.definition_names().all(|name| name != "tsc"));
     assert!(found_by(&definitions, tsc).iter().all(|(tool, ..)| tool != "tsc"));
     assert_eq!(faults.len(), 1, "{faults:?}");
-    assert!(faults[0].reason.contains("`nobody`"), "{faults:?}");
+    assert!(faults[0].reason.contains("`missing`"), "{faults:?}");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_category_that_nobody_declared_is_named_with_its_line_and_what_there_is() {
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert_eq!((faults[0].line, faults[0].without), (Some(4), THE_DEFINITION));
     let reason = &faults[0].reason;
-    for part in ["`scan`: no category `security_issue` is declared", "lint_error", "flaky_network", "verify-run.toml"] {
+    for part in ["`scan`: unknown category `security_issue`", "lint_error", "flaky_network", "verify-run.toml"] {
         assert!(reason.contains(part), "{part}: {reason}");
     }
     assert_eq!(found_by(&definitions, "!! a.x@3 wrong\n")[0].0, "scan", "the user's holds");

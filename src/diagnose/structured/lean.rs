@@ -1,4 +1,4 @@
-//! A JSON value of which only so much is kept: a document of a few megabytes takes forty times as much as a tree.
+//! A JSON value that is kept up to a limit: a document of a few megabytes takes forty times as much as a tree.
 
 use std::cell::Cell;
 use std::fmt;

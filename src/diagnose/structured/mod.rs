@@ -1,8 +1,8 @@
 //! Diagnostics that a tool printed as a document: JSON, XML, a table with named columns, or commands to a CI system.
 //!
-//! They are read with parsers, never with regexes. No format is known by name: a JSON object or an XML element that has
-//! a line, and by itself or from what it is in a file, is a diagnostic, and its message, code and severity are found by
-//! the names that reporters give them. That covers ESLint, ruff, elm, rustc, SARIF and Code Climate in JSON, and
+//! They are read with parsers, never with regexes. No format is known by name: a JSON object or an XML element that
+//! has a line, and a file of its own or of its parent, is a diagnostic, and its message, code and severity are found
+//! by the names that reporters give them. That covers ESLint, ruff, elm, rustc, SARIF and Code Climate in JSON, and
 //! Checkstyle, PMD, Cppcheck, SpotBugs, CodeNarc, Android lint and jslint in XML, and what imitates them.
 
 use std::ops::Range;

@@ -23,7 +23,7 @@ const MESSAGE_ELEMENTS: &[&str] =
     &["LongMessage", "Message", "message", "description", "ShortMessage", "msg", "failure", "error"];
 /// Elements that may be open at once.
 const DEPTH_MAX: usize = 64;
-/// How far above an element its message may be (`<error msg=…><location line=…/></error>`), elements.
+/// Levels between an element and its message (`<error msg=…><location line=…/></error>`), elements.
 const MESSAGE_DISTANCE_MAX: usize = 2;
 
 /// An open element.
@@ -38,7 +38,7 @@ struct Element {
     code: Option<String>,
     severity: Option<Severity>,
     text: String,
-    /// What is below it and has no message yet, with how far below it is.
+    /// What is below it and has no message yet, with its depth.
     waiting: Vec<(usize, StructuredFinding)>,
 }
 

@@ -1,4 +1,4 @@
-//! The whole of diagnosis from outside: what research found to go wrong elsewhere, and what holds for every output.
+//! The whole of diagnosis from outside: known failures of other parsers, and properties of every output.
 
 mod pitfalls;
 mod properties;

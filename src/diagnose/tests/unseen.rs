@@ -1,4 +1,4 @@
-//! Forms of outputs that nobody wrote a definition for: what tools of one kind share.
+//! Forms of outputs without a definition: what tools of one kind share.
 
 use crate::diagnose::{Category, Definitions, Diagnosis, Input, Severity, diagnose_output};
 use crate::run::Ended;
@@ -191,7 +191,7 @@ fn the_last_part_of_a_programs_name_says_what_it_is_for() {
     {
         assert_eq!(of(command), Some(Category::LintError), "{command}");
     }
-    // One that broke by itself did not do its job.
+    // One that crashed did not do its job.
     let own = "Traceback (most recent call last):\n  File \"/opt/x/site-packages/frob/cli.py\", line 9, in run\n    go()\nfrob.Invalid: `v` must be text\n";
     assert_eq!(diagnosed("validate-frob a.zz", own).category, Some(Category::ConfigError));
     assert_eq!(of("frob test"), Some(Category::TestFailure));

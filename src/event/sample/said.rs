@@ -1,4 +1,4 @@
-//! Events for tests: what people and agents write down.
+//! Events for tests: entries, strategies and memories.
 
 use serde_json::json;
 
@@ -71,7 +71,7 @@ pub(crate) fn entry_change(n: u64, about: u64, other: u64) -> Event {
     event(n, 13_000, EventBody::Knowledge(EntryNote { entry: format!("k-{about}"), change, by: agent(n) }))
 }
 
-/// A strategy that somebody proposes in second `n`.
+/// A strategy that a user proposes in second `n`.
 pub(crate) fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (matches, steps) = (StrategyMatchKind::Pattern, vec![format!("step {n}")]);
@@ -80,7 +80,7 @@ pub(crate) fn said_strategy(n: u64, error: &str, technique: &str) -> Event {
     event(n, 14_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
-/// A strategy of somebody's settings, and what came of it, in turn.
+/// A strategy of the settings, and its outcome, in turn.
 pub(crate) fn declared_strategy(n: u64, outcome: AttemptOutcome) -> Event {
     let strategy = ids::declared_strategy("a regex", "", "tool", "do {{ this }}");
     let change = if n.is_multiple_of(2) {
@@ -98,7 +98,7 @@ pub(crate) fn declared_strategy(n: u64, outcome: AttemptOutcome) -> Event {
     event(n, 18_000, EventBody::Strategy(StrategyNote { strategy, change, by: agent(n) }))
 }
 
-/// What came of it in second `n`.
+/// The outcome of it in second `n`.
 pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: AttemptOutcome) -> Event {
     let strategy = ids::said_strategy("pattern", error, technique);
     let (category, file_type) = (Some("bugfix".into()), Some("py".into()));

@@ -1,5 +1,5 @@
-//! One diagnostic in the forms that its tool prints it in: one key, whatever the reporter, the width, the colours and the
-//! folder. The outputs are those of the real tools, shortened to one diagnostic, with another project's path.
+//! One diagnostic in all the forms that its tool prints: one key, regardless of the reporter, the width, the colours
+//! and the folder. The outputs are those of the real tools, shortened to one diagnostic, with another project's path.
 
 use std::collections::BTreeSet;
 

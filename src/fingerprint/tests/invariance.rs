@@ -1,7 +1,7 @@
 //! The recorded outputs of real tools, as they would be on another machine, at another time, behind another command:
-//! their keys are the same. With another word in what they say they aren't.
+//! their keys are the same. With another word in the message they differ.
 //!
-//! Every change is made to all outputs. One that an output has nothing of leaves it as it is; how many it did change
+//! Every change is made to all outputs. A change without a match leaves the output as it is; how many it did change
 //! is asserted. What only few outputs have (a port, a seed) is also put into every message.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,8 +101,8 @@ fn difference(name: &str, before: &[Diagnostic], after: &[Diagnostic]) -> Option
     (!gone.is_empty() || !new.is_empty()).then(|| format!("{name}: {gone:?} -> {new:?}"))
 }
 
-/// Asserts that no output's keys differ after `change`, and that it changes `at_least` so many outputs. A change gives
-/// the output and the root, or `None` where it can't be made.
+/// Asserts that no output's keys differ after `change`, and that it changes `at_least` this many outputs. A change
+/// gives the output and the root, or `None` where it can't be made.
 fn assert_same(what: &str, at_least: usize, change: impl Fn(&Case) -> Option<(String, String)>) {
     let (mut tried, mut found) = (0, Vec::new());
     for (case, before) in CASES.iter().zip(&*ITEMS) {

@@ -1,7 +1,7 @@
 //! Names of files as a diff writes them: with `a/` and `b/` in front, and in quotes where they have unusual bytes.
 
-/// The two paths of `diff --git a/x b/x`, as far as they can be told apart: where nothing else is said (a change of
-/// mode, an empty file) both are the same.
+/// The two paths of `diff --git a/x b/x`, as far as they can be distinguished: where nothing else is said (a change
+/// of mode, an empty file) both are the same.
 pub(super) fn split_name_pair(rest: &str) -> Option<(String, String)> {
     if rest.starts_with('"') || rest.ends_with('"') {
         let (old, new) = if let Some(end) = quoted_end(rest) {

@@ -95,7 +95,7 @@ impl Blobs {
     /// When git can't be asked.
     pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
         if !is_hash(tree) {
-            return Err(Skipped::with_reason("that is no tree"));
+            return Err(Skipped::with_reason("not a tree"));
         }
         let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
         let listed = listed.map_err(|trouble| Skipped::with_reason(trouble.reason_text()))?;

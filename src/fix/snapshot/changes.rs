@@ -1,4 +1,5 @@
-//! What somebody is about to commit, or a range of commits, as unified text: the user's own repository, read only.
+//! The change that is about to be committed, or a range of commits, as unified text: the user's own repository, read
+//! only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -22,12 +22,11 @@ use crate::fix::derived::is_derived;
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 use crate::redact::redact_text;
 
-/// So much of a file's diff is read for each byte that may be kept: what is redacted must be whole.
+/// Bytes of a file's diff that are read for each byte that may be kept: what is redacted must be whole.
 const READ_FACTOR: usize = 8;
 /// How much of a comparison is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DiffLimits {
-    /// Files.
     pub files: usize,
     /// Text of one file, bytes; 0 leaves all text out.
     pub file_bytes: usize,
@@ -53,7 +52,7 @@ pub(crate) struct Diff {
     /// Files beyond the limit.
     pub files_cut: u64,
     /// Unified text as `git diff` prints it, whole lines, file after file; redacted, control characters removed. A
-    /// redacted key is one line where it was many. Of lock files and what else nobody writes by hand the number of
+    /// redacted key is one line where it was many. For lock files and other generated files only the number of
     /// changed lines, at the end.
     pub text: String,
     /// Bytes of text beyond the limit.
@@ -79,7 +78,7 @@ pub(crate) fn diff_trees(
     for tree in [from, to] {
         // From an event that may be another machine's: only a hash is a tree here.
         if !is_hash(tree) {
-            return Err(Skipped::with_reason("that is no tree"));
+            return Err(Skipped::with_reason("not a tree"));
         }
     }
     let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
@@ -98,7 +97,7 @@ pub(crate) fn diff_trees(
     };
     match printed {
         Ok(printed) => Ok(read_diff(&printed, limits)),
-        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::with_reason("objects of the base are gone")),
+        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::with_reason("objects of the base are missing")),
         Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
     }
 }
@@ -115,7 +114,7 @@ pub(crate) fn patch_between(
     options: &SnapshotOptions,
 ) -> Result<Patch, Skipped> {
     if !is_hash(from) || !is_hash(to) {
-        return Err(Skipped::with_reason("that is no tree"));
+        return Err(Skipped::with_reason("not a tree"));
     }
     let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
     let place =
@@ -233,8 +232,8 @@ fn whole_lines(text: &[u8], max: usize) -> &[u8] {
     &text[..memchr::memrchr(b'\n', &text[..max]).map_or(0, |end| end + 1)]
 }
 
-/// The text of each file: from one `diff --git` to the next. No line of a content begins with it, because one of
-/// ` +-\` stands before each.
+/// The text of each file: from one `diff --git` to the next. No line of a content begins with it, because one of `
+/// +-\` precedes each.
 fn split_sections(text: &[u8]) -> Vec<&[u8]> {
     let finder = memchr::memmem::Finder::new(b"\ndiff --git ");
     let mut starts: Vec<usize> = text.starts_with(b"diff --git ").then_some(0).into_iter().collect();

@@ -22,7 +22,7 @@ use crate::base::text;
 /// How long a git that was killed may take to be gone, milliseconds; a dead network disk must not hold us.
 const KILLED_MS_MAX: u64 = 500;
 
-/// What a git in the user's own repository is told besides what it is asked: the settings there hold but for these.
+/// Options for git in the user's own repository: its settings hold except for these.
 const CALLER_CONFIGURATION: [&str; 7] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -62,7 +62,7 @@ impl GitError {
     pub(super) fn reason_text(&self) -> String {
         match self {
             GitError::Late => "git did not finish in time".to_owned(),
-            GitError::TooMuch => "git has more to say than is read".to_owned(),
+            GitError::TooMuch => "git printed more than the limit".to_owned(),
             GitError::Unfit(why) | GitError::Failed(why) => why.clone(),
         }
     }
@@ -82,7 +82,7 @@ pub(super) struct Git {
     alternates: OsString,
     /// The user's git folder, for the questions that only it can answer.
     user_git_dir: PathBuf,
-    /// Where what goes in and comes out as an error is put down.
+    /// Where what goes in and comes out as an error is recorded.
     scratch: PathBuf,
     /// Settings of the user's repository that are emptied.
     emptied: Vec<OsString>,
@@ -144,7 +144,7 @@ impl Git {
         &self.objects
     }
 
-    /// A folder of ours for files that are needed for a moment.
+    /// A folder for files that are needed for a moment.
     pub(super) fn scratch_path(&self) -> &Path {
         &self.scratch
     }
@@ -186,7 +186,7 @@ impl Git {
         let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
         let mut command = std::process::Command::new(&self.program);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A hook's git folder is relative to where it stands.
+        // A hook's git folder is relative to its working directory.
         if view != GitView::Caller || std::env::var_os("GIT_DIR").is_none() {
             command.current_dir(&self.root);
         }
@@ -278,7 +278,7 @@ impl Git {
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
-        // It stands above what a configuration allows by a protocol's name.
+        // It overrides what a configuration allows by a protocol's name.
         command.env("GIT_ALLOW_PROTOCOL", "none");
         if view == GitView::User {
             command.env("GIT_DIR", &self.user_git_dir);

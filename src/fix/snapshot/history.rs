@@ -1,5 +1,5 @@
-//! Two commits and what is between them: whether one comes from the other, and which changes of a work tree came with
-//! another base (a rebase, a merge, a pull) instead of the work in it.
+//! The relation of two commits: whether one comes from the other, and which changes of a work tree came with another
+//! base (a rebase, a merge, a pull) instead of the work in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::take::{require_repository, snapshot_folders};
 use super::{Skipped, SnapshotOptions};
 use crate::config::Places;
 
-/// Of a branch's log of moves the last so many bytes are read.
+/// Of a branch's log of moves the last this many bytes are read.
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// References that may be the base of a branch, of every remote and here.
 const BASES: [&str; 8] = [
@@ -145,7 +145,7 @@ fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, Skipped> 
 /// From events and from files that anybody can have written: only a hash is an object here.
 fn check_hashes(hashes: &[&str]) -> Result<(), Skipped> {
     let is_hash = |hash: &&str| matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if hashes.iter().all(is_hash) { Ok(()) } else { Err(Skipped::with_reason("that is no commit")) }
+    if hashes.iter().all(is_hash) { Ok(()) } else { Err(Skipped::with_reason("not a commit")) }
 }
 
 /// Commits that the branch may be based on, without its own.

@@ -1,4 +1,4 @@
-//! What is different in the work tree from our index, and putting it there.
+//! Finds the differences between the work tree and verify-run's index, and adds them.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -81,7 +81,7 @@ impl<'a> WorkTreeScan<'a> {
             let mebibytes = look.new_bytes >> 20;
             let count = look.changed.len();
             return Err(GitError::Unfit(format!(
-                "{count} files with {mebibytes} MiB are new to git; have it ignore what is made by tools"
+                "{count} files ({mebibytes} MiB) are new to git; add generated files to .gitignore"
             )));
         }
         Ok(look)
@@ -202,8 +202,8 @@ impl<'a> WorkTreeScan<'a> {
         self.changed.iter().filter(|name| is_secret(&path(name)) && is_file(name)).cloned().collect()
     }
 
-    /// For a filtered or secret file a text with the hash of what is in the work tree: a change of it is a change of the tree, and
-    /// what somebody encrypts is stored nowhere.
+    /// For a filtered or secret file a text with the hash of what is in the work tree: a change of it is a change of
+    /// the tree, and encrypted text is stored nowhere.
     fn stand_in(&mut self, git: &Git, filtered: &HashSet<Vec<u8>>, lines: &mut Vec<u8>) -> Result<(), GitError> {
         let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch_path())?;
         let mut names = Vec::new();
@@ -265,10 +265,10 @@ impl<'a> WorkTreeScan<'a> {
     }
 }
 
-/// How a stand-in for a filtered file begins.
+/// First words of the placeholder for a filtered file.
 pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, BLAKE3 ";
 
-/// How a stand-in for a file with secrets begins, and the digits of the hash that it has.
+/// First words of the placeholder for a file with secrets, and the digits of its hash.
 const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
 const SECRET_DIGITS: usize = 8;
 

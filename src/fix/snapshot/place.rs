@@ -1,4 +1,4 @@
-//! What is kept per work tree: our git folder with the index, and how the last snapshot went.
+//! What is kept per work tree: verify-run's git folder with the index, and the result of the last snapshot.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::config::{Places, Repository, StateDir};
 
-/// How snapshots of one work tree stand.
+/// State of the snapshots of one work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ObjectFolderStatus {
@@ -27,7 +27,6 @@ pub(crate) struct ObjectFolderStatus {
     /// The last tree.
     #[serde(default)]
     pub tree: Option<String>,
-    /// When it was taken.
     #[serde(default)]
     pub taken_at: Option<Timestamp>,
     /// Why the last try gave none; absent after one that did.
@@ -189,7 +188,7 @@ impl ObjectFolder {
         };
         let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::from_metadata(&it))).transpose()?;
         let ours = self.git_dir().join("index");
-        // Without an index of theirs, ours is made from nothing once and then kept.
+        // Without the user's index, verify-run's is built once and then kept.
         if stamp == self.standing.seed && (ours.exists() || stamp.is_none()) {
             return Ok(false);
         }
@@ -197,8 +196,8 @@ impl ObjectFolder {
         if let Some(mut theirs) = theirs {
             let mut copy = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.git_dir())?;
             io::copy(&mut theirs, &mut copy)?;
-            // A file that changed just before the index was written is told by its time being the index's: ours must
-            // not look younger than it is.
+            // A file that changed just before the index was written is recognised by having the index's time:
+            // verify-run's must not look younger than it is.
             copy.as_file().set_modified(theirs.metadata()?.modified()?)?;
             copy.persist(ours).map_err(|error| error.error)?;
             for entry in fs::read_dir(&repository.git_dir)?.flatten() {
@@ -227,11 +226,11 @@ impl ObjectFolder {
     /// Why none is to be tried now.
     pub(super) fn pause_reason(&self, now: Timestamp) -> Option<Skipped> {
         let standing = &self.standing;
-        // A clock that was set back must not make it wait for ever.
+        // A clock that was set back must not make it wait forever.
         let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
         let not_before = standing.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
-        let why = standing.skipped.as_deref().unwrap_or("the last try failed");
-        Some(Skipped::with_reason(format!("{why}; the next try is after {}", not_before.rfc3339())))
+        let why = standing.skipped.as_deref().unwrap_or("the last attempt failed");
+        Some(Skipped::with_reason(format!("{why}; next attempt after {}", not_before.rfc3339())))
     }
 
     /// Remembers a tree.

@@ -1,4 +1,4 @@
-//! Forgetting old trees: what is still reachable is packed, everything else goes.
+//! Forgetting old trees: what is still reachable is packed, the rest is removed.
 
 use std::fs;
 use std::io;

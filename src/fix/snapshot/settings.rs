@@ -1,7 +1,7 @@
-//! The settings of our git folder: its own, and the user's that decide what a content is and which files count.
+//! The settings of verify-run's git folder: its own, and those of the user that decide about contents and files.
 //!
-//! They stand in its `config` file, not on command lines: git then reads them once, not also from a variable that
-//! every start of it has to take apart.
+//! They are in its `config` file, not on command lines: git then reads them once, not also from a variable that every
+//! start of it has to take apart.
 
 use super::git::{Git, GitError, GitView};
 

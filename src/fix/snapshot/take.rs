@@ -1,4 +1,4 @@
-//! Taking a snapshot: what changed since our index was made goes into it, and the index becomes a tree.
+//! Taking a snapshot: changes since the last index are added to it, and the index becomes a tree.
 
 use std::ffi::OsStr;
 use std::thread;
@@ -13,7 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::config::{Places, Repository};
 
-/// A file may change while git reads it; then everything is looked at again, so many times in all.
+/// A file may change while git reads it; then everything is looked at again, this many times in all.
 const TRIES: usize = 3;
 
 /// A work tree as a git tree.
@@ -83,7 +83,7 @@ pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Resul
                 other => other.reason_text(),
             });
             if matches!(trouble, GitError::Failed(_)) {
-                // Whatever it was, it may be our own index.
+                // The cause may be verify-run's own index.
                 place.start_anew();
             }
             place.note_failure(&why, now);
@@ -217,7 +217,7 @@ fn copy_folders(git: &Git, place: &mut ObjectFolder) -> Result<(), GitError> {
     git.run(GitView::Both, arguments.into_iter().chain([base.as_os_str()]), Some(&trees)).map(|_| ())
 }
 
-/// Looks also at files that somebody told git to take as unchanged, and unfolds a sparse index, which takes the user's
+/// Looks also at files that git was asked to take as unchanged, and unfolds a sparse index, which takes the user's
 /// objects.
 fn refresh_index(git: &Git) -> Result<(), GitError> {
     match git.run(GitView::Both, ["update-index", "-q", "--really-refresh", "--force-write-index"], None) {
@@ -228,8 +228,8 @@ fn refresh_index(git: &Git) -> Result<(), GitError> {
 }
 
 fn write_tree(git: &Git) -> Result<String, GitError> {
-    // Without the user's objects: whatever the tree is made of is then written to ours, and nothing of theirs is
-    // touched, not even the time of a pack that has the same tree.
+    // Without the user's objects: the tree's objects are then written to verify-run's folder, and nothing of the
+    // user's is touched, not even the time of a pack that has the same tree.
     let printed = git.run(GitView::Own, ["write-tree", "--missing-ok"], None)?;
     Ok(String::from_utf8_lossy(&printed).trim().to_owned())
 }

@@ -1,5 +1,5 @@
-//! What tests that are still there no longer say: assertions that are gone, bodies without anything in them, an
-//! expectation that was made to fit.
+//! What existing tests no longer assert: assertions that are gone, bodies without anything in them, an expectation
+//! that was made to fit.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -66,14 +66,14 @@ const EQUALITIES: [&str; 18] = [
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
 });
-/// An assertion of which so many words stand in another one has moved.
+/// An assertion of which this many words are in another one has moved.
 const MOVED_SHARE: f64 = 0.75;
 /// New assertions looked at in one file.
 const ASSERTIONS_MAX: usize = 500;
-/// An assertion that goes over lines began at most so many above.
+/// An assertion that goes over lines began at most this many above.
 const ASSERTION_LINES_MAX: usize = 12;
 
-/// Marks what became of the tests that both sides have.
+/// Marks the outcome of the tests that both sides have.
 pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
@@ -118,7 +118,7 @@ pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-/// Marks assertions that are gone, stand under a condition, or accept more. `files` are those of the new and the old
+/// Marks assertions that are gone, are under a condition, or accept more. `files` are those of the new and the old
 /// version, `body` is the new one.
 fn judge_test<'v>(
     sheet: &mut Sheet<'v, '_>,
@@ -189,7 +189,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The name in a hunk's heading: what stands in front of the first bracket or colon.
+/// The name in a hunk's heading: what is in front of the first bracket or colon.
 fn named_in(heading: &str) -> Option<&str> {
     let end = heading.find(['(', ':', '{', '<']).unwrap_or(heading.len());
     identifiers_of(&heading[..end]).last()
@@ -292,7 +292,7 @@ impl<'s, 'p> Left<'s, 'p> {
     ) -> Vec<&'s DiffLine<'p>> {
         let asserts = |line: &&&DiffLine<'_>| language.asserts.is_match(&line.masked.code);
         let mut gone: Vec<&'s DiffLine<'p>> = self.removed.iter().filter(asserts).copied().collect();
-        // The same with other values stands in an old one's place; any other may stand in that of many.
+        // The same with other values is in an old one's place; any other may be in that of many.
         for line in self.added.iter().filter(asserts) {
             let shape = code_skeleton(&line.masked.code);
             let Some(at) = gone.iter().position(|old| code_skeleton(&old.masked.code) == shape) else {
@@ -322,7 +322,7 @@ impl<'s, 'p> Left<'s, 'p> {
     }
 }
 
-/// Whether nothing stands between a line's neighbours now that it is gone.
+/// Whether nothing is between a line's neighbours now that it is gone.
 fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<'_>]) -> bool {
     let told = |lines: &[&DiffLine<'_>]| -> Vec<(bool, String)> {
         let told = lines.iter().filter(|line| line.has_code());
@@ -364,7 +364,7 @@ impl Asserted {
         asserted
     }
 
-    /// Whether an assertion stands elsewhere now, maybe in other words.
+    /// Whether an assertion is elsewhere now, maybe in other words.
     fn has_line(&self, line: &DiffLine<'_>) -> bool {
         let own = line_words(line);
         let there = |other: &HashSet<String>| {

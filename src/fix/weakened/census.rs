@@ -13,13 +13,13 @@ use crate::fix::patch::PatchChange;
 
 /// Two tests whose words agree in this share are the same test under two names.
 const SAME_SHARE: f64 = 0.5;
-/// A test of which so many lines stand elsewhere now has moved.
+/// A test of which this many lines are elsewhere now has moved.
 const MOVED_SHARE: f64 = 0.6;
 /// Lines shorter than this say nothing about where they come from, bytes.
 const TELLING_BYTES_MIN: usize = 8;
 /// Functions that hand tests to a runner.
 const SUITES: [&str; 3] = ["test_suite", "test_all", "testsuite"];
-/// Tests looked at on one side; a diff of more is no edit of somebody's.
+/// Tests looked at on one side; a larger diff is not a manual edit.
 const TESTS_MAX: usize = 5_000;
 
 /// A test, as far as the hunk shows it.
@@ -116,7 +116,7 @@ fn is_documented(line: &DiffLine<'_>) -> bool {
     line.raw.trim_start().starts_with(['*', '/']) && !line.raw.trim_start().starts_with("//")
 }
 
-/// Whether a line stands in front of a definition: an attribute, an annotation, a comment.
+/// Whether a line is in front of a definition: an attribute, an annotation, a comment.
 pub(super) fn is_attribute(line: &DiffLine<'_>) -> bool {
     let code = line.masked.code.trim_start();
     code.starts_with(['#', '@', '[']) || code.is_empty() && !line.masked.comment.trim().is_empty()
@@ -173,7 +173,7 @@ impl Census {
         }
     }
 
-    /// The test that line `at` of a hunk belongs to or stands right above of.
+    /// The test that line `at` of a hunk belongs to or is right above.
     pub(super) fn test_around(&self, side: Side, file: usize, hunk: usize, at: usize) -> Option<&Test> {
         let mut here = self.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk);
         here.rfind(|test| test.start <= at && at < test.end)
@@ -291,7 +291,7 @@ impl Census {
         self.mark_files(sheet, &added);
     }
 
-    /// What became of a test that no test on the new side is.
+    /// The outcome of a test that no test on the new side is.
     fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> Fate {
         let view = &views[test.file];
         let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
@@ -353,7 +353,7 @@ impl Census {
             let (old, new) = (&view.file.old, &view.file.new);
             let (rule, side, path) = match view.file.change {
                 PatchChange::Renamed if collected(old) && !collected(new) => ("test-file-uncollected", Side::New, new),
-                // With tests that can be told apart it has been judged by them.
+                // With tests that can be distinguished it has been judged by them.
                 PatchChange::Deleted
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
@@ -371,9 +371,9 @@ impl Census {
     }
 }
 
-/// What became of a test.
+/// The outcome of a test.
 enum Fate {
-    /// Its lines stand elsewhere.
+    /// Its lines are elsewhere.
     Moved,
     /// It is there, but no runner takes it.
     Uncollected,
@@ -409,7 +409,7 @@ impl<'v> AddedTest<'v> {
         added
     }
 
-    /// Whether most of what these lines say stands among them; also when they say nothing.
+    /// Whether most of what these lines say is among them; also when they are empty.
     fn has_most_of<'l>(&self, lines: impl Iterator<Item = &'l DiffLine<'l>>) -> bool {
         let (mut all, mut there) = (0_u32, 0_u32);
         for line in lines.filter(|line| is_telling(line)) {

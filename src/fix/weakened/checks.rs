@@ -28,7 +28,7 @@ static CHECK_BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)^(?:\S*/)?\w*[\w.-]*(?:tests?|lint|checks?|verify|typecheck|coverage|specs?)(?:[._-]\w+)*$")
         .expect("a regex")
 });
-/// Keys of pipelines and task files under which commands stand.
+/// Keys of pipelines and task files that contain commands.
 static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
         .expect("a regex")
@@ -181,7 +181,7 @@ fn holds_commands(view: &FileView<'_>) -> bool {
         && view.language.is_some_and(|own| known.contains(&own.name.as_str()))
 }
 
-/// Whether a file decides by itself what is checked: pipelines, hooks, manifests with scripts.
+/// Whether a file alone decides what is checked: pipelines, hooks, manifests with scripts.
 fn is_pipeline(view: &FileView<'_>) -> bool {
     let path = view.path_of_side(Side::Old);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -250,7 +250,7 @@ fn command_on(view: &FileView<'_>, line: &DiffLine<'_>) -> Option<(String, bool)
             let value = text.split_once('=').map_or(text, |(_, value)| value).trim();
             let quoted = value.trim_matches([',', '[', ']', ' ']);
             let command = quoted.trim_matches(['"', '\'']);
-            // tox lets a command fail that a dash stands before.
+            // tox lets a command fail that a dash precedes.
             let is_command = !command.starts_with("--");
             Some((command.trim_start_matches(['-', ' ']).to_owned(), is_command && command.starts_with('-')))
         }

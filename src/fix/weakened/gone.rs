@@ -1,4 +1,4 @@
-//! What a diff takes out of the program: a test of something that no longer exists isn't missed.
+//! What a diff takes out of the program: a test of removed code is not missed.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ const NAME_BYTES_MIN: usize = 4;
 pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSet<&'v str> {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
-    // Tests that stand among the code they test are no part of it.
+    // Tests among the code that they test are no part of it.
     let lines = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Source).flat_map(|(file, view)| {
         view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
             let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);

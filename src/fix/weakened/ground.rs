@@ -1,4 +1,4 @@
-//! What a line of a hunk stands on: whether that was there before, and whether it holds only under a condition.
+//! What a line of a hunk depends on: whether that was there before, and whether it holds only under a condition.
 
 use super::census::{Census, is_attribute, is_continued};
 use super::language::Language;
@@ -46,7 +46,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
     if let Some(owner) = owner {
         return !is_old(owner);
     }
-    // What it stands in began above the hunk.
+    // What it is in began above the hunk.
     let around = || lines_above(lines, hit.at).filter(|line| !is_preprocessed(line));
     let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
     let near = lines[..hit.at].iter().rev().filter(|line| line.has_code() && !is_preprocessed(line));
@@ -62,7 +62,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
     new(before) && new(after)
 }
 
-/// Whether a line belongs to an argument that holds what stood there alone before: `param("a", marks=…)` for `"a"`.
+/// Whether a line belongs to an argument that holds what was there alone before: `param("a", marks=…)` for `"a"`.
 fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
     let lines = &sides.new;
     let Some(owner) = lines_above(lines, at).take_while(|line| line.changed).last() else { return false };
@@ -86,7 +86,7 @@ fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
     item.changed && side == Side::New && count(&sides.new) > count(&sides.old)
 }
 
-/// Whether a match stands in a function that is new, be it within an old one.
+/// Whether a match is in a function that is new, even within an old one.
 pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
     let lines = view.hunks[hit.hunk].side_lines(side);
     let owner =
@@ -94,7 +94,7 @@ pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Si
     owner.is_some_and(|owner| owner.changed)
 }
 
-/// Whether a match counts only under a condition: by itself, by words on its line, or below a line that is one.
+/// Whether a match counts only under a condition: on its own, by words on its line, or below a line that is one.
 pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
     let code = hit.line.masked.code.as_str();
     let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -125,7 +125,7 @@ pub(super) fn lines_above<'s, 'p>(
     let mut indent = lines[at].indent;
     lines[..at].iter().rev().filter(|line| line.has_code()).filter(move |line| {
         let is_above = line.indent < indent;
-        // A preprocessor's lines stand at the edge wherever they are.
+        // A preprocessor's lines are at the edge wherever they are.
         if !is_preprocessed(line) {
             indent = indent.min(line.indent);
         }

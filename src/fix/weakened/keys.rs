@@ -61,7 +61,7 @@ impl Keyring {
         let closes = line.trim_start().starts_with([']', '}', ')']);
         while self.open.last().is_some_and(|(open, _)| *open > indent || *open == indent && (key.is_some() || !closes))
         {
-            // The items of a list may stand at the indent of its key (YAML).
+            // The items of a list may be at the indent of its key (YAML).
             if key.is_none()
                 && self.open.last().is_some_and(|(open, _)| *open == indent)
                 && line.trim_start().starts_with("- ")

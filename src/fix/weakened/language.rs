@@ -168,7 +168,7 @@ impl Language {
         self.tests.is_match(path)
     }
 
-    /// Whether a line defines a test by itself.
+    /// Whether a line defines a test alone.
     pub(super) fn defines_test(&self, text: &str) -> bool {
         self.cases.iter().any(|case| case.marker.is_none() && case.regex.is_match(text))
     }
@@ -188,7 +188,7 @@ static SPEAKING: LazyLock<[(&str, LazyRegex); 3]> = LazyLock::new(|| {
     ]
     .map(|(name, source)| (name, LazyRegex::new(source.to_owned())))
 });
-/// So many lines have to be of it.
+/// This many lines have to be of it.
 const SPEAKING_LINES_MIN: usize = 3;
 
 /// The part that a file plays.
@@ -196,7 +196,6 @@ const SPEAKING_LINES_MIN: usize = 3;
 pub(super) enum FileRole {
     /// The program, its configuration, anything else.
     Source,
-    /// Tests.
     Test,
     /// Recorded output that a test compares with.
     Snapshot,

@@ -75,9 +75,10 @@ pub(super) fn compile_regex(source: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&plain_source(source)).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
 }
 
-/// The regex with simpler classes: `\w` is ASCII's and all that is not ASCII, `\d` is ASCII's. Unicode's tables of them
-/// are most of what a regex costs to compile, and each process compiles its own. For the same reason a class with `\w`,
-/// which has both cases of every letter, is not folded where case is ignored. No class stands in another one here.
+/// The regex with simpler classes: `\w` is ASCII's and all that is not ASCII, `\d` is ASCII's. Unicode's tables of
+/// them are most of what a regex costs to compile, and each process compiles its own. For the same reason a class
+/// with `\w`, which has both cases of every letter, is not folded where case is ignored. No class is in another one
+/// here.
 fn plain_source(source: &str) -> String {
     const WORD: &str = r"0-9A-Za-z_\u{80}-\u{10FFFF}";
     const UNFOLDED: &str = "(?-i:";

@@ -1,11 +1,10 @@
 //! Which bytes of a line are code, which are text in quotes, which are a comment. No parser: the words of a language
-//! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then what
-//! closes first tells.
+//! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then the first
+//! closing mark decides.
 
 /// Where a line begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum LexerState {
-    /// In code.
     #[default]
     Code,
     /// In the block comment of this index.
@@ -23,7 +22,7 @@ pub(super) struct Lexis {
     spaced: bool,
     blocks: Vec<(String, String)>,
     strings: Vec<u8>,
-    /// `'` stands around one character only: elsewhere it is a lifetime or an apostrophe.
+    /// `'` encloses one character only: elsewhere it is a lifetime or an apostrophe.
     chars: bool,
     long: Vec<Long>,
     heredoc: bool,
@@ -45,7 +44,6 @@ pub(super) struct Masked {
     pub(super) code: String,
     /// Code and strings.
     pub(super) text: String,
-    /// Comments.
     pub(super) comment: String,
 }
 

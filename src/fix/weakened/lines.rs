@@ -90,7 +90,7 @@ fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
     a.rule.text.id == b.rule.text.id
 }
 
-/// How many of `hits`, which are sorted by place, stand on neighbouring lines and are of one rule.
+/// How many of `hits`, which are sorted by place, are on neighbouring lines and are of one rule.
 fn in_a_row(hits: &[&LineHit<'_, '_>]) -> usize {
     let follows = |pair: &[&LineHit<'_, '_>]| {
         let (a, b) = (pair[0], pair[1]);
@@ -210,7 +210,7 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
 }
 
 /// Whether a file that configures nothing but linters comes or goes with the change, so that what this one says may
-/// stand there, or did.
+/// be there, or did.
 fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
     let text = &hit.rule.text;
     let configures = !text.files.is_empty()

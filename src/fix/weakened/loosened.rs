@@ -1,5 +1,5 @@
-//! Assertions that are still there and let more through: an exact one in whose place stands a vaguer one, one that is
-//! made only under a condition now, one that is compared with more leeway.
+//! Assertions that are still there and let more through: an exact one that a vaguer one replaces, one that is made
+//! only under a condition now, one that is compared with more leeway.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -179,13 +179,13 @@ fn is_vaguer(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
     vaguer && (!says_the_same || ONE_OF.is_match(&new.masked.code))
 }
 
-/// `assert x`: true or not, whatever it is. A helper's name says nothing of what it holds.
+/// `assert x`: true or not, for any `x`. A helper's name does not tell what it checks.
 fn is_bare(line: &DiffLine<'_>) -> bool {
     let code = line.masked.code.trim_start();
     ["assert ", "assert(", "assert!("].iter().any(|start| code.starts_with(start))
 }
 
-/// Whether `new` says nothing that `old` doesn't: `raises(Error)` for `raises(Error, match="…")`.
+/// Whether `new` asserts nothing that `old` does not: `raises(Error)` for `raises(Error, match="…")`.
 fn is_part(new: &DiffLine<'_>, old: &DiffLine<'_>) -> bool {
     let known: HashSet<&str> = identifiers_of(&old.masked.code).collect();
     identifiers_of(&new.masked.code).all(|word| known.contains(word))
@@ -303,7 +303,7 @@ fn is_longer_list(was: &str, is: &str) -> bool {
     is.matches(',').count() > was.matches(',').count() && above + below >= was.chars().count()
 }
 
-/// The new condition in `body` under which an assertion stands that was made before in any case.
+/// The new condition in `body` for an assertion that was unconditional before.
 pub(super) fn mark_conditional<'s, 'p>(
     body: &[&'s DiffLine<'p>],
     removed: &[&DiffLine<'_>],
@@ -319,7 +319,7 @@ pub(super) fn mark_conditional<'s, 'p>(
     let conditions =
         |lines: &[&DiffLine<'_>]| lines.iter().filter(|line| CONDITION.is_match(&line.masked.code)).count();
     let (was, is) = (conditions(removed), conditions(added));
-    // One condition may stand in another's place.
+    // One condition may be in another's place.
     let in_place = |line: &DiffLine<'_>| {
         let words: HashSet<&str> = identifiers_of(&line.masked.code).filter(|word| *word != "if").collect();
         let shares = |old: &&&DiffLine<'_>| identifiers_of(&old.masked.code).any(|word| words.contains(word));

@@ -1,6 +1,6 @@
-//! Did a check pass because its ground was weakened? From the diff between the failing and the passing tree (or any
-//! other) to marks: a test that was deleted or skipped, a rule that was turned off, an exit status that was swallowed,
-//! a threshold that was lowered, recorded output that was recorded again. Pure; cannot fail.
+//! Did a check pass because it was weakened? From the diff between the failing and the passing tree (or any other) to
+//! marks: a test that was deleted or skipped, a rule that was turned off, an exit status that was swallowed, a
+//! threshold that was lowered, recorded output that was recorded again. Pure; cannot fail.
 //!
 //! ```text
 //! let patch = Patch::parse(diff);                     // best with CONTEXT_LINES of context and renames found
@@ -81,7 +81,7 @@ pub(crate) struct Mark {
     pub text: String,
     /// What it means, for people: completes "this …".
     pub message: String,
-    /// How sure it is.
+    /// Its certainty.
     pub severity: RuleSeverity,
 }
 
@@ -181,7 +181,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
         Sheet { rules, views, marks: Vec::new(), known: HashSet::new() }
     }
 
-    /// Marks `line` of file `index`. `name` stands for `{name}` in the rule's message.
+    /// Marks `line` of file `index`. `name` represents `{name}` in the rule's message.
     fn add(
         &mut self,
         rule: &WeakenedRule,

@@ -121,13 +121,13 @@ pub(super) struct WeakenedRuleText {
     pub(super) not_below: Option<String>,
     /// A regex of a line that the same file has to have, as far as the diff shows it.
     pub(super) beside: Option<String>,
-    /// Whether what it stands in has to be there still.
+    /// Whether what it is in has to be there still.
     #[serde(default)]
     pub(super) owner_stays: bool,
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,
-    /// Whether what its brackets hold may stand on further lines.
+    /// Whether what its brackets hold may be on further lines.
     #[serde(default)]
     pub(super) joined: bool,
     /// Whether it counts only above a test.
@@ -261,7 +261,7 @@ impl WeakenedRule {
         self.along.as_ref().is_none_or(|along| along.is_match(line))
     }
 
-    /// Whether what a line stands in is what the rule asks for; `above` are the lines that it is deeper than.
+    /// Whether what a line is in is what the rule asks for; `above` are the lines that it is deeper than.
     pub(super) fn is_below<'l>(&self, above: impl Iterator<Item = &'l str> + Clone) -> bool {
         let any = |regex: &LazyRegex| above.clone().any(|line| regex.is_match(line));
         self.below.as_ref().is_none_or(any) && !self.not_below.as_ref().is_some_and(any)
@@ -295,7 +295,7 @@ pub(super) struct Rules {
     literals: Literals,
     /// The rules of each literal.
     meaning: Vec<Vec<usize>>,
-    /// The rules that no literal tells: any line of their files may be one of theirs.
+    /// The rules without a literal: any line of their files may be one of theirs.
     pub(super) untold: Vec<usize>,
 }
 

@@ -111,7 +111,7 @@ pub(super) fn mark_remarked<'s, 'p>(
     })
 }
 
-/// Marks conditions that are new and under which a test stands that was there in any case.
+/// Marks new conditions around a test that was unconditional.
 pub(super) fn mark_conditions(sheet: &mut Sheet<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
@@ -208,7 +208,7 @@ static LISTED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
         .expect("a regex")
 });
-/// A check that is told what to look at.
+/// A check with explicit targets.
 static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
         .expect("a regex")

@@ -49,7 +49,7 @@ fn header(body: &str) -> String {
     format!("@@ -1,{} +1,{} @@\n", count([' ', '-']), count([' ', '+']))
 }
 
-/// The same with the counts in the hunks' headers as they are: nobody counts lines by hand.
+/// The same with the counts in the hunks' headers as they are: no one counts lines by hand.
 fn numbered(diff: &str) -> String {
     let mut out = String::new();
     let mut lines = diff.lines().peekable();

@@ -1,4 +1,4 @@
-//! A check that a hook saw the end of.
+//! A check whose end a hook reported.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,7 +21,7 @@ const OUTPUT_BYTES_MAX: usize = 256 << 10;
 pub(super) struct Observed {
     /// As a wrapper would have spooled it.
     pub spooled: Spooled,
-    /// To be recorded: no wrapper stood before it as far as the line says, and it is worth a record.
+    /// To be recorded: no wrapper preceded it as far as the line says, and it is worth a record.
     pub is_new: bool,
 }
 
@@ -90,7 +90,7 @@ fn spool_observed(
     Spooled { header, output }
 }
 
-/// Whether a wrapper stands in the line.
+/// Whether a wrapper is in the line.
 fn is_wrapped(line: &str) -> bool {
     match ShellLine::parse(line) {
         Ok(parsed) => line_words(&parsed).any(is_us),

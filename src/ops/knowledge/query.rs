@@ -250,7 +250,7 @@ fn search_words(text: &str) -> Vec<String> {
     parts.map(str::to_lowercase).filter(|word| seen.insert(word.clone())).take(WORDS_MAX).collect()
 }
 
-/// Puts down who found or read what, once a session: a note, nobody waits for it.
+/// Records who found or read what, once a session: a note, nobody waits for it.
 fn record_use(
     places: &Places,
     settings: &Settings,

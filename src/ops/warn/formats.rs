@@ -86,7 +86,7 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
             .map_err(|reason| TemplateError { line: None, reason })
             .and_then(|text| formatter::render_template(&text.unwrap_or_default(), TemplateQuoting::Plain, &nothing));
         if let Err(TemplateError { line, reason }) = checked {
-            let hint = "correct it: until then the shipped formatter is used; look again with: verify-run doctor";
+            let hint = "correct it: until then the shipped formatter is used; check again with: verify-run doctor";
             found.push(Problem { file, line, reason, hint: hint.to_owned(), used: false, warning: false });
         }
     }

@@ -43,7 +43,7 @@ impl Detector for AlwaysBreaksDetector {
             let others = if *rest_of == 0 {
                 String::new()
             } else {
-                format!("; of the others {} do ({rest_hits} of {rest_of})", format_percent(*rest_hits, *rest_of))
+                format!("; {} of the others do ({rest_hits} of {rest_of})", format_percent(*rest_hits, *rest_of))
             };
             let summary =
                 format!("{} of tasks that modify {files} fail ({hits} of {of}){others}.", format_percent(*hits, *of));

@@ -1,4 +1,4 @@
-//! A category that most failures are of.
+//! Detector: most failures have one category.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ const TITLE_BYTES_MAX: usize = 100;
 const SUMMARY_BYTES_MAX: usize = 400;
 /// Patterns named in a finding.
 const PATTERNS_MAX: usize = 20;
-/// What may stand in braces in a text.
+/// What may be in braces in a text.
 const PLACEHOLDERS: [&str; 6] = ["hits", "of", "percent", "tool", "code", "file"];
 /// The shipped ones.
 const SHIPPED: &str = include_str!("shipped.toml");
@@ -83,7 +83,7 @@ struct DetectorText {
     min_share: Option<f64>,
 }
 
-/// A detector that somebody wrote down.
+/// A detector from a file.
 #[derive(Debug)]
 pub(super) struct DeclaredDetector {
     name: String,
@@ -117,7 +117,7 @@ pub(super) fn load_layered(
                 reason,
                 without: Some("the detector"),
             };
-            // What is no TOML, or has other tables than it may have, is told with the definitions.
+            // Files that are not TOML or have unknown tables are reported with the definitions.
             let texts = match toml::from_str::<DetectorFileText>(&file.text) {
                 Ok(texts) => texts.detectors,
                 Err(error) if file.text.contains("[[detector]]") => {
@@ -158,7 +158,7 @@ impl DeclaredDetector {
     fn new(text: DetectorText, categories: &Categories) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if text.name.is_empty() || !text.name.chars().all(plain) {
-            return Err("its name has other signs than letters, digits, `.`, `_` and `-`".into());
+            return Err("its name has characters other than letters, digits, `.`, `_` and `-`".into());
         }
         for (what, said) in [("title", &text.title), ("summary", &text.summary)] {
             if said.trim().is_empty() {
@@ -170,7 +170,7 @@ impl DeclaredDetector {
         }
         let lists = [&text.tool, &text.code, &text.message, &text.file, &text.changed];
         if lists.iter().all(|list| list.is_empty()) && text.category.is_empty() && !text.moved {
-            return Err("it holds for everything: say which failures it is about".into());
+            return Err("it matches everything: restrict it to some failures".into());
         }
         if let Some(refusal) = text.category.iter().find_map(|category| categories.refusal(category)) {
             return Err(refusal);

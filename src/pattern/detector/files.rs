@@ -1,4 +1,5 @@
-//! Which files a pattern belongs to: the file pattern that nearly all of its tasks have in common and others don't.
+//! The files that a pattern belongs to: the file pattern that nearly all of its tasks have in common and others
+//! don't.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -67,7 +68,7 @@ impl Detector for FilesDetector {
             detector: self.name().into(),
             title: format!("in {files}"),
             summary: format!(
-                "{hits} of the {of} tasks had it in {files}: {lift:.1} times the share of these files in all that was touched."
+                "{hits} of the {of} tasks had it in {files}: {lift:.1} times the share of these files among all touched files."
             ),
             patterns: vec![subject.id.to_owned()],
             files: Some(files),

@@ -1,4 +1,4 @@
-//! A pattern, or its family, that comes back in task after task.
+//! Detector: a pattern, or its family, that recurs in task after task.
 
 use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::text::count;
@@ -32,7 +32,7 @@ impl Detector for RecurrenceDetector {
         Some(DetectorFinding {
             detector: self.name().into(),
             title: "comes back".into(),
-            summary: format!("{what} was seen in {hits} of the last {} in which something failed.", count(of, "task")),
+            summary: format!("{what} occurred in {hits} of the last {} with a failure.", count(of, "task")),
             patterns: vec![subject.id.to_owned()],
             hits,
             of,

@@ -91,7 +91,7 @@ fn what_always_breaks_is_known_by_the_passes() {
     );
     let found = overall(&history(tasks.clone()));
     let finding = of(&found, "always-breaks").expect("found");
-    let wanted = "70 % of tasks that modify database/** fail (7 of 10); of the others 12 % do (3 of 25).";
+    let wanted = "70 % of tasks that modify database/** fail (7 of 10); 12 % of the others do (3 of 25).";
     assert_eq!(finding.summary, wanted);
     assert_eq!(finding.title, "changing database/** often breaks");
     assert_eq!(found.iter().filter(|finding| finding.detector == "always-breaks").count(), 1, "{found:?}");
@@ -212,10 +212,10 @@ fn a_bad_detector_is_named_with_its_line_and_the_others_hold() {
         ("name = \"a b\"\ntitle = \"t\"\nsummary = \"s\"\ntool = [\"x\"]", "its name has"),
         ("name = \"a\"\nsummary = \"s\"\ntool = [\"x\"]", "it has no title"),
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"{nothing}\"\ntool = [\"x\"]", "{nothing}"),
-        ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"", "holds for everything"),
+        ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"", "matches everything"),
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\nmessage = ['(']", "message"),
         ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\nmoved = true\nmin_share = 2.0", "min_share"),
-        ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\ncategory = [\"odd\"]", "no category `odd` is declared"),
+        ("name = \"a\"\ntitle = \"t\"\nsummary = \"s\"\ncategory = [\"odd\"]", "unknown category `odd`"),
     ];
     for (text, wanted) in cases {
         let text = format!(

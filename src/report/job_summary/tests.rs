@@ -29,7 +29,7 @@ fn a_page_says_what_failed_and_nothing_of_a_tool_is_more_than_text() {
     let expected = "### verify-run: 1 of 2 checks failed\n\n\
         - **failed**: `eslint` (exit code 2, 1.3 s)\n  - seen before: &lt;b&gt;\\*x\\*&lt;/b&gt;, 2 times\n  \
         - `src/a.js:1:2` `no-x` ``a `b` <img src=x> ::error::no | # x``\n\n\
-        <details><summary>What it said</summary>\n\n````text\nfirst\n```\n</details>[31m\n````\n\n</details>\n\n\
+        <details><summary>Output</summary>\n\n````text\nfirst\n```\n</details>[31m\n````\n\n</details>\n\n\
         - passed: `ok` (1.3 s)\n\n";
     assert_eq!(page, expected);
 }

@@ -1,4 +1,4 @@
-//! Tasks that were announced, advice that was due, and what was said of it, into their tables.
+//! Applies announced tasks, deliveries and acknowledgements to their tables.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 

@@ -1,4 +1,4 @@
-//! Attempts, flakes and notes into their tables.
+//! Applies attempts, flakes and notes to their tables.
 
 use std::collections::BTreeSet;
 

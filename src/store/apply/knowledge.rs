@@ -1,4 +1,4 @@
-//! Entries and what was said of them, into their tables.
+//! Applies entries and their changes to their tables.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ pub(super) fn insert_entry_note(
     Ok(())
 }
 
-/// Takes an entry out that no event tells of; those that were merged with it stand for themselves.
+/// Takes an entry out that no event tells of; those that were merged with it represent themselves.
 pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
     let number: Option<i64> = transaction
         .prepare_cached("SELECT entry_no FROM entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
@@ -155,7 +155,7 @@ fn collect_texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Lets the oldest of those that were merged with an entry stand for them: a function of what is in the index.
+/// Lets the oldest of those that were merged with an entry represent them: a function of what is in the index.
 fn update_leader(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! What was done to lessons into its tables.
+//! Applies changes of lessons to their tables.
 
 use rusqlite::{Transaction, params};
 

@@ -1,4 +1,4 @@
-//! What agents remember, into its tables.
+//! Applies memories to their tables.
 
 use rusqlite::{Transaction, params};
 

@@ -1,6 +1,6 @@
-//! What became of advice: the runs that follow it in its task say so.
+//! The outcome of advice: the runs that follow it in its task say so.
 //!
-//! A function of what is in the index, computed anew for the deliveries that an event may concern: in whichever order
+//! A function of what is in the index, rebuilt for the deliveries that an event may concern: in whichever order
 //! events come, the last one finds the same.
 
 mod entry;

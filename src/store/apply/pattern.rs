@@ -1,9 +1,9 @@
-//! Merges, splits and reviews into their tables, and the groups of patterns that follow from them.
+//! Applies merges, splits and reviews to their tables, and computes the groups of patterns.
 //!
-//! A merge joins all patterns that have one of its two keys now, but those that were split off later: a split takes
-//! back what was merged before it, and for good what the recorder merges by itself. Groups are the connected
-//! components. Only the groups around a change are computed anew, from what is there then: in whichever order the
-//! events come, the last one finds the same.
+//! A merge joins all patterns that have one of its two keys now, but those that were split off later: a split reverts
+//! what was merged before it, and permanently the automatic merges of the recorder. Groups are the connected
+//! components. Only the groups around a change are rebuilt, from what is there then: in whichever order the events
+//! come, the last one finds the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,7 @@ pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, 
     }
 }
 
-/// Computes the groups of these patterns anew, and of those they were or are grouped with.
+/// Computes the groups of these patterns again, and of those they were or are grouped with.
 fn recompute_groups(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
     let mut open = around;
     for pattern in open.clone() {

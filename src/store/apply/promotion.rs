@@ -1,4 +1,4 @@
-//! What was said of promotions, into its table.
+//! Applies steps of promotions to their table.
 
 use rusqlite::{Transaction, params};
 
@@ -20,7 +20,7 @@ pub(super) fn insert_promotion(
         PromotionStep::RolledBack { reason, after } => (None, reason, None, None, after.as_ref()),
         PromotionStep::RetirementProposed { why } => (None, why, None, None, None),
     };
-    // Lines written by hand: about nothing or two things, or a decision that nobody answers for.
+    // Lines written by hand: about nothing or two things, or a decision without a name.
     let is_decided = !promotion.step.is_decision() || person.is_some() && !reason.is_empty();
     if promotion.pattern.is_some() == promotion.entry.is_some() || !is_decided {
         return Ok(());

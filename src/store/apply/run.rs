@@ -1,4 +1,4 @@
-//! Runs, failures and occurrences into their tables.
+//! Applies runs, failures and occurrences to their tables.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -84,7 +84,7 @@ fn insert_failure(
     context: &FailureContext<'_>,
     failure: &Failure,
 ) -> rusqlite::Result<()> {
-    // Somebody's own category comes with the event: which ones are declared here makes no difference.
+    // A user-defined category comes with the event: which ones are declared here makes no difference.
     let category = Category::named(&failure.category).unwrap_or(Category::Other);
     transaction
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Snapshots into their tables.
+//! Applies snapshots to their tables.
 
 use rusqlite::{Transaction, params};
 

@@ -1,4 +1,4 @@
-//! What an attempt says of what was tried in it, for each pattern that was open; and what later events say of that.
+//! Applies what an attempt proves about its strategy, for each open pattern, and what later events change about that.
 
 use rusqlite::{Params, Transaction, params};
 
@@ -72,7 +72,7 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
     update_discounts_where(transaction, "s.run_id = ?1", [&run])
 }
 
-/// Takes what somebody proposes, or what they say came of a strategy, whoever found that.
+/// Takes a proposed strategy, or the reported outcome of any strategy.
 pub(super) fn insert_strategy_note(
     transaction: &Transaction<'_>,
     id: &str,
@@ -149,7 +149,7 @@ fn count_reports(transaction: &Transaction<'_>, number: i64, strategy: &str) -> 
     update_discounts_where(transaction, "s.strategy_no = ?1 AND s.run_id IS NULL", [number])
 }
 
-/// What became of each pattern: gone, still there, or the one here and the other there.
+/// The outcome of each pattern: gone, still there, or the one here and the other there.
 fn pattern_outcomes(attempt: &Attempt) -> Vec<(&str, AttemptOutcome)> {
     let mut found: Vec<(&str, AttemptOutcome)> = Vec::new();
     for (atoms, outcome) in [(&attempt.fixed, AttemptOutcome::Success), (&attempt.persisted, AttemptOutcome::Failure)] {
@@ -190,7 +190,7 @@ pub(super) fn update_discounts_of_flake(transaction: &Transaction<'_>, fail_run:
     )
 }
 
-/// Judges the attempts that a new failure may take back: earlier ones of its task at what is in it. With `any_task` all
+/// Judges the attempts that a new failure may revert: earlier ones of its task at what is in it. With `any_task` all
 /// attempts at that: an older key is known for a pattern's from now on.
 pub(super) fn update_discounts_of_failure(
     transaction: &Transaction<'_>,

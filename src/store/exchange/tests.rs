@@ -46,7 +46,7 @@ fn what_is_torn_garbage_or_newer_is_named_and_the_rest_is_there() {
     assert_eq!((done.events, done.known, done.newer, done.bad), (2, 0, 1, 2));
     let faults: Vec<_> = done.faults.iter().map(|fault| (fault.line, fault.reason.as_str())).collect();
     let newer = "of a newer verify-run (version 99, kind \"dream\")";
-    assert_eq!(faults, [(2, "no event"), (4, newer), (6, "cut off: it has no end")]);
+    assert_eq!(faults, [(2, "not an event"), (4, newer), (6, "truncated")]);
     // Nothing of it makes this store unreadable.
     drop(store);
     let mut store = open(&dir.path().join("state"));
@@ -238,7 +238,7 @@ fn what_unpacks_without_end_waits_for_ever_or_is_of_the_future_ends_with_an_erro
     encoder.finish().expect("packs");
     assert!(fs::metadata(&bomb).expect("is there").len() < 1 << 20);
     let error = store.import_segments(&[bomb], ImportTrust::Shown).expect_err("refused").to_string();
-    assert!(error.contains("packed too well"), "{error}");
+    assert!(error.contains("compressed too much"), "{error}");
     let fifo = dir.path().join("fifo.jsonl");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
     let error = store.import_segments(&[fifo], ImportTrust::Shown).expect_err("refused").to_string();

@@ -1,4 +1,4 @@
-//! What entries are about, and what became of advice from them.
+//! The patterns of entries, and the outcome of advice from them.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ const SOURCE_PATTERNS_MAX: i64 = 20;
 /// The recorded patterns that an entry is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct EntryPatternsRow {
-    /// Row numbers of the patterns that stand for them.
+    /// Row numbers of the patterns that represent them.
     pub patterns: Vec<i64>,
     /// It names them as its source; else their messages say what its pitfall says.
     pub named: bool,
 }
 
-/// What an id that is named as a source stands for.
+/// What an id that is named as a source represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EntrySourceRow {
     /// The whole id.
@@ -31,7 +31,7 @@ pub(crate) struct EntrySourceRow {
 }
 
 impl Index {
-    /// The recorded patterns that an entry, with those that it was merged with, is about. Without any, what comes of it
+    /// The recorded patterns that an entry, with those that it was merged with, is about. Without any, its effect
     /// can't be measured.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// What the start of an id stands for that somebody names as a source: a pattern, or what patterns were seen in: a
+    /// What the start of an id represents that a user names as a source: a pattern, or what patterns were seen in: a
     /// failure, a lesson, a fix, a strategy, a gotcha that was learnt. `None` when it is the start of no one such id.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What may be worth a warning, found by indexes: by file, by folder and kind of file, by tool class, by words.
+//! Candidates for warnings, found by indexes: by file, by folder and kind of file, by tool class, by words.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -22,9 +22,9 @@ const PLACE_MAX: i64 = 30;
 const WORDS_MAX: i64 = 30;
 /// Patterns with such words that are compared, the oldest: what recurs is old.
 const SCORED_MAX: i64 = 300;
-/// A failure with more items says nothing about the files that were changed before it.
+/// A failure with more items tells nothing about the files that were changed before it.
 const TELLING_ITEMS_MAX: i64 = 5;
-/// A change of more files says nothing about each of them.
+/// A change of more files tells nothing about each of them.
 const TELLING_FILES_MAX: i64 = 10;
 /// Things that worked against one pattern.
 const WORKED_MAX: i64 = 20;
@@ -47,7 +47,7 @@ pub(crate) struct SessionFailures {
 /// A pattern that may be worth a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AdviceRow {
-    /// Row number of the pattern that stands for its group.
+    /// Row number of the pattern that represents its group.
     pub number: i64,
     /// The pattern key.
     pub key: String,
@@ -57,7 +57,7 @@ pub(crate) struct AdviceRow {
     pub masked: String,
     /// Failures of its group.
     pub failures: u64,
-    /// Nobody wants advice about it, it is no mistake, or everybody reads of it: it was promoted.
+    /// Muted, deprecated, or promoted: every agent reads it anyway.
     pub silenced: bool,
     /// Warnings about it that were due before, shown or held out.
     pub exposures: u64,
@@ -74,9 +74,9 @@ pub(crate) struct ProvenRemedyRow {
     pub technique: Technique,
     /// What a person recognises it by.
     pub label: String,
-    /// How often it helped …
+    /// Number of successes …
     pub successes: u64,
-    /// … of how often it was tried.
+    /// … of this number of attempts.
     pub tries: u64,
     /// Row number of its strategy, for [`Index::last_successful_fix`].
     pub strategy: i64,
@@ -87,9 +87,7 @@ pub(crate) struct ProvenRemedyRow {
 pub(crate) struct DeliveryRow {
     /// `w-…`
     pub warning: String,
-    /// Its task.
     pub task: String,
-    /// Its session.
     pub session: String,
     /// When it was due.
     pub at: Timestamp,
@@ -103,18 +101,18 @@ pub(crate) struct DeliveryRow {
     pub pattern: Option<String>,
     /// `k-…`
     pub entry: Option<String>,
-    /// What somebody thought of it last.
+    /// The latest rating.
     pub useful: Option<bool>,
-    /// Whether somebody said that they have seen it.
+    /// Whether a user acknowledged it.
     pub acknowledged: bool,
 }
 
 impl Index {
-    /// The patterns that name this very file, or that a change of it mended; of groups those that stand for them.
+    /// The patterns that name this very file, or that a change of it mended; of groups those that represent them.
     ///
     /// A pattern names the files of its items, and those of its failure's output (a stack, say) that no other pattern
-    /// claims. What happened to be changed at a failure says nothing; what was changed when it went away does, unless a
-    /// file that the pattern names was changed as well.
+    /// claims. What happened to be changed at a failure is no evidence; what was changed when it went away is, unless
+    /// a file that the pattern names was changed as well.
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
@@ -288,7 +286,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// What ranking needs to know of a pattern that stands for its group.
+    /// What ranking needs to know of a pattern that represents its group.
     ///
     /// # Errors
     /// SQLite's; also when there is none.
@@ -329,7 +327,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Whether nobody wants advice about a group, it is no mistake, or was promoted.
+    /// Whether a group is muted, deprecated or promoted.
     fn is_silenced(&self, group: &PatternGroupRow) -> rusqlite::Result<bool> {
         let sql = "SELECT state, at, event_id FROM pattern_reviews WHERE pattern_key = ?1";
         let mut reviews = self.connection.prepare_cached(sql)?;
@@ -452,7 +450,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// How often a pattern of this key was seen before `before`: failures of its group, distinct tasks, and the row number of the pattern that stands for it. `None` when it never was.
+    /// How often a pattern of this key was seen before `before`: failures of its group, distinct tasks, and the row
+    /// number of the pattern that represents it. `None` when it never was.
     ///
     /// # Errors
     /// SQLite's.

@@ -1,4 +1,4 @@
-//! The figures that say whether anything got better.
+//! The figures that show progress.
 
 use rusqlite::params;
 use serde::Serialize;
@@ -28,7 +28,6 @@ pub(crate) struct PeriodRow {
 /// Shares of all that was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct TotalsRow {
-    /// Failures.
     pub failures: u64,
     /// Those of a category other than `other`.
     pub categorised: u64,
@@ -38,7 +37,7 @@ pub(crate) struct TotalsRow {
     pub helped: u64,
     /// Tasks in which a pattern came back that an earlier task had seen, and nothing had been said.
     pub missed: u64,
-    /// Entries that somebody wrote, of which those that say the same are one, and gotchas that were learnt.
+    /// Written entries, where duplicates count once, and gotchas that were learnt.
     pub entries: u64,
     /// Of these those that helped in another session than the one that wrote them, or in a further task.
     pub reused: u64,

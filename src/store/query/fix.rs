@@ -1,4 +1,4 @@
-//! Fix workflows, their recipes and rates, flakes, and what people say about fixes.
+//! Fix workflows, their recipes and rates, flakes, and notes on fixes.
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(crate) struct FixFilter {
     pub task: Option<String>,
     /// A file that an attempt changed, or a folder around one.
     pub file: Option<String>,
-    /// At most so many, the last touched first.
+    /// The limit on results, the last touched first.
     pub limit: usize,
 }
 
@@ -45,13 +45,11 @@ pub(crate) struct FixRow {
     pub reruns: u64,
     /// The first attempt.
     pub first_at: Timestamp,
-    /// The last one.
     pub last_at: Timestamp,
     /// When the failure was gone.
     pub resolved_at: Option<Timestamp>,
     /// `f-…` of the failure that began it; `None` when its run is not in the store.
     pub failure: Option<String>,
-    /// Its category.
     pub category: Option<String>,
     /// Its first message.
     pub summary: Option<String>,
@@ -92,9 +90,8 @@ pub(crate) struct SolvedFixRow {
 pub(crate) struct RecipeRow {
     /// What was compared.
     pub kind: RecipeKind,
-    /// Its key.
     pub key: String,
-    /// What a person recognises it by.
+    /// Label for people.
     pub label: String,
     /// The family's masked text.
     pub against: String,
@@ -102,7 +99,7 @@ pub(crate) struct RecipeRow {
     pub family: String,
     /// Distinct tasks in which it was tried.
     pub tasks: u64,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u64,
     /// How often the family was gone afterwards.
     pub successes: u64,
@@ -112,7 +109,6 @@ pub(crate) struct RecipeRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixRateRow {
-    /// The category.
     pub category: String,
     /// Workflows, flaky and undone ones not counted.
     pub workflows: u64,
@@ -129,7 +125,7 @@ pub(crate) struct FixRateRow {
 pub(crate) struct FlakeFilter {
     /// A pattern key.
     pub pattern: Option<String>,
-    /// At most so many, the last seen first.
+    /// The limit on results, the last seen first.
     pub limit: usize,
 }
 
@@ -160,21 +156,20 @@ pub(crate) struct FlakeRow {
     pub last_runs: [String; 2],
 }
 
-/// What somebody said about a fix.
+/// What a user said about a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixNoteRow {
-    /// When.
     pub at: Timestamp,
     /// Why it failed.
     pub cause: Option<String>,
-    /// What was done about it.
+    /// Approach that fixed it.
     pub approach: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub rule: Option<String>,
-    /// Why no entry is to be made of it; empty when nobody said why.
+    /// Why no entry is to be made of it; empty without a reason.
     pub declined: Option<String>,
-    /// Who says so.
+    /// Author of the statement.
     pub by: Option<String>,
 }
 

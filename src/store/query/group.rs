@@ -1,5 +1,5 @@
-//! A pattern with those that were merged with it, and all their keys: looked up once, where a query for each of them is
-//! cheaper than one that has to find them first.
+//! A pattern with its merged patterns, and all their keys: looked up once, because a query for each key is cheaper
+//! than one that first has to find them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What detectors look at, the newest part of it: tasks, what they changed, what failed in them.
+//! The input of detectors, limited to the newest part: tasks, what they changed, what failed in them.
 
 use rusqlite::{Row, params};
 
@@ -14,7 +14,7 @@ use crate::store::to_json;
 const TASKS_MAX: i64 = 500;
 /// Failures of a window, the newest.
 const FAILURES_MAX: i64 = 5_000;
-/// … and where somebody waits for an answer.
+/// … and when a command waits for the answer.
 const BRIEF_TASKS_MAX: i64 = 100;
 const BRIEF_FAILURES_MAX: i64 = 500;
 /// Patterns in its failures, and files changed in its tasks.
@@ -36,11 +36,9 @@ pub(crate) struct HistoryRows {
     pub failures: Vec<TaskFailureRow>,
     /// What failed in them, without what was a flake.
     pub items: Vec<TaskItemRow>,
-    /// What was changed in the tasks.
     pub changes: Vec<TaskChangeRow>,
     /// The patterns of `items`.
     pub patterns: Vec<NamedPatternRow>,
-    /// Tasks that are older.
     pub older_tasks: u64,
     /// Categories there are.
     pub categories: u64,
@@ -51,7 +49,6 @@ pub(crate) struct HistoryRows {
 pub(crate) struct TaskRow {
     /// Row number.
     pub number: i64,
-    /// Its name.
     pub name: String,
     /// Runs in it, passed or failed.
     pub runs: u64,
@@ -64,11 +61,9 @@ pub(crate) struct TaskFailureRow {
     pub number: i64,
     /// Its task's row number.
     pub task: i64,
-    /// Its run.
     pub run: String,
     /// When that was started.
     pub at: Timestamp,
-    /// Its category.
     pub category: String,
 }
 
@@ -112,11 +107,9 @@ pub(crate) struct NamedPatternRow {
 /// The first time that a pattern was seen in a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FirstOccurrenceRow {
-    /// The run.
     pub run: String,
     /// When it was started.
     pub at: Timestamp,
-    /// The task.
     pub task: String,
 }
 
@@ -250,7 +243,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The row numbers of a family's patterns; of a group that of the one that stands for it.
+    /// The row numbers of a family's patterns; of a group that of the one that represents it.
     ///
     /// # Errors
     /// SQLite's.
@@ -282,8 +275,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The events that say something of the lessons of a pattern, the newest first: of a lesson that lists several
-    /// patterns, somebody's words are about the one whose lesson it is.
+    /// The events about the lessons of a pattern, the newest first: in a lesson that lists several patterns,
+    /// annotations are about the one whose lesson it is.
     ///
     /// # Errors
     /// SQLite's.
@@ -357,8 +350,8 @@ impl Index {
 pub(crate) struct PatternNoteRow {
     /// Why it failed.
     pub cause: Option<String>,
-    /// What was done about it.
+    /// Approach that fixed it.
     pub approach: Option<String>,
-    /// What to do from now on.
+    /// Rule that follows.
     pub rule: Option<String>,
 }

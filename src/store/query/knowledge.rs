@@ -1,4 +1,4 @@
-//! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and what was said of them.
+//! Entries: by id, by words, by file, by label, the newest; those that may be duplicates; and statements about them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -19,7 +19,7 @@ use crate::store::to_json;
 const FOUND_MAX: i64 = 400;
 /// Entries that may be duplicates: those with the most of a few rare words.
 const ALIKE_MAX: usize = 1_000;
-/// So many rare words tell what may be one: with more of them fewer entries are read, and more words looked up.
+/// This many rare words tell what may be one: with more of them fewer entries are read, and more words looked up.
 const TOLD_BY: usize = 3;
 /// Changes and uses of one entry, the oldest.
 const CHANGES_MAX: i64 = 10_000;
@@ -37,7 +37,7 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
     EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id),
     EXISTS (SELECT 1 FROM taught_files t WHERE t.event_id = e.event_id)";
 
-/// An entry as somebody wrote it, and what was said of it last.
+/// An entry as written, with the latest statement about it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct EntryRow {
     /// Row number.
@@ -70,7 +70,7 @@ pub(crate) struct EntryRow {
     pub at: Timestamp,
     /// By whom.
     pub by: EventAuthor,
-    /// The entry that stands for it and those that were merged with it.
+    /// The entry that represents it and those that were merged with it.
     pub leader: String,
     /// The entry that is better.
     pub superseded_by: Option<String>,
@@ -78,7 +78,7 @@ pub(crate) struct EntryRow {
     pub pinned: bool,
     /// How often it was written, by whomever.
     pub occurrences: u64,
-    /// Somebody else wrote it, and nobody here said that it is to be trusted.
+    /// It was imported, and not trusted here.
     pub imported: bool,
     /// It is what a lesson that a team shares teaches.
     pub taught: bool,
@@ -91,14 +91,12 @@ impl EntryRow {
     }
 }
 
-/// What was said of an entry.
+/// A statement about an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EntryChangeRow {
-    /// The event.
     pub event: String,
     /// `k-…`
     pub entry: String,
-    /// When.
     pub at: Timestamp,
     /// What was said.
     pub change: EntryChangeKind,
@@ -106,20 +104,16 @@ pub(crate) struct EntryChangeRow {
     pub value: Option<f64>,
     /// The other entry.
     pub other: Option<String>,
-    /// Why.
     pub reason: Option<String>,
-    /// Who.
     pub by: EventAuthor,
 }
 
 /// What was done with an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EntryUseRow {
-    /// The event.
     pub event: String,
     /// `k-…`
     pub entry: String,
-    /// When.
     pub at: Timestamp,
     /// What was done.
     pub how: EntryUse,
@@ -164,20 +158,16 @@ pub(crate) struct KnowledgeLogRow {
     pub name: String,
     /// `k-…`
     pub entry: String,
-    /// The event.
     pub event: String,
-    /// When.
     pub at: Timestamp,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
-    /// Its session.
     pub session: Option<String>,
-    /// Its task.
     pub task: Option<String>,
 }
 
 impl Index {
-    /// The entry that somebody wrote whose id starts with `id` (`k-` may be left out).
+    /// The written entry whose id starts with `id` (`k-` may be left out).
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's, as for all methods here.
@@ -223,9 +213,9 @@ impl Index {
         self.entries_where(&condition, leader)
     }
 
-    /// Row numbers of entries with all of these words, or with any of them: the likeliest first, each with its BM25 score
-    /// (higher is likelier), those that stand for others only. `forms` are the normal forms of `words`, letters and
-    /// digits only.
+    /// Row numbers of entries with all of these words, or with any of them: the likeliest first, each with its BM25
+    /// score (higher is likelier), those that represent others only. `forms` are the normal forms of `words`, letters
+    /// and digits only.
     ///
     /// # Errors
     /// SQLite's.
@@ -264,8 +254,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Row numbers of entries with a glob that may match this file, relative to the root, the last `limit` of them, but
-    /// first those that name it; those that stand for others.
+    /// Row numbers of entries with a glob that may match this file, relative to the root, the last `limit` of them,
+    /// but first those that name it; those that represent others.
     ///
     /// # Errors
     /// SQLite's.
@@ -287,8 +277,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Row numbers of entries that were written in a task or of use there, the last `limit` of them; those that stand for
-    /// others.
+    /// Row numbers of entries that were written in a task or of use there, the last `limit` of them; those that
+    /// represent others.
     ///
     /// # Errors
     /// SQLite's.
@@ -309,7 +299,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Row numbers of entries that stand for others, the newest first, `limit` of them from `skip` on.
+    /// Row numbers of entries that represent others, the newest first, `limit` of them from `skip` on.
     ///
     /// # Errors
     /// SQLite's.
@@ -452,7 +442,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The row number of the pattern that a learnt gotcha is about, by its whole id; of a group that which stands for it.
+    /// The row number of the pattern that a learnt gotcha is about, by its whole id; of a group that which represents
+    /// it.
     ///
     /// # Errors
     /// SQLite's.

@@ -1,4 +1,4 @@
-//! What agents remember.
+//! Memories of agents.
 
 use rusqlite::params;
 
@@ -31,11 +31,10 @@ pub(crate) struct MemoryRow {
     pub importance: f64,
     /// Since when.
     pub at: Timestamp,
-    /// Until when.
     pub expires_at: Option<Timestamp>,
-    /// Whose it is.
+    /// Its owner.
     pub by: EventAuthor,
-    /// How often it was looked up.
+    /// Number of lookups.
     pub accesses: u64,
     /// It has turned out to be true.
     pub validated: bool,
@@ -53,7 +52,7 @@ impl Index {
         self.memories_where(condition, agent, now)
     }
 
-    /// What was learnt in a task, has turned out to be true and is nobody's knowledge yet.
+    /// What was learnt in a task, has turned out to be true and is not shared knowledge yet.
     ///
     /// # Errors
     /// SQLite's.

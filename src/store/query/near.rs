@@ -25,7 +25,7 @@ pub(crate) struct NearPatternRow {
 /// How a test failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestFailureRow {
-    /// The key of the pattern, or of the one that stands for it.
+    /// The key of the pattern, or of the one that represents it.
     pub key: String,
     /// The pattern's tool.
     pub tool: String,
@@ -39,12 +39,13 @@ pub(crate) struct TestFailureRow {
 const TEST_FAILURES_MAX: u32 = 50;
 /// Patterns read of one band, the newest: common words put many thousand into one, which says little of each.
 const BAND_PATTERNS_MAX: usize = 10_000;
-/// Patterns looked at, those that share most first. Members of groups are looked at in vain.
+/// Patterns looked at, those that share most first. Members of groups are never results.
 const LOOKUPS_MAX: usize = 500;
 
 impl Index {
-    /// The patterns of the same scope that share most of the sketch, at most [`CANDIDATES_MAX`], of equals the older one
-    /// first; of groups only those that stand for them, so that no chain leads from one text to a very different one.
+    /// The patterns of the same scope that share most of the sketch, at most [`CANDIDATES_MAX`], of equals the older
+    /// one first; of groups only those that represent them, so that no chain leads from one text to a very different
+    /// one.
     ///
     /// # Errors
     /// SQLite's.

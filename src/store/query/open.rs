@@ -1,4 +1,4 @@
-//! What the recorder asks about failures that are still open.
+//! Queries of the recorder about open failures.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,19 +22,13 @@ const OPEN_RUNS_MAX: u32 = 500;
 /// A failing run that nothing closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenFailingRun {
-    /// Its id.
     pub run: RunId,
     /// Its command key.
     pub key: String,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
-    /// How it ended.
     pub ended: Ended,
-    /// The branch.
     pub branch: Option<String>,
-    /// The commit.
     pub commit: Option<String>,
 }
 
@@ -288,7 +282,7 @@ impl Index {
     }
 }
 
-/// `None` of a run that says nothing about the code.
+/// `None` of a run whose result does not depend on the code.
 fn open_run_from_row(row: &Row<'_>) -> rusqlite::Result<Option<OpenFailingRun>> {
     if row.get(8)? {
         return Ok(None);

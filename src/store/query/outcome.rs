@@ -1,4 +1,4 @@
-//! What became of advice.
+//! The outcome of advice.
 
 use rusqlite::{Row, params};
 
@@ -17,25 +17,23 @@ const DELIVERIES_MAX: i64 = 200_000;
 pub(crate) struct DeliveryOutcomeRow {
     /// `w-…`
     pub warning: String,
-    /// The event.
     pub event: String,
-    /// When.
     pub at: Timestamp,
-    /// What was being worked on.
+    /// Task of the run.
     pub task: String,
     /// When the task was last heard of: its last run, or what was said of it.
     pub task_last_at: Timestamp,
-    /// Somebody said how the task ended (`completed`, `failed`, `abandoned`, or nothing more than that it is over).
+    /// How the task ended, as announced (`completed`, `failed`, `abandoned`, or just over).
     pub task_done: Option<Option<String>>,
-    /// Who worked on it in one sitting.
+    /// Session of the worker.
     pub session: String,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
     /// The pattern's key, of advice about a pattern.
     pub pattern: Option<String>,
     /// `k-…`, of advice from an entry, as that was called then.
     pub entry: Option<String>,
-    /// What is held out together.
+    /// Group that is held out together.
     pub family: String,
     /// Whether it was shown.
     pub arm: DeliveryArm,
@@ -43,13 +41,13 @@ pub(crate) struct DeliveryOutcomeRow {
     pub holdout: f64,
     /// The first run of the task after it that had the mistake.
     pub failed_in: Option<String>,
-    /// When that was.
+    /// Time of that run.
     pub failed_at: Option<Timestamp>,
     /// The first run after it that passed where the mistake would have been seen.
     pub passed_in: Option<String>,
-    /// When that was.
+    /// Time of that run.
     pub passed_at: Option<Timestamp>,
-    /// A check of the task passed after it, whatever it looked at.
+    /// A check of the task passed after it, whatever its scope.
     pub any_pass: bool,
 }
 

@@ -17,7 +17,7 @@ const NAMED_MAX: u32 = 20;
 /// A pattern with its figures: those of its group, when others were merged with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternRow {
-    /// Row number of the pattern that stands for the group, for [`Index::occurrences_of_pattern`].
+    /// Row number of the pattern that represents the group, for [`Index::occurrences_of_pattern`].
     pub number: i64,
     /// `p-…`.
     pub id: String,
@@ -47,7 +47,7 @@ pub(crate) struct PatternRow {
     pub category: String,
     /// Patterns in the group, at least 1.
     pub members: u64,
-    /// Nobody wants advice about it.
+    /// Muted: no advice is wanted about it.
     pub muted: bool,
     /// It can't happen any more, or is no mistake.
     pub deprecated: bool,
@@ -58,11 +58,9 @@ pub(crate) struct PatternRow {
 pub(crate) struct OccurrenceRow {
     /// `f-…`.
     pub failure: String,
-    /// The run.
     pub run: String,
     /// When the run was started.
     pub at: Timestamp,
-    /// Its task.
     pub task: String,
     /// Items of this pattern in the run.
     pub items: u64,
@@ -98,7 +96,6 @@ pub(crate) struct GroupMemberRow {
 /// A merge of two patterns of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternMergeRow {
-    /// When.
     pub at: Timestamp,
     /// Id of the one, as it was then.
     pub from: String,
@@ -108,20 +105,17 @@ pub(crate) struct PatternMergeRow {
     pub by: Option<String>,
     /// From 0 to 1,000, where the recorder found it.
     pub similarity_permille: Option<u16>,
-    /// Why.
     pub why: Option<String>,
 }
 
-/// What somebody said about a pattern of a group.
+/// What users said about a pattern of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternReviewRow {
-    /// When.
     pub at: Timestamp,
     /// What they said.
     pub state: ReviewState,
     /// Who.
     pub by: Option<String>,
-    /// Why.
     pub why: Option<String>,
 }
 
@@ -165,8 +159,8 @@ impl Index {
         Ok(!seen.is_empty())
     }
 
-    /// Those of `keys` (pattern keys) whose lesson somebody forgot, also under another pattern of their group or
-    /// under a key of another version.
+    /// Those of `keys` (pattern keys) whose lesson a user forgot, also under another pattern of their group or under
+    /// a key of another version.
     ///
     /// # Errors
     /// SQLite's.
@@ -223,8 +217,8 @@ impl Index {
         rows.collect()
     }
 
-    /// Patterns, the last seen first, without the first `offset`; of a group the one that stands for it. With
-    /// `failures_min` only those that may have so many failures, themselves, their group or their family: fewer
+    /// Patterns, the last seen first, without the first `offset`; of a group the one that represents it. With
+    /// `failures_min` only those that may have this many failures, themselves, their group or their family: fewer
     /// failures can't be of more tasks.
     ///
     /// # Errors
@@ -258,8 +252,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The pattern whose id, or the id that it had with another version of the fingerprint, starts with `id` (`p-` may
-    /// be left out): the one that stands for its group.
+    /// The pattern whose id, or the id that it had with another version of the fingerprint, starts with `id` (`p-`
+    /// may be left out): the one that represents its group.
     ///
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
@@ -312,7 +306,7 @@ impl Index {
         self.sql_result("read", find())
     }
 
-    /// The pattern with this key, or that stands for it.
+    /// The pattern with this key, or that represents it.
     ///
     /// # Errors
     /// SQLite's.
@@ -377,7 +371,7 @@ impl Index {
             })
     }
 
-    /// The patterns of a pattern's group, the one that stands for it first, then those with the most failures.
+    /// The patterns of a pattern's group, the one that represents it first, then those with the most failures.
     ///
     /// # Errors
     /// SQLite's.
@@ -507,7 +501,7 @@ impl Index {
         )
     }
 
-    /// The runs whose texts stand for a pattern (by its key): the one that describes it, the newest, and those of the
+    /// The runs whose texts represent a pattern (by its key): the one that describes it, the newest, and those of the
     /// edits that made it go away; at most a dozen.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What is proposed for CLAUDE.md and AGENTS.md, and what people decided about it.
+//! Proposals for CLAUDE.md and AGENTS.md, and their decisions.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PROMOTIONS_MAX: i64 = 10_000;
 /// Changes of one.
 const CHANGES_MAX: i64 = 1_000;
 
-/// A promotion as it stands.
+/// A promotion in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PromotionRow {
     /// `r-…`
@@ -30,11 +30,9 @@ pub(crate) struct PromotionRow {
     pub state: PromotionState,
     /// When it was first heard of.
     pub proposed_at: Timestamp,
-    /// When it was decided.
     pub decided_at: Option<Timestamp>,
     /// Who decided.
     pub person: Option<String>,
-    /// Why.
     pub reason: String,
     /// Where it was written last.
     pub target: Option<String>,
@@ -42,7 +40,7 @@ pub(crate) struct PromotionRow {
     pub before: Option<String>,
     /// … and after that, or after it was taken out.
     pub after: Option<String>,
-    /// It is approved, and somebody was told since that it should go.
+    /// Approved, and its retirement was proposed since.
     pub retirement_proposed: bool,
 }
 
@@ -50,17 +48,15 @@ pub(crate) struct PromotionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionChangeRow {
-    /// When.
     pub at: Timestamp,
     /// `proposed`, `approved`, `rejected`, `rolled_back`, `retirement_proposed`.
     pub change: String,
     /// Whether it was strong then, of a proposal.
     pub strong: Option<bool>,
-    /// Why.
     pub reason: String,
     /// Who decided.
     pub person: Option<String>,
-    /// Which kind of worker said so.
+    /// Agent that said so.
     pub agent: Option<String>,
     /// Where it was written.
     pub target: Option<String>,
@@ -122,8 +118,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Keys of the patterns that may have earned a promotion, those of the most failures: a warning about them prevented
-    /// something, or something helped against them. Of groups those that stand for them.
+    /// Keys of the patterns that may have earned a promotion, those of the most failures: a warning about them
+    /// prevented something, or something helped against them. Of groups those that represent them.
     ///
     /// # Errors
     /// SQLite's.
@@ -144,8 +140,9 @@ impl Index {
 }
 
 impl Index {
-    /// Ids of the entries that may have earned a promotion, those that were used most: they were written more than once,
-    /// helped, or a warning from them prevented something. Of merged ones those that stand for them; none that something better is known for.
+    /// Ids of the entries that may have earned a promotion, those that were used most: they were written more than
+    /// once, helped, or a warning from them prevented something. Of merged ones those that represent them; none that
+    /// something better is known for.
     ///
     /// # Errors
     /// SQLite's.
@@ -169,7 +166,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Whether an entry, or one that was merged into it, stands in a CLAUDE.md or AGENTS.md.
+    /// Whether an entry, or one that was merged into it, is in a CLAUDE.md or AGENTS.md.
     ///
     /// # Errors
     /// SQLite's.

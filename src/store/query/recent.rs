@@ -1,4 +1,4 @@
-//! The newest failures, and what became of them.
+//! The newest failures and their state.
 
 use rusqlite::{Row, params};
 
@@ -28,19 +28,16 @@ pub(crate) struct FailureRow {
     pub dir: Lossless,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
-    /// Its category.
     pub category: String,
     /// Its first message.
     pub summary: String,
-    /// What failed in it.
+    /// Number of diagnostics.
     pub items: u64,
     /// When the run ended.
     pub at: Timestamp,
-    /// How.
     pub ended: Ended,
-    /// The task.
     pub task: String,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
     /// Affected files.
     pub files: Vec<String>,
@@ -55,8 +52,8 @@ pub(crate) struct FailureRow {
 }
 
 impl Index {
-    /// The failures of a work tree up to `now`, the newest first; with `open` only those that nothing resolved, of the
-    /// newest 500, and none that says nothing about the code.
+    /// The failures of a work tree up to `now`, the newest first; with `open` only those that nothing resolved, of
+    /// the newest 500, and none whose result does not depend on the code.
     ///
     /// # Errors
     /// SQLite's.

@@ -1,4 +1,4 @@
-//! Strategies against an error: what somebody proposed and what was learnt, and what came of trying them.
+//! Strategies against an error: what users proposed and what was learnt, with the outcomes of their attempts.
 
 use rusqlite::{Row, params};
 
@@ -33,38 +33,35 @@ pub(crate) struct RemedyRow {
     pub technique: Technique,
     /// What to do, in a few words.
     pub label: String,
-    /// How, where somebody said.
+    /// How, if recorded.
     pub steps: Vec<String>,
-    /// How often it helped.
+    /// Number of successes.
     pub successes: u64,
-    /// How often it did not.
+    /// Number of failures.
     pub failures: u64,
-    /// How often it helped in part.
+    /// Number of partial successes.
     pub partials: u64,
-    /// Agents that told of trying it.
+    /// Agents that reported an attempt.
     pub agents: u64,
-    /// Somebody else described it, and nobody here said that it is to be trusted.
+    /// It was imported, and not trusted here.
     pub imported: bool,
 }
 
 /// One time that a strategy was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RemedyAttemptRow {
-    /// The event.
     pub event: String,
-    /// When.
     pub at: Timestamp,
-    /// The task.
     pub task: String,
     /// What counts.
     pub outcome: AttemptOutcome,
     /// Which kind of worker, where somebody told of it.
     pub agent: Option<String>,
-    /// What kind of task.
+    /// Kind of task.
     pub category: Option<String>,
-    /// What kind of file.
+    /// Kind of file.
     pub file_type: Option<String>,
-    /// What somebody noticed.
+    /// The user's note.
     pub note: Option<String>,
 }
 
@@ -85,7 +82,7 @@ impl Index {
         }
     }
 
-    /// The strategies that somebody proposed against a text in an error, which is given in lower case.
+    /// The strategies proposed against a text in an error, which is given in lower case.
     ///
     /// # Errors
     /// SQLite's.
@@ -93,8 +90,8 @@ impl Index {
         self.remedies_where("match = 'substring' AND instr(?1, error_pattern) > 0", error)
     }
 
-    /// The strategies that somebody proposed against a regex; without those of settings, which say themselves where
-    /// they are to be proposed.
+    /// The strategies proposed against a regex; without those of settings, which say themselves where they are to be
+    /// proposed.
     ///
     /// # Errors
     /// SQLite's.
@@ -102,7 +99,7 @@ impl Index {
         self.remedies_where("match = 'regex' AND technique <> ?1", Technique::Declared.as_str())
     }
 
-    /// What is recorded of a strategy of the settings; `None` when nobody told of trying it.
+    /// What is recorded of a strategy of the settings; `None` without a reported attempt.
     ///
     /// # Errors
     /// SQLite's.

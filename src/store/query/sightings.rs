@@ -15,7 +15,7 @@ use crate::store::index::Index;
 
 /// Occurrences of one pattern that are looked at.
 const SIGHTINGS_MAX: i64 = 100_000;
-/// Failures whose message and test stand for a pattern.
+/// Failures whose message and test represent a pattern.
 const NEWEST: usize = 3;
 /// Files that a pattern is shown with.
 const FILES: usize = 5;
@@ -23,7 +23,7 @@ const FILES: usize = 5;
 /// A pattern as a warning names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternBriefRow {
-    /// Row number of the pattern that stands for its group.
+    /// Row number of the pattern that represents its group.
     pub number: i64,
     /// `p-…`
     pub id: String,
@@ -45,7 +45,7 @@ pub(crate) struct PatternBriefRow {
     pub newest: Vec<(String, Option<String>)>,
 }
 
-/// What became of a warning that was shown.
+/// The outcome of a warning that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownDeliveryRow {
     /// Row number of its task.
@@ -152,7 +152,7 @@ impl Index {
         Ok(found)
     }
 
-    /// What a warning says of the pattern with this key, or that stands for it; `None` when there is none.
+    /// What a warning says of the pattern with this key, or that represents it; `None` when there is none.
     ///
     /// # Errors
     /// SQLite's, as for all methods here.
@@ -197,8 +197,8 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// What became of the warnings about a pattern and those that are counted with it that were shown, as far as a run
-    /// tells, the oldest first.
+    /// The outcome of the warnings about a pattern and those that are counted with it that were shown, as far as a
+    /// run tells, the oldest first.
     ///
     /// # Errors
     /// SQLite's.

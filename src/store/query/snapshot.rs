@@ -36,9 +36,7 @@ pub(crate) struct SnapshotRow {
 /// The tree of a passing run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassingTree {
-    /// The run.
     pub run: RunId,
-    /// Its tree.
     pub tree: String,
     /// Whether the tree is what the run saw.
     pub exact: bool,
@@ -47,7 +45,6 @@ pub(crate) struct PassingTree {
 /// A tree that some run has, for pruning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TreeUse {
-    /// The tree.
     pub tree: String,
     /// When the last run that has it ended.
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! What was tried against a pattern, in which tasks and sessions, and what came of it.
+//! What was tried against a pattern, in which tasks and sessions, and its outcome.
 
 use rusqlite::params;
 
@@ -27,7 +27,7 @@ pub(crate) struct StrategyRow {
     pub technique: Technique,
     /// What is the same in all its tries.
     pub recipe: String,
-    /// What a person recognises it by.
+    /// Label for people.
     pub label: String,
     /// How often the pattern was gone afterwards, and stayed away for the rest of the task.
     pub successes: u64,
@@ -56,11 +56,10 @@ pub(crate) struct StrategyTryRow {
     pub solved: bool,
     /// Its number among the attempts at that failure, from 1.
     pub number: u64,
-    /// The task.
     pub task: String,
     /// The sitting.
     pub session: Option<String>,
-    /// Which kind of worker.
+    /// Agent, the kind of worker.
     pub agent: Option<String>,
 }
 
@@ -167,7 +166,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Row numbers of the patterns that a fix made go away, of a group that of the one that stands for it.
+    /// Row numbers of the patterns that a fix made go away, of a group that of the one that represents it.
     ///
     /// # Errors
     /// SQLite's.
@@ -199,7 +198,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The pattern with this row number, or that stands for it.
+    /// The pattern with this row number, or that represents it.
     ///
     /// # Errors
     /// SQLite's; also when there is none.

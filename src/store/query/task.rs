@@ -1,4 +1,4 @@
-//! Tasks: what was announced, what ran in them, and which of them are like one another.
+//! Tasks: announcements, runs, and similar tasks.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -23,7 +23,6 @@ const BRANCHES_MAX: i64 = 20;
 pub(crate) struct TaskDetails {
     /// Row number.
     pub number: i64,
-    /// Its name.
     pub name: String,
     /// First run, or when it was announced.
     pub first_at: Timestamp,
@@ -144,7 +143,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The patterns that failed in a task, each by the row number of the one that stands for its group, the most
+    /// The patterns that failed in a task, each by the row number of the one that represents its group, the most
     /// frequent first.
     ///
     /// # Errors
@@ -188,7 +187,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// Tasks called as the branch of their runs, with something since `since`, of which nobody said that they are over.
+    /// Tasks named after the branch of their runs, with activity since `since`, whose end was not announced.
     ///
     /// # Errors
     /// SQLite's.

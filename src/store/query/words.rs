@@ -1,5 +1,5 @@
-//! Which words of a question are looked for: a full text search reads every row that has one of them, however little it
-//! says.
+//! Which words of a question are searched: a full text search reads every row with one of them, however common the
+//! word.
 
 use rusqlite::{Connection, params};
 
@@ -24,8 +24,9 @@ fn quote_word(word: &str) -> String {
     format!("\"{}\"", word.replace('"', ""))
 }
 
-/// An FTS5 query for the rarest of these words, so many that at most [`ROWS_MAX`] rows of the full text index `table`
-/// have one of them. Where more rows than that have each of them: for two of the rarest; where no row has two, for any.
+/// An FTS5 query for the rarest of these words, this many that at most [`ROWS_MAX`] rows of the full text index
+/// `table` have one of them. Where more rows than that have each of them: for two of the rarest; where no row has
+/// two, for any.
 pub(super) fn rarest_words_query(connection: &Connection, table: &str, words: &[String]) -> rusqlite::Result<String> {
     if words.len() < 2 {
         return Ok(any_word_query(words));

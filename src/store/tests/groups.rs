@@ -1,4 +1,4 @@
-//! Patterns that are counted together, and patterns whose keys changed with the fingerprint.
+//! Merged patterns, and patterns whose keys changed with the fingerprint.
 
 use proptest::prelude::*;
 

@@ -156,5 +156,5 @@ fn figures_over_time_count_what_is_in_them() {
     let late = index.figures_of_period(Timestamp(14_000_000), Timestamp(17_000_000)).expect("reads");
     assert_eq!((late.runs, late.failed, late.first_runs), (2, 1, 1));
     let totals = index.total_figures().expect("reads");
-    assert_eq!((totals.failures, totals.categorised, totals.missed), (2, 2, 1), "task four was told nothing");
+    assert_eq!((totals.failures, totals.categorised, totals.missed), (2, 2, 1), "task four was shown nothing");
 }

@@ -1,4 +1,4 @@
-//! What attempts make of strategies, and what later events make of that.
+//! How attempts and later events change strategies.
 
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
 use crate::event::sample::{merge, tried};

@@ -1,4 +1,4 @@
-//! Whatever may be in a store, of every kind of event at least one.
+//! Random stores with at least one event of every kind.
 
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ fn forget(n: u64, pattern: String) -> Event {
 fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
     let names = || prop::collection::vec(prop::sample::select(NAMES.to_vec()), 1..4);
     let task = prop::sample::select(vec!["one", "two", "three"]);
-    // Of some nobody here has declared the category, and of some it is no name.
+    // Some categories are not declared here, and some are not valid names.
     let category = |n: u64| ["test_failure", "lint_error", "security_issue", "Not a name"][n as usize % 4];
     let failed = (1..40u64, task.clone(), names())
         .prop_map(move |(n, task, names)| of_category(failed_run(n, task, &names), category(n)));

@@ -101,5 +101,5 @@ fn print_regression(regression: &Regression, output: &mut Output) -> anyhow::Res
         _ => "its failure is not in the store".to_owned(),
     };
     let (fix, why) = (&regression.fix, &regression.standing);
-    output.line(&format!("{place}: takes back {fix} ({why}), which fixed {failure} [regression]: {}", regression.text))
+    output.line(&format!("{place}: reverts {fix} ({why}), which fixed {failure} [regression]: {}", regression.text))
 }

@@ -73,7 +73,7 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope
             RemovalOutcome::Removed => "removed",
             RemovalOutcome::TakenOut => "edited since: only verify-run's entries were taken out",
             RemovalOutcome::Nothing => "nothing of verify-run was in it any more",
-            RemovalOutcome::Gone => "somebody deleted it: nothing to take out",
+            RemovalOutcome::Gone => "was deleted: nothing to remove",
             RemovalOutcome::Kept => "another host needs it",
         };
         context.output.line(&format!("{}: {what}", file.path.display()))?;

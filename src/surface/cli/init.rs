@@ -136,7 +136,7 @@ pub(super) fn set_up(
     Ok(exit)
 }
 
-/// Whether a person says yes; without a terminal nobody is there.
+/// Whether the user agrees; without a terminal there is no user to ask.
 fn is_agreed(plan: &InstallPlan, output: &mut Output) -> anyhow::Result<bool> {
     if plan.files.is_empty() {
         // Files that are as they should be may be for one host more now.

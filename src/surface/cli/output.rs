@@ -251,7 +251,7 @@ impl Output {
         self.note_as_is(&printable(text));
     }
 
-    /// As [`Output::note`], for a text of our own that may be coloured. A closed standard error is nobody's problem.
+    /// As [`Output::note`], for verify-run's own text, which may be coloured. A closed standard error is ignored.
     pub fn note_as_is(&mut self, text: &str) {
         self.progress = None;
         let mut line = text.trim_end().to_owned();

@@ -42,7 +42,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
     code
 }
 
-/// Runs the program that `shim` stands for, with the arguments behind `typed[0]`, as `verify-run -- NAME ARG…` does.
+/// Runs the program that `shim` represents, with the arguments behind `typed[0]`, as `verify-run -- NAME ARG…` does.
 pub fn start_shim(shim: Shim, typed: Vec<OsString>) -> c_int {
     be_silent();
     let Some(program) = Program::behind(shim.clone(), &typed) else { return Exit::OwnFailure.code() };
@@ -153,7 +153,7 @@ fn record_now(places: &Places, waiting: Waiting) {
     let _ = recording::drain_sync(places, || drop(waiting));
 }
 
-/// The recorder's work. What it could not do is in its log; there is nobody to tell here.
+/// The recorder's work. What it could not do is in its log; there is no user to show it to.
 fn record_all(places: &Places, waiting: Waiting) {
     let _ = recording::drain(places);
     // The first process of a container waits until everything is done: its end is everybody's.

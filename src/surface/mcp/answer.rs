@@ -50,7 +50,7 @@ impl ToolAnswer {
     }
 }
 
-/// A text of ours with what tools printed quoted in it.
+/// verify-run's own text, with quoted output of tools.
 pub(super) fn bounded(text: &str) -> String {
     ellipsis(printable(text).trim_end(), TEXT_BYTES_MAX)
 }

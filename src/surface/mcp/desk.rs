@@ -42,8 +42,8 @@ pub fn root(given: Option<&Path>, cwd: &Path, variable: impl Fn(&str) -> Option<
 }
 
 impl CallContext {
-    /// Looks for everything anew, and makes the folder the working directory: git looks from there. Calls are made one
-    /// after the other.
+    /// Looks for everything again, and makes the folder the working directory: git looks from there. Calls are made
+    /// one after the other.
     ///
     /// # Errors
     /// When the folder is not there.
@@ -59,7 +59,7 @@ impl CallContext {
         Ok(CallContext { places, environment, settings, cwd, identity })
     }
 
-    /// A desk in a folder, with nobody asking.
+    /// A desk in a folder, without a client.
     #[cfg(test)]
     pub(super) fn at(folder: &Path, environment: Environment) -> Self {
         let places = Places::find(folder, &environment);

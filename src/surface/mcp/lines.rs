@@ -53,7 +53,7 @@ enum LineReply {
 }
 
 impl Lines {
-    /// Those of the process. A thread of its own reads: it may wait for ever.
+    /// Those of the process. A thread of its own reads: it may wait forever.
     pub(super) fn of_process() -> Self {
         Lines::new(io::BufReader::with_capacity(64 << 10, io::stdin()), Box::new(io::stdout()))
     }
@@ -87,7 +87,7 @@ impl Lines {
         written
     }
 
-    /// Answers what can't be taken for a request. Whoever can't be told isn't there any more.
+    /// Answers what can't be taken for a request. A client that can't be answered is gone.
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
         if let Some(id) = &id {
             self.asked.add(id);

@@ -6,11 +6,11 @@
 //!
 //! - `lines`: one JSON document a line, from standard input and to standard output, which nothing else is written to
 //! - `server`: the requests and their answers
-//! - `desk`: where and for whom a call works; made anew for each, so nothing is kept from one to the next
+//! - `desk`: where and for whom a call works; made again for each, so nothing is kept from one to the next
 //! - `tools`, `resources`, `prompt`: what is offered
 //! - `answer`: what is bounded and cleaned on its way out
 //!
-//! A bad call is a tool's error, for the model to read. A panic of ours is one, too.
+//! A bad call is a tool's error, for the model to read. A panic of verify-run is one, too.
 
 mod answer;
 mod desk;

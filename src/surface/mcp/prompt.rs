@@ -16,11 +16,11 @@ pub(super) const DESCRIPTION: &str =
 /// Its arguments, none of which is required.
 pub(super) const ARGUMENTS: [(&str, &str); 3] = [
     ("task", "What the task is about, in a few words"),
-    ("files", "Files that it will touch, separated by commas"),
+    ("files", "Files that you will change, separated by commas"),
     ("command", "A check that will be run"),
 ];
 
-/// Failures and memories that are told.
+/// Maximum number of failures and memories shown.
 const FAILURES: usize = 5;
 const MEMORIES: usize = 5;
 /// An argument, characters.

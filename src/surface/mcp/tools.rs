@@ -161,7 +161,7 @@ mod tests {
             PropertySchema::new(&input).expect("a schema that is checked");
             assert_eq!(input["additionalProperties"], json!(false), "{}", tool.name);
             for (name, schema) in input["properties"].as_object().expect("properties") {
-                assert!(schema["description"].is_string(), "{}.{name} says nothing of itself", tool.name);
+                assert!(schema["description"].is_string(), "{}.{name} has no description", tool.name);
                 let bounded = match schema["type"].as_str() {
                     Some("string") => schema.get("maxLength").is_some() || schema.get("enum").is_some(),
                     Some("array") => schema.get("maxItems").is_some(),
@@ -199,13 +199,13 @@ mod tests {
         let error = call("warnings", json!({"files": 7, "limit": 99, "mood": 1}));
         assert_eq!(
             error,
-            "these arguments don't fit warnings: files: has to be a list; limit: 99 is out of range; \
+            "these arguments don't fit warnings: files: must be a list; limit: 99 is out of range; \
              mood: is not known; there are category, command, files, limit, task, title"
         );
         assert!(call("remember", json!({})).contains("text: is missing"));
         assert!(call("remember", json!({"text": "x".repeat(10 << 20)})).contains("at most 4000"));
-        assert!(call("recall", json!({"limit": 1.5})).contains("limit: has to be an integer"));
-        assert!(call("check_diff", json!({"range": null})).contains("range: has to be a string"));
+        assert!(call("recall", json!({"limit": 1.5})).contains("limit: must be an integer"));
+        assert!(call("check_diff", json!({"range": null})).contains("range: must be a string"));
         assert!(call("record_fix", json!({"id": "p-1", "cause": "x"})).contains("known_failure"));
         assert!(call("known_failure", json!({"text": "x", "run": "y"})).contains("not both"));
     }

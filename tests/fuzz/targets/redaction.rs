@@ -9,7 +9,7 @@ fuzz_target!(|text: &str| {
     let (twice, none) = redact(&once);
     assert_eq!((twice.as_ref(), none), (once.as_ref(), 0), "redacting twice changes something");
     assert_eq!(count == 0, once.as_ref() == text, "the count says something else than the text");
-    // Every piece between two markers stands in the text, in the same order.
+    // Every piece between two markers is in the text, in the same order.
     let mut rest = text;
     for (index, piece) in once.split("[redacted:").enumerate() {
         let piece = if index == 0 { piece } else { piece.split_once(']').map_or("", |(_, behind)| behind) };

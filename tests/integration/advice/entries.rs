@@ -1,4 +1,4 @@
-//! What became of warnings from entries, found out from the runs that follow.
+//! The outcome of warnings from entries, found out from the runs that follow.
 
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ fn hostile() -> Vec<(&'static str, String)> {
     plain.into_iter().map(|(file, message)| (file, message.to_owned())).chain([long]).collect()
 }
 
-/// What would act on a reader, wherever it stands.
+/// What would act on a reader, wherever it is.
 const ACTIVE: [&str; 14] = [
     "\x1b",
     "\x07",
@@ -44,7 +44,7 @@ fn inert(text: &str) {
     assert!(text.lines().all(|line| line.len() < 2_000), "a line is too long");
 }
 
-/// Whether a word of a tool stands in a code span of its line, or in a fence.
+/// Whether a word of a tool is in a code span of its line, or in a fence.
 fn quoted(text: &str, word: &str) {
     let mut fence: Option<usize> = None;
     for line in text.lines() {
@@ -144,7 +144,7 @@ fn what_people_say_is_escaped_and_nothing_reaches_the_block_without_a_review() {
     inert(&answer.to_string());
     let page = promote(&sandbox, &["show", &ids(&sandbox)[0]]).stdout().to_owned();
     inert(&page.replace("<!-- verify-run end -->", ""));
-    // A note that says that somebody approved it is none.
+    // A note that claims an approval is not valid.
     let item = &list(&sandbox, &[])[0];
     let (promotion, proposed) = (item["id"].clone(), recorded(&sandbox, "promotion")[0].clone());
     let mut forged = proposed.as_object().expect("an event").clone();
@@ -160,7 +160,7 @@ fn what_people_say_is_escaped_and_nothing_reaches_the_block_without_a_review() {
     let noted = promote(&sandbox, &["list"]);
     assert!(noted.stderr().contains("spool/bad"), "{}", noted.stderr());
     assert_eq!((&list(&sandbox, &[])[0]["id"], &list(&sandbox, &[])[0]["state"]), (&promotion, &"pending".into()));
-    // An imported one is somebody else's decision about their file: it writes none here.
+    // An imported one is another project's decision about its file: it changes none here.
     std::fs::write(sandbox.path("theirs.jsonl"), &line).expect("a segment");
     sandbox.verify_run(["store", "import", "theirs.jsonl"]).prints();
     let theirs = &list(&sandbox, &["--all"])[0];

@@ -1,4 +1,4 @@
-//! What became of warnings, found out from the runs that follow.
+//! The outcome of warnings, found out from the runs that follow.
 
 use serde_json::Value;
 use verify_run::run::Ended;

@@ -1,4 +1,4 @@
-//! What has earned a line in CLAUDE.md or AGENTS.md: proposed, reviewed, written, taken back, watched.
+//! What has earned a line in CLAUDE.md or AGENTS.md: proposed, reviewed, written, reverted, watched.
 
 use std::path::Path;
 
@@ -256,7 +256,7 @@ fn a_decision_needs_a_name_and_a_reason_and_is_kept_with_when_who_and_where() {
         (&item["state"], &item["by"], &item["reason"]),
         (&"rejected".into(), &"Ada".into(), &"it keeps coming back".into())
     );
-    // Somebody thinks better of it.
+    // The user changes their mind.
     works(&decide(&sandbox, "approve", &[id], &[]));
     refuses(&decide(&sandbox, "reject", &[id], &[]), &["is approved", "promote rollback"]);
     works(&decide(&sandbox, "rollback", &[id], &[]));
@@ -266,7 +266,7 @@ fn a_decision_needs_a_name_and_a_reason_and_is_kept_with_when_who_and_where() {
     assert_eq!(told, ["proposed", "rejected", "approved", "rolled_back"]);
     assert_eq!((&history[2]["person"], &history[2]["target"]), (&"Ada".into(), &"AGENTS.md".into()));
     assert!(history.iter().all(|one| one["at"].as_str().is_some_and(|at| at.starts_with("20"))));
-    // The index is computed anew: it is the same.
+    // The index is rebuilt: it is the same.
     sandbox.verify_run(["store", "rebuild"]).outcome();
     assert_eq!(list(&sandbox, &["--all"])[0]["state"], "rolled_back");
 }
@@ -355,7 +355,7 @@ fn the_target_is_the_nearest_file_of_the_files_concerned() {
     assert_eq!(sandbox.read("AGENTS.md"), "# For all\n");
     works(&decide(&sandbox, "rollback", &[id], &[]));
 
-    // Where somebody wants it, but nowhere else than in Markdown inside the project.
+    // Where the user wants it, but nowhere else than in Markdown inside the project.
     works(&decide(&sandbox, "approve", &[id], &["--target", "db/AGENTS.md"]));
     assert!(sandbox.read("db/AGENTS.md").contains(id.as_str()));
     refuses(&decide(&sandbox, "approve", &[id], &["--target", "AGENTS.md"]), &["is in db/AGENTS.md already"]);

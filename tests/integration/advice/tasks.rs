@@ -48,7 +48,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     let signature = &page["signature"];
     assert!(signature["words"].as_array().is_some_and(|words| words.contains(&"login".into())), "{signature}");
     assert!(signature["globs"].as_array().is_some_and(|globs| globs.contains(&"web/**".into())), "{signature}");
-    // The announced files are what is asked about where nobody names any.
+    // The announced files are what is asked about when none are named.
     let asked = sandbox.verify_run(["warn", "--json"]).env("VERIFY_RUN_SESSION", "s").prints_json();
     assert_eq!((&asked["task"], asked["warnings"].as_array().map(Vec::len)), (&"LOGIN-1".into(), Some(1)), "{asked}");
 
@@ -79,7 +79,7 @@ fn an_unattended_task_is_the_branch_and_ends_when_it_is_merged_or_gone() {
     sandbox.git(["checkout", "-q", "main"]);
     sandbox.git(["merge", "-q", "--ff-only", "merged"]);
     sandbox.git(["branch", "-q", "-D", "gone"]);
-    assert_eq!(show(&sandbox, "gone")["state"], "open", "nobody has looked yet");
+    assert_eq!(show(&sandbox, "gone")["state"], "open", "not looked at yet");
     run(&sandbox, "main");
     for (branch, state, why) in
         [("merged", "done", "its branch was merged"), ("gone", "done", "its branch is gone"), ("kept", "open", "")]

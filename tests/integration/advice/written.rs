@@ -1,4 +1,4 @@
-//! What somebody wrote down, and others used, earns a line in AGENTS.md as well.
+//! What one person recorded and others used, earns a line in AGENTS.md as well.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn an_entry_that_is_believed_and_was_used_is_proposed_approved_and_taken_back() 
     let id = item["id"].as_str().expect("an id").to_owned();
     let shown = promote(&sandbox, &["show", &entry]);
     assert!(shown.stdout().contains("+- The migration in `db/**`."), "{}", shown.stdout());
-    // Somebody else's words stay one line, and import nothing.
+    // Another user's words stay one line, and import nothing.
     assert!(shown.stdout().contains("then `@everybody`"), "{}", shown.stdout());
 
     let doctor = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// What became of a step.
+/// The outcome of a step.
 pub(super) struct Step {
     pub id: String,
     pub outcome: Outcome,
@@ -30,7 +30,7 @@ pub(super) struct Job<'a> {
     pub closed: bool,
 }
 
-/// What became of all steps, and the action's outputs.
+/// The outcome of all steps, and the action's outputs.
 pub(super) struct Done {
     pub steps: Vec<Step>,
     pub outputs: BTreeMap<String, String>,

@@ -80,7 +80,7 @@ fn a_run_in_a_work_tree_that_is_gone_is_recorded() {
     sandbox.git(["worktree", "add", "--quiet", "-b", "topic", "../linked"]);
     fs::create_dir_all(sandbox.state()).expect("the state folder");
     let lock = fs::File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     fail(&sandbox, "../linked", "b");
     sandbox.git(["worktree", "remove", "--force", "../linked"]);
     drop(lock);

@@ -19,10 +19,10 @@ fn fifo(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Opens a FIFO for writing as soon as somebody reads it.
+/// Opens a FIFO for writing as soon as it has a reader.
 fn open_gate(gate: &Path) -> File {
     let mut opened = None;
-    wait_until("somebody waits at the gate", || {
+    wait_until("a process waits at the gate", || {
         opened = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(gate).ok();
         opened.is_some()
     });
@@ -90,7 +90,7 @@ fn a_wrapper_that_is_killed_takes_its_command_along_and_leaves_nothing_half_done
     output.read_line(&mut line).expect("the command's id");
     kill(Pid::from_raw(wrapper.id().cast_signed()), Signal::SIGKILL).expect("our child");
     assert_eq!(ended(wrapper.wait().expect("a status")), Ended::Signal(9));
-    // Nobody holds the pipe any more, and nobody is left.
+    // The pipe has no holder, and no process is left.
     assert_eq!(output.read_to_end(&mut Vec::new()).expect("the end"), 0);
     sandbox.settle();
     assert!(!sandbox.state().exists(), "{:?}", fs::read_dir(sandbox.state()).map(Iterator::count));
@@ -136,11 +136,11 @@ fn a_run_is_recorded_though_somebody_who_records_nothing_held_the_lock() {
     let runs = |sandbox: &Sandbox| sandbox.events().iter().filter(|event| event["kind"] == "run").count();
     assert_eq!(runs(&sandbox), 1);
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     sandbox.verify_run(["eslint", "src", "again"]).outcome();
     std::thread::sleep(std::time::Duration::from_millis(300));
     drop(lock);
-    assert_eq!(runs(&sandbox), 2, "nobody has to run anything after it");
+    assert_eq!(runs(&sandbox), 2, "nothing has to run after it");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_clock_that_goes_back_hides_no_later_run() {
     sandbox.tool("eslint", "echo \"src/$PART.js:1:1: error: no $PART\"; exit $CODE");
     fs::create_dir_all(sandbox.state()).expect("the state folder");
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     sandbox.verify_run(["eslint", "."]).env("PART", "a").env("CODE", "9").outcome();
     sandbox.settle();
     // As if the clock had been 70 years ahead.

@@ -119,7 +119,7 @@ fn secrets_in_messages_file_names_and_test_names_are_kept_nowhere() {
 #[test]
 fn a_secret_in_two_writes_is_one() {
     let sandbox = Sandbox::repository();
-    // The second write comes when the first has reached the caller: it was relayed by itself.
+    // The second write comes when the first has reached the caller: it was relayed alone.
     let mut script = String::new();
     for (n, (secret, _)) in secrets().iter().enumerate() {
         let (first, second) = secret.split_at(secret.len() / 2);
@@ -296,7 +296,7 @@ fn a_spool_is_private_and_gone_when_it_is_recorded() {
     fs::create_dir_all(sandbox.state()).expect("the state folder");
     fs::set_permissions(sandbox.state(), fs::Permissions::from_mode(0o700)).expect("our folder");
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     let open_to_all = |code: &str| {
         let line = format!("umask 0; exec {VERIFY_RUN} flake8 .");
         sandbox.bare("sh").args(["-c", &line]).env("CODE", code).outcome();

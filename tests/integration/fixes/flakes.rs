@@ -1,4 +1,4 @@
-//! What a run says nothing of: flakes, and runs that did not get to what had failed.
+//! Runs that prove nothing: flakes, and runs that did not get to what had failed.
 
 use serde_json::Value;
 
@@ -200,7 +200,7 @@ fn what_fails_over_a_tree_that_passed_is_suspected_and_discounts_nothing() {
 fn two_runs_that_stop_at_different_tests_over_the_same_tree_are_no_flake() {
     let Some(sandbox) = python() else { return };
     with_two_faults(&sandbox);
-    // As with tests in parallel or at random: which fails first is nobody's choice.
+    // As with tests in parallel or at random: the first to fail is random.
     let flag = sandbox.tmp().join("backwards");
     let order = "def pytest_collection_modifyitems(items):\n    if os.path.exists";
     sandbox.write("conftest.py", format!("import os\n\n\n{order}({flag:?}):\n        items.reverse()\n"));

@@ -89,7 +89,7 @@ impl Manager {
             assert_eq!(ended, Ended::Exit(1), "{}: {text}", self.name);
             assert!(text.contains("F821"), "{}: {text}", self.name);
             told.push((ended, self.part(&text, sandbox)));
-            // Until then it can't be told what the work tree was.
+            // Until then the state of the work tree is unknown.
             sandbox.settle();
         }
         assert_eq!(sandbox.git(["log", "--format=%s"]), "Start\n", "{}", self.name);

@@ -174,7 +174,7 @@ fn a_message_is_checked_and_a_push_tells_the_hook_that_was_there_its_refs() {
     let expected = commands.iter().flat_map(|line| [((*line).to_owned(), false), ((*line).to_owned(), true)]);
     assert_eq!(runs(&sandbox), expected.collect::<Vec<_>>());
 
-    // Its own trouble stops nobody, and neither does its absence.
+    // Neither its own failure nor its absence blocks anyone.
     sandbox.git(["commit", "--quiet", "--no-verify", "--allow-empty", "--message", "fix: y"]);
     sandbox.write("skip.test.js", "it.skip('x', () => {});\n");
     sandbox.git(["add", "skip.test.js"]);

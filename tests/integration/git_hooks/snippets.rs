@@ -5,7 +5,7 @@ use crate::sandbox::need;
 
 /// A file of this repository.
 fn own(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of ours")
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a project file")
 }
 
 #[test]

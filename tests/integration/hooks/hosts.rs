@@ -1,4 +1,4 @@
-//! The agents themselves, with a model on the loopback that calls the tools it is told to.
+//! The agents themselves, with a model on the loopback that calls the tools a test asks for.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -68,11 +68,11 @@ fn claude<'a>(sandbox: &'a Sandbox, claude: &Path, model: &Model) -> Invocation<
         .env("ANTHROPIC_API_KEY", "none")
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .env("CLAUDE_CODE_TMPDIR", sandbox.tmp())
-        // That there is nobody to ask is all right for it as root only here.
+        // Without a user to ask it works as root only here.
         .env("IS_SANDBOX", "1")
 }
 
-/// What the model was told in the end.
+/// What the model was shown in the end.
 fn conversation(sandbox: &Sandbox) -> String {
     let asked = std::fs::read_to_string(sandbox.tmp().join("asked")).expect("requests");
     asked.lines().last().expect("a request").to_owned()

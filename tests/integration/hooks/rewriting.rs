@@ -256,7 +256,7 @@ fn rules_about_permission_are_neither_widened_nor_lost() {
         settings(json!({ "permissions": { kind: ["Bash(npm *)"] } }));
         assert_eq!(ask(), None, "{kind}");
     }
-    // Nothing but a check by itself is run under a rule for checks.
+    // Only a single check is run under a rule for checks.
     settings(json!({ "permissions": { "allow": ["Bash(verify-run --only-checks -- npm test)"] } }));
     assert_eq!(rewritten(&sandbox, "FOO=1 npm test").as_deref(), Some("FOO=1 verify-run -- npm test"));
     assert_eq!(rewritten(&sandbox, "rm -rf / ; npm run deploy"), None);

@@ -1,5 +1,5 @@
-//! Two sessions of an agent with real checks: the second one makes the mistakes of the first again. What it was told, when,
-//! and at what price.
+//! Two sessions of an agent with real checks: the second one makes the mistakes of the first again. What it was
+//! shown, when, and at what cost.
 
 use std::os::unix::fs::symlink;
 
@@ -135,7 +135,7 @@ fn project() -> Option<Sandbox> {
 struct Session<'a> {
     sandbox: &'a Sandbox,
     name: &'static str,
-    /// What the model was told.
+    /// What the model was shown.
     texts: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Session<'_> {
         (told, output["updatedInput"]["command"].as_str().map(str::to_owned))
     }
 
-    /// Writes a file as the model does; what it was told before.
+    /// Writes a file as the model does; what it was shown before.
     fn edit(&mut self, file: &str, text: &str) -> String {
         let input = json!({ "file_path": self.sandbox.path(file), "content": text });
         let (told, _) = self.call("PreToolUse", json!({ "tool_name": "Write", "tool_input": input }));
@@ -162,7 +162,7 @@ impl Session<'_> {
         told
     }
 
-    /// Runs a check as the model does; what it was told before, what after, and whether it passed.
+    /// Runs a check as the model does; what it was shown before, what after, and whether it passed.
     fn check(&mut self, line: &str) -> (String, String, bool) {
         let bash = |line: &str| json!({ "tool_name": "Bash", "tool_input": { "command": line }, "tool_use_id": line });
         let (before, other) = self.call("PreToolUse", bash(line));

@@ -87,7 +87,7 @@ fn entries_that_came_with_the_repository_are_known_and_go_by_name() {
     let sandbox = project(&[(".claude/settings.json", b"{\n  \"model\": \"opus\" // best\n}\n")]);
     let before = below(&sandbox.work());
     done(&sandbox, &["init", "--yes"]);
-    // As in a fresh clone of what was committed: nobody remembers having written it.
+    // As in a fresh clone of what was committed: no ledger lists it.
     fs::remove_dir_all(sandbox.state()).expect("removed");
     let status = done(&sandbox, &["hook", "status"]);
     assert!(status.contains("claude\tnot written from here\tproject\t"), "{status}");

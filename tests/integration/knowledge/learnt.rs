@@ -116,7 +116,7 @@ fn a_branch_that_is_merged_shares_what_was_remembered_and_proposes_its_fixes() {
     sandbox.git(["checkout", "-q", "main"]);
     let left = || {
         sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
-        // Nobody waits for what is shared.
+        // No reader waits for shared lessons.
         sandbox.settle();
         let known = knowledge(&sandbox, &["query", "bar"])["entries"].as_array().map_or(0, Vec::len);
         (known, knowledge(&sandbox, &["proposals"])["proposals"].clone())

@@ -109,7 +109,7 @@ fn what_a_shared_lesson_teaches_is_knowledge_with_its_source() {
     assert_eq!((&entry["imported"], &entry["properties"]["cause"]), (&true.into(), &CAUSE.into()));
     assert!(entry["sources"].as_array().is_some_and(|all| all.contains(&lesson_path(&clone).into())), "{entry}");
     assert_eq!(clone.verify_run(["store", "rebuild"]).outcome().ended, Ended::Exit(0));
-    assert_eq!(warnings(&clone, "src/a.js").len(), 1, "an index that is computed anew reads them anew");
+    assert_eq!(warnings(&clone, "src/a.js").len(), 1, "a rebuilt index reads them again");
 }
 
 #[test]

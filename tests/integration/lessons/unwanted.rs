@@ -1,4 +1,4 @@
-//! Failures about which nobody would read a lesson: recorded, and no file.
+//! Failures whose lesson would be useless: recorded, without a file.
 
 use verify_run::run::Ended;
 
@@ -88,7 +88,7 @@ fn what_nobody_saw_and_what_a_formatter_mends_is_no_lesson() {
     assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(1));
     let lesson = sandbox.lesson();
     assert_eq!(lesson.field("tool"), Some("eslint"), "all that it says was seen");
-    // Somebody wants them all.
+    // The user wants them all.
     sandbox.keep_lessons();
     sandbox.verify_run(["prettier", "--check", "."]).outcome();
     assert_eq!(sandbox.lessons().len(), 2);

@@ -27,7 +27,7 @@ fn shop() -> Option<Sandbox> {
 fn pytest(sandbox: &Sandbox, task: &str) -> (Ended, String) {
     let run = sandbox.verify_run(["--sync", "--task", task, "--session", task, "pytest", "-q"]);
     let outcome = run.env("PYTHONDONTWRITEBYTECODE", "1").outcome();
-    // Runs are told apart by when they ended.
+    // Runs are distinguished by when they ended.
     std::thread::sleep(std::time::Duration::from_millis(20));
     (outcome.ended, outcome.stdout().to_owned())
 }
@@ -66,13 +66,13 @@ fn a_failure_is_known_fixed_written_down_and_warned_of() {
     let fix = fixed["fix"].as_str().expect("a fix").to_owned();
     let said =
         json!({"id": fix, "cause": "the sum began at 1", "resolution": "it begins at 0", "rule": "never add\u{7} 1"});
-    assert_eq!(server.tool("record_fix", said).0, format!("Written into the fix {fix}."));
+    assert_eq!(server.tool("record_fix", said).0, format!("Recorded in the fix {fix}."));
     let page = sandbox.verify_run(["fix", "show", &fix, "--json"]).prints_json();
     let said = &page["said"][0];
     assert_eq!((&said["cause"], &said["rule"]), (&json!("the sum began at 1"), &json!("never add 1")), "{page}");
     let said = json!({"id": lesson, "cause": "an off-by-one error", "rule": "sum() needs no start"});
     let (text, written) = server.tool("record_fix", said);
-    assert!(text.starts_with(&format!("Written into the lesson {lesson} (`.lessons/")), "{text}");
+    assert!(text.starts_with(&format!("Recorded in the lesson {lesson} (`.lessons/")), "{text}");
     let file = sandbox.read(written["file"].as_str().expect("its file"));
     assert!(file.contains("\ncause: an off-by-one error\n"), "{file}");
 
@@ -174,7 +174,7 @@ fn a_failure_is_known_by_its_key_by_what_says_the_same_and_by_its_words() {
     }
     let (text, known) = server.tool("known_failure", output("Quite another thing is wrong  other-rule"));
     assert_eq!((&known["patterns"], &known["unknown"]), (&json!([]), &json!(1)), "{known}");
-    assert!(text.starts_with("Nothing like it was recorded here."), "{text}");
+    assert!(text.starts_with("No similar failure is recorded here."), "{text}");
     server.ends();
 }
 
@@ -234,7 +234,7 @@ fn a_change_that_weakens_a_check_is_found_before_it_is_committed() {
     sandbox.write("test_shop.py", TEST);
     sandbox.commit("A test");
     let mut server = Server::start(&sandbox).legacy();
-    assert!(server.tool("check_diff", json!({})).0.starts_with("Nothing weakens a check"));
+    assert!(server.tool("check_diff", json!({})).0.starts_with("No check is weakened"));
     sandbox.write("test_shop.py", TEST.replace("def test", "@pytest.mark.skip\ndef test"));
     let (text, report) = server.tool("check_diff", json!({}));
     let mark = &report["weakened"][0];
@@ -246,12 +246,12 @@ fn a_change_that_weakens_a_check_is_found_before_it_is_committed() {
     server.ends();
     let outside = Sandbox::new();
     let mut server = Server::start(&outside).legacy();
-    assert!(server.refusal("check_diff", json!({})).contains("cannot look at the change"));
+    assert!(server.refusal("check_diff", json!({})).contains("cannot read the change"));
     server.ends();
 }
 
 #[test]
-fn each_call_looks_anew_in_the_folder_that_is_meant() {
+fn each_call_looks_again_in_the_folder_that_is_meant() {
     let sandbox = Sandbox::new();
     for name in ["one", "two", "three"] {
         sandbox.bare("git").args(["init", "--quiet", name]).outcome();

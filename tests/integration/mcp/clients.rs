@@ -38,7 +38,7 @@ fn is_whole(found: &Value, sandbox: &Sandbox, modern: bool) {
     assert_eq!(errors, [false, false, true, true], "{found}");
     assert_eq!((&calls[0]["structure"]["schema"], &calls[0]["structure"]["files"]), (&json!(1), &json!(["shop.py"])));
     assert_eq!(calls[1]["structure"]["failures"][0]["tool"], "eslint", "{found}");
-    assert_eq!(calls[2]["text"], "these arguments don't fit warnings: files: has to be a list", "{found}");
+    assert_eq!(calls[2]["text"], "these arguments don't fit warnings: files: must be a list", "{found}");
     let lesson = sandbox.lesson();
     let id = lesson.field("id").expect("an id");
     assert_eq!(found["resources"], json!(["verify-run://patterns/active", format!("verify-run://lessons/{id}")]));

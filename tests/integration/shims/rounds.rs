@@ -111,7 +111,7 @@ fn where_there_is_nothing_behind_a_manager_nothing_is_found() {
     let shims = manager(&sandbox, "first/shims", "eslint", &format!("{SEARCHES}; exec \"$place/eslint\" \"$@\""));
     eslint(&sandbox, &[shims], "--version").expect(Ended::Exit(127), "", "eslint: command not found\n");
     assert!((1..=10).contains(&seen(&sandbox)));
-    // Nor behind one that starts it anew each time.
+    // Nor behind one that starts it again each time.
     let shims = manager(&sandbox, "second/shims", "eslint", &format!("{SEARCHES}; \"$place/eslint\" \"$@\""));
     eslint(&sandbox, &[shims], "--version").expect(Ended::Exit(127), "", "eslint: command not found\n");
     assert!((1..=20).contains(&seen(&sandbox)));
@@ -121,7 +121,7 @@ fn where_there_is_nothing_behind_a_manager_nothing_is_found() {
 fn a_program_that_starts_itself_anew_by_its_path_is_no_round() {
     let sandbox = Sandbox::repository();
     install(&sandbox, &["eslint", "mypy"]);
-    // As a server does that is told to restart, by what `command -v` says: in the same process, and in a new one.
+    // As a server does on a restart, by what `command -v` says: in the same process, and in a new one.
     for (start, times) in [("exec", 6), ("", 12)] {
         let line = format!("[ \"$1\" = 0 ] && echo done && exit; {start} \"$(command -v eslint)\" $(($1 - 1))");
         sandbox.tool("eslint", &line);

@@ -108,7 +108,7 @@ fn what_verify_run_writes_is_in_no_snapshot() {
     assert_eq!(sandbox.lessons().len(), 1);
     assert_eq!(paths_of(&sandbox, &first), [".agent/other", "README", "verify-run.toml"]);
     assert_eq!((&first["tree"], &first["tree"]), (&second["tree"], &third["tree"]));
-    // Their removal from the tree is no change of theirs.
+    // Their removal from the tree is not a change of them.
     assert_eq!(changed(&third), Vec::<&str>::new(), "{third}");
     // A folder of that name with other things in it is the project's.
     let other = Sandbox::repository();
@@ -180,7 +180,7 @@ fn a_file_that_is_too_large_or_cannot_be_read_is_counted() {
     let event = fail(&sandbox);
     assert_eq!(paths_of(&sandbox, &event), ["README", "fits", "known", "verify-run.toml"]);
     assert_eq!((&event["left_out"], &event["exact"]), (&1.into(), &true.into()));
-    // One that git knows stays as it was, and nobody can say that nothing changed.
+    // One that git knows stays as it was, so an unchanged tree can't be claimed.
     sandbox.write("known", "y".repeat(2000));
     let event = fail(&sandbox);
     assert_eq!(files_of(&sandbox, &event)["known"].1, "small\n");

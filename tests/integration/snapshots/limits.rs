@@ -28,7 +28,7 @@ fn what_takes_too_long_is_given_up_and_left_alone_for_a_while() {
     sandbox.tool("git", "exec /usr/bin/git \"$@\"");
     let event = fail(&sandbox);
     let skipped = event["skipped"].as_str().expect("a reason");
-    assert!(skipped.starts_with("it took longer than 0.3 s; the next try is after 20"), "{skipped}");
+    assert!(skipped.starts_with("it took longer than 0.3 s; next attempt after 20"), "{skipped}");
     let doctor = sandbox.verify_run(["doctor"]).outcome();
     assert!(
         doctor.stdout().contains("warning  snapshots: ") && doctor.stdout().contains("took longer"),

@@ -48,7 +48,7 @@ fn nothing_of_the_user_s_is_touched_run_or_waited_for() {
     let _ = fs::remove_file(&canary);
     sandbox.write("a.secret", "the plain text of it\n");
     sandbox.write("b.txt", "changed\n");
-    // Whoever holds these is at work: nobody waits for it.
+    // Whoever holds these is at work: verify-run does not wait for it.
     for lock in ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock"] {
         fs::write(sandbox.path(".git").join(lock), "").expect("a file");
     }
@@ -61,7 +61,7 @@ fn nothing_of_the_user_s_is_touched_run_or_waited_for() {
     // `trace2` is git's own, and asked for by the user: `git config` reads the user's settings.
     let sung = fs::read_to_string(&canary).unwrap_or_default();
     assert!(!sung.contains("sing"), "{sung}");
-    // What somebody encrypts is kept nowhere.
+    // Encrypted text is kept nowhere.
     let content = &files_of(&sandbox, &passed)["a.secret"].1;
     assert!(content.starts_with("verify-run: ") && !content.contains("plain"), "{content}");
     sandbox.write("a.secret", "another text\n");
@@ -118,7 +118,7 @@ fn linked_work_trees_have_each_their_own() {
     // One recorder for runs of both.
     fs::create_dir_all(sandbox.state()).expect("the state folder");
     let lock = fs::File::open(sandbox.state().join("recorder.lock")).expect("a file");
-    lock.lock().expect("nobody else");
+    lock.lock().expect("no one else");
     for dir in ["", "../linked"] {
         sandbox.verify_run(["luacheck", "."]).dir(dir).outcome();
         sandbox.settle();

@@ -1,4 +1,4 @@
-//! What became of advice that somebody wrote down: judged by the patterns that it is about.
+//! The outcome of advice from written entries: judged by the patterns that it is about.
 //!
 //! Where these are named as its source, the rules are those of advice about a pattern. Where only the messages say what
 //! its pitfall says, its opportunity is a task that changed files of its globs, as its actions say, and checked them

@@ -190,7 +190,7 @@ fn said(by: Option<&str>, why: Option<&str>) -> String {
     format!("{by}{why}")
 }
 
-/// What became of a page of the pattern library.
+/// The outcome of a page of the pattern library.
 pub(super) fn candidate(written: &CandidatePage, output: &mut Output) -> anyhow::Result<()> {
     output.line(&written.path.display().to_string())?;
     match written.outcome {

@@ -13,8 +13,8 @@ pub(super) fn is_wanted(option: Option<bool>) -> bool {
     option.unwrap_or_else(|| std::env::var_os("VERIFY_RUN_HINT").is_some_and(|value| value == "stderr"))
 }
 
-/// Says on standard error what is known of a failure. Nothing is said where standard error was closed or nobody reads
-/// it, and nothing when it takes longer than the setting `advice.hint_ms`.
+/// Says on standard error what is known of a failure. Nothing is said where standard error is closed, and nothing
+/// when it takes longer than the setting `advice.hint_ms`.
 pub(super) fn say(places: Places, failed: Spooled) {
     if !run::has_stderr() {
         return;

@@ -1,4 +1,5 @@
-//! What somebody meant who typed a word that is neither a program nor a subcommand. Asked only when nothing could be run.
+//! What a user meant who typed a word that is neither a program nor a subcommand. Asked only when nothing could be
+//! run.
 
 use std::ffi::OsStr;
 
@@ -24,7 +25,7 @@ const MEANT: [(&str, &str); 16] = [
     ("strategies", "strategy"),
 ];
 
-/// No word of ours is as long, not even with a slip in it.
+/// No subcommand is that long, even with a typo.
 const WORD_BYTES_MAX: usize = 16;
 
 /// What to type instead, without `verify-run`.

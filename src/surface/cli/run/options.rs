@@ -39,7 +39,7 @@ pub(super) struct RunOptions {
 /// A command line that can't be understood.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UsageError {
-    /// Not one of ours.
+    /// Not a run option.
     #[error("unknown run option '{0}'")]
     Unknown(String),
     /// An option that needs a value has none.

@@ -25,9 +25,8 @@ const PLACES_MAX: usize = 30;
 
 pub(super) const WARNINGS: Tool = Tool {
     name: "warnings",
-    title: "Known mistakes ahead",
-    description: "Known pitfalls of these files, this command or a similar task: at most five, each with what happens, \
-                  why, how to avoid it and what fixed it. Call it before you edit files or run a check. Often there is \
+    title: "Known pitfalls",
+    description: "Lists known pitfalls of these files, this command or a similar task: at most five, each with the mistake, its cause, how to avoid it and what fixed it. Call it before you edit files or run a check. Often there is \
                   nothing to report.",
     reads: true,
     input: || {
@@ -38,8 +37,8 @@ pub(super) const WARNINGS: Tool = Tool {
                 "command": string("A command line that you are about to run", COMMAND_CHARS_MAX),
                 "title": string("What the task is about, in a few words", NAME_CHARS_MAX),
                 "category": string("What kind of work it is", NAME_CHARS_MAX),
-                "task": string("The task's name, if it has one; else the branch is the task", NAME_CHARS_MAX),
-                "limit": integer("At most so many", 1, WARNINGS_MAX, WARNINGS_MAX),
+                "task": string("Name of the task; defaults to the branch", NAME_CHARS_MAX),
+                "limit": integer("Maximum number of results", 1, WARNINGS_MAX, WARNINGS_MAX),
             }),
         )
     },
@@ -50,17 +49,15 @@ pub(super) const WARNINGS: Tool = Tool {
 pub(super) const CHECK_DIFF: Tool = Tool {
     name: "check_diff",
     title: "Does this change weaken a check?",
-    description: "Where a change weakens a check (tests skipped or deleted, rules disabled, exit codes ignored, \
-                  thresholds lowered) or takes back a fix that held. Looks at all uncommitted changes, at what is \
-                  staged, or at a range of commits. Call before you commit.",
+    description: "Lists where a change weakens a check (tests skipped or deleted, rules disabled, exit codes ignored, thresholds lowered) or reverts a confirmed fix. Checks all uncommitted changes, the staged changes, or a range of commits. Call before you commit.",
     reads: true,
     input: || {
         object(
             &[],
             json!({
-                "staged": boolean("Only what is staged"),
-                "range": string("As git diff understands it: A..B, A...B, A^!, or a commit", NAME_CHARS_MAX),
-                "certain": boolean("Leave out what is only likely to weaken a check"),
+                "staged": boolean("Check only staged changes"),
+                "range": string("Range as in git diff: A..B, A...B, A^!, or a commit", NAME_CHARS_MAX),
+                "certain": boolean("Omit changes that only probably weaken a check"),
             }),
         )
     },
@@ -99,7 +96,7 @@ fn warnings(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> 
 pub(crate) fn warned(desk: &CallContext, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
     let mut facts = warn::collect_warnings(&desk.places, &desk.environment, &desk.cwd, asked)?;
     let text = match (facts.enabled, facts.warnings.is_empty()) {
-        (false, _) => "Warnings are turned off here.".to_owned(),
+        (false, _) => "Warnings are disabled here.".to_owned(),
         // Nothing may be known, or held out: neither is said.
         (true, true) => "No warnings.".to_owned(),
         (true, false) => warn::format_reply(&desk.places, &desk.environment, asked, &mut facts)?,
@@ -120,7 +117,7 @@ struct CheckDiffArguments {
 fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let CheckDiffArguments { staged, range, certain } = parsed(arguments)?;
     let compared = match (some(range), staged) {
-        (Some(_), true) => bail!("say staged or a range, not both"),
+        (Some(_), true) => bail!("give staged or a range, not both"),
         (Some(range), false) => Compared::Range(range),
         (None, true) => Compared::Index,
         (None, false) => Compared::WorkTree,
@@ -137,18 +134,18 @@ fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
     for it in report.regressions.iter().take(PLACES_MAX) {
         let place = quoted(&format!("{}:{}", it.path, it.line));
         let what = it.summary.as_deref().map_or_else(|| "a failure".to_owned(), quoted);
-        let _ = writeln!(text, "- {place}: takes back {}, which fixed {what} ({})", it.fix, it.standing);
+        let _ = writeln!(text, "- {place}: reverts {}, which fixed {what} ({})", it.fix, it.standing);
     }
     let more = report.weakened.len().saturating_sub(PLACES_MAX) + report.regressions.len().saturating_sub(PLACES_MAX);
     if more > 0 {
         let _ = writeln!(text, "- and {more} more");
     }
     if report.is_clean() {
-        text.push_str("Nothing weakens a check, and no fix is taken back.\n");
+        text.push_str("No check is weakened and no fix is reverted.\n");
     }
     if report.cut > 0 {
         let _ =
-            writeln!(text, "Not looked at, or not listed: {} (files, lines and places beyond the limits).", report.cut);
+            writeln!(text, "Not checked or not listed: {} (files, lines and places beyond the limits).", report.cut);
     }
     ToolAnswer::new(&report, text, &report.notes)
 }

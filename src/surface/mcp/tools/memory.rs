@@ -24,20 +24,18 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 pub(super) const REMEMBER: Tool = Tool {
     name: "remember",
     title: "Remember",
-    description: "Remembers something for later sessions of this agent in this project: a learning, an error_pattern or \
-                  success_pattern, a preference; or the context of the current task, which is forgotten after a day. Call \
-                  when you learnt something that neither the code nor a lesson says.",
+    description: "Stores a note for later sessions of this agent in this project: a learning, an error_pattern or success_pattern, a preference; or the context of the current task, which expires after a day. Call it when you learn something that neither the code nor a lesson says.",
     reads: false,
     input: || {
         object(
             &["text"],
             json!({
-                "text": {"type": "string", "description": "What is to be remembered", "minLength": 1,
+                "text": {"type": "string", "description": "Text of the note", "minLength": 1,
                     "maxLength": TEXT_CHARS_MAX},
-                "type": {"type": "string", "description": "What it is", "enum": SORTS, "default": "learning"},
-                "importance": {"type": "number", "description": "How important it is", "minimum": 0, "maximum": 1,
+                "type": {"type": "string", "description": "Kind of note", "enum": SORTS, "default": "learning"},
+                "importance": {"type": "number", "description": "Importance", "minimum": 0, "maximum": 1,
                     "default": IMPORTANCE},
-                "expires_hours": {"type": "integer", "description": "Forget it after so many hours", "minimum": 1,
+                "expires_hours": {"type": "integer", "description": "Hours until the note expires", "minimum": 1,
                     "maximum": HOURS_MAX},
             }),
         )
@@ -49,16 +47,15 @@ pub(super) const REMEMBER: Tool = Tool {
 pub(super) const RECALL: Tool = Tool {
     name: "recall",
     title: "Recall",
-    description: "What this agent remembered in this project before: what is important, fresh, often used, and has the \
-                  words. Call at the start of a task, and when something seems familiar.",
+    description: "Lists notes that this agent stored in this project, ranked by importance, age, use and matching words. Call it at the start of a task, and when something seems familiar.",
     reads: true,
     input: || {
         object(
             &[],
             json!({
-                "text": string("Words that it is about", TEXT_CHARS_MAX),
+                "text": string("Words to search for", TEXT_CHARS_MAX),
                 "type": {"type": "string", "description": "Only of this kind", "enum": SORTS},
-                "limit": integer("At most so many", 1, 50, MEMORIES as u64),
+                "limit": integer("Maximum number of results", 1, 50, MEMORIES as u64),
             }),
         )
     },
@@ -103,7 +100,7 @@ fn recall(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let sort = given.sort.as_deref().and_then(MemoryType::from_word);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
-    let text = if found.memories.is_empty() { "Nothing comes to mind.\n".to_owned() } else { recalled_text(&found) };
+    let text = if found.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found) };
     ToolAnswer::new(&found, text, &found.notes)
 }
 

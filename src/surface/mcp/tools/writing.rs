@@ -26,16 +26,14 @@ const SAID_CHARS_MAX: usize = 4_000;
 pub(super) const LESSONS_SEARCH: Tool = Tool {
     name: "lessons_search",
     title: "Search the lessons",
-    description: "Searches what was learnt in this project: lessons of failed checks (with cause, resolution and rule, \
-                  where somebody said them), and what people and agents wrote down. Call with the words of an error, a \
-                  file or a tool, before you work around something.",
+    description: "Searches the lessons of failed checks in this project (with cause, resolution and rule where recorded) and the knowledge entries of people and agents. Call it with the words of an error, a file or a tool, before you work around something.",
     reads: true,
     input: || {
         object(
             &["query"],
             json!({
                 "query": string("Words, or the start of a lesson's id (l-…); empty for the newest", QUERY_CHARS_MAX),
-                "limit": integer("At most so many lessons", 1, 50, LESSONS as u64),
+                "limit": integer("Maximum number of lessons", 1, 50, LESSONS as u64),
             }),
         )
     },
@@ -46,18 +44,16 @@ pub(super) const LESSONS_SEARCH: Tool = Tool {
 pub(super) const RECORD_FIX: Tool = Tool {
     name: "record_fix",
     title: "Record why it failed and what fixed it",
-    description: "Writes down why a check failed, what solved it, and what to do from now on, into a recorded fix (x-…) or \
-                  a lesson (l-…); recent_failures and known_failure name them. Call when a check that failed passes \
-                  again, with what the diff alone does not say.",
+    description: "Records why a check failed, what solved it, and the rule that follows, in a fix (x-…) or a lesson (l-…); recent_failures and known_failure return the ids. Call it when a failed check passes again, with what the diff alone does not say.",
     reads: false,
     input: || {
         object(
             &["id"],
             json!({
-                "id": string("x-… of a fix or l-… of a lesson, or a unique start of it", NAME_CHARS_MAX),
+                "id": string("Id of a fix (x-…) or a lesson (l-…), or its unique start", NAME_CHARS_MAX),
                 "cause": string("Why it failed", SAID_CHARS_MAX),
                 "resolution": string("What solved it", SAID_CHARS_MAX),
-                "rule": string("What to do so that it does not happen again", SAID_CHARS_MAX),
+                "rule": string("Rule that prevents it from now on", SAID_CHARS_MAX),
             }),
         )
     },
@@ -114,7 +110,7 @@ fn lessons_search(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAn
 fn found_text(found: &FoundEntries) -> String {
     let mut text = String::new();
     if found.lessons.is_empty() && found.entries.is_empty() {
-        text.push_str("Nothing that was learnt here has these words.\n");
+        text.push_str("No lesson or entry has these words.\n");
     }
     if !found.lessons.is_empty() {
         text.push_str("Lessons (quoted from recorded output; read one as the resource verify-run://lessons/ID):\n\n");
@@ -132,7 +128,7 @@ fn found_text(found: &FoundEntries) -> String {
         let _ = writeln!(text, "- and {} more", found.more);
     }
     if !found.entries.is_empty() {
-        text.push_str("\nWritten down by people and agents, or learnt from fixes:\n\n");
+        text.push_str("\nKnowledge entries:\n\n");
     }
     for entry in &found.entries {
         let (title, confidence) = (quoted(&entry.title), entry.confidence);
@@ -192,9 +188,9 @@ fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
             let file = desk.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
             (RecordedFix { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
         }
-        _ => bail!("{id:?} names no fix (x-…) and no lesson (l-…): recent_failures and known_failure tell them"),
+        _ => bail!("{id:?} is neither a fix (x-…) nor a lesson (l-…): call recent_failures or known_failure for ids"),
     };
     let file = recorded.file.as_deref().map_or_else(String::new, |file| format!(" ({})", quoted(file)));
-    let text = format!("Written into the {} {}{file}.\n", recorded.kind, recorded.id);
+    let text = format!("Recorded in the {} {}{file}.\n", recorded.kind, recorded.id);
     ToolAnswer::new(&recorded, text, &notes)
 }

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Somebody at a shell.
+/// A user at a shell.
 struct Person<'a> {
     sandbox: &'a Sandbox,
     terminal: Option<Terminal>,
