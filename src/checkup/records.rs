@@ -1,5 +1,7 @@
 //! What is recorded: the state folder, the spool, the store, the snapshots.
 
+use std::path::Path;
+
 use crate::base::text::{self, count};
 use crate::config::{Places, Settings};
 use crate::fix::snapshot;

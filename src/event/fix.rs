@@ -210,6 +210,7 @@ pub(crate) struct Recipe {
 
 /// What became of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FixState {
     /// It is gone.
@@ -237,6 +238,7 @@ words!(FixState {
 
 /// Where what is known to help comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Technique {
     /// Changed lines that read alike.

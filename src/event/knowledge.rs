@@ -97,6 +97,7 @@ pub(crate) struct EntryOrigin {
 
 /// Source of the knowledge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EntrySource {
     /// A person.

@@ -51,6 +51,7 @@ pub(crate) enum MemoryChange {
 
 /// What a memory is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemoryType {
     /// The state of a task.

@@ -48,6 +48,7 @@ pub(crate) struct PatternSplit {
 
 /// What a person thinks of a pattern. The latest of each pair holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReviewState {
     /// No advice about it.

@@ -54,6 +54,7 @@ pub(crate) enum StrategyChange {
 
 /// How the error of a proposal is known: as a strategy knows it, or by what settings say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ErrorMatch {
     /// The error has this text.

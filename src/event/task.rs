@@ -49,6 +49,7 @@ pub(crate) enum TaskStep {
 
 /// Outcome of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TaskOutcome {
     /// It did what it was for.

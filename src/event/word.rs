@@ -35,7 +35,7 @@ macro_rules! words {
         }
     };
 }
-pub(super) use words;
+pub(in crate::event) use words;
 
 /// A type whose values are all known to this version. A newer one may have written a word that is none of them.
 pub(crate) trait ClosedSet: Sized {

@@ -58,6 +58,12 @@ pub(crate) fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> 
     drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None, || {})
 }
 
+/// Adds to the notes what went wrong and what was left for later.
+fn note_result(drained: &mut Drained, error: Option<&StoreError>) {
+    drained.notes.extend(error.map(ToString::to_string));
+    drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", text::path(path))));
+}
+
 fn drain_within(
     places: &Places,
     wait: Duration,
@@ -123,10 +129,7 @@ fn drain_within(
         let has_time = wait.is_zero() && until.is_none();
         upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);
         drained.notes.extend(store.take_notes());
-        if let Err(error) = &result {
-            drained.notes.push(error.to_string());
-        }
-        drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", text::path(path))));
+        note_result(&mut drained, result.as_ref().err());
         log::append_lines(&places.state, &drained.notes[known..]);
         drop(store);
         result?;

@@ -96,7 +96,7 @@ mod tests {
         let places = Places {
             root: dir.path().to_owned(),
             repository: None,
-            state: dir.path().join("state"),
+            state: dir.path().join("state").into(),
             fallbacks: Vec::new(),
         };
         let asked = ["a.py", "./a.py", "../web/b.ts", "../../outside", "/etc/passwd", ".."].map(PathBuf::from);

@@ -59,6 +59,7 @@ pub(crate) struct InstalledFile {
     pub state: InstallState,
     /// Whether it is in the home folder or in the project, as `user` in JSON.
     #[serde(rename = "user", serialize_with = "serialize_as_user")]
+    #[cfg_attr(test, schemars(with = "bool"))]
     pub scope: InstallScope,
     /// It was written from here.
     #[serde(skip)]

@@ -3,7 +3,7 @@
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
 use crate::event::sample::{merge, tried};
 use crate::event::{
-    AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord,
+    AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, Technique, WeakenedCheckRecord,
 };
 use crate::store::{Store, StrategyRow};
 

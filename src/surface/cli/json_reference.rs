@@ -78,7 +78,7 @@ const REPLIES: [ReplyShape; 55] = [
         "Weakened checks and reverted fixes",
         schema::<ops::check_diff::CheckDiffReport>,
     ),
-    shape("ci", &["ci"], "What was reported to the CI system", schema::<ops::ci::Reported>),
+    shape("ci", &["ci"], "What was reported to the CI system", schema::<ops::ci::CiReply>),
     shape("parse", &["parse --print json"], "What an output means", schema::<parse::ParseDocument>),
     shape(
         "parse-diagnostic",
