@@ -17,6 +17,7 @@ const DAY_US: u64 = 86_400_000_000;
 
 /// What is known of something that may be promoted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionFigures {
     /// How far the pattern is believed: the ledger's value.
     pub confidence: f64,
@@ -42,6 +43,7 @@ pub(crate) struct PromotionFigures {
 
 /// By what something has earned its proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Qualification {
     /// Warnings about it prevented it.
@@ -52,6 +54,7 @@ pub(crate) enum Qualification {
 
 /// How well a proposal is proven.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProofStrength {
     /// The held-out tasks say that saying it prevents it.
@@ -63,6 +66,7 @@ pub(crate) enum ProofStrength {
 
 /// How well a proposal is proven, and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProofLabel {
     /// In a word.
     pub strength: ProofStrength,

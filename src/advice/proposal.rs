@@ -105,6 +105,7 @@ pub(crate) struct EntryPromotionFacts {
 
 /// What a reviewer reads. Every text is Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionProposal {
     /// What it is about.
     pub title: String,

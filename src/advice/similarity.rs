@@ -28,6 +28,7 @@ pub(crate) struct TaskProfile {
 
 /// How alike two tasks are, 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TaskSimilarity {
     /// All of it together.
     pub score: f64,

@@ -9,6 +9,7 @@ use crate::store::TaskDetails;
 
 /// The end of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TaskEnd {
     /// When.
     pub at: Timestamp,

@@ -43,6 +43,7 @@ impl Arm {
 
 /// Tasks of one arm in which the mistake could have been made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ArmTally {
     /// All of them.
     pub exposures: u64,
@@ -59,6 +60,7 @@ impl ArmTally {
 
 /// What was seen in both arms. Sums only: in whatever order exposures come, it is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct HoldoutTrial {
     /// Tasks that were shown the advice.
     pub shown: ArmTally,
@@ -74,6 +76,7 @@ pub(crate) struct HoldoutTrial {
 
 /// What a trial says so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TrialVerdict {
     /// Mistakes come back less often where the advice is shown.
@@ -86,6 +89,7 @@ pub(crate) enum TrialVerdict {
 
 /// How much less often the mistake comes back with advice than without: 1 is never, 0 as often, below 0 more often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TrialLift {
     /// 1 − rate with advice / rate without.
     pub value: f64,

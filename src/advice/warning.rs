@@ -53,6 +53,7 @@ impl WarningFacts {
 
 /// What made it go away, and how surely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProvenRemedy {
     /// What was done: the changed line, the files, the command.
     pub what: String,
@@ -71,6 +72,7 @@ pub(crate) struct ProvenRemedy {
 /// A warning as formatters get it. Every text is one line without control characters and tags, bounded, and may hold
 /// anything else that a tool printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Warning {
     /// `w-…`
     pub id: String,

@@ -9,8 +9,9 @@ use super::clock::Timestamp;
 
 /// The id of one run, and of the event that records it: a UUIDv7, so ids sort by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct RunId(pub Uuid);
+pub struct RunId(#[cfg_attr(test, schemars(with = "String"))] pub Uuid);
 
 impl RunId {
     /// A fresh id from the wall clock and the system's randomness.

@@ -46,6 +46,23 @@ impl Serialize for Lossless {
     }
 }
 
+#[cfg(test)]
+impl schemars::JsonSchema for Lossless {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Lossless".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Text, or bytes in Base64 when they are not UTF-8",
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "properties": {"b64": {"type": "string", "description": "The bytes in Base64"}}, "required": ["b64"]},
+            ],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for Lossless {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Wire::deserialize(deserializer)? {

@@ -17,6 +17,7 @@ pub mod one_or_many;
 pub mod private;
 #[cfg(test)]
 pub mod random;
+pub(crate) mod refusal;
 pub mod schema;
 pub mod text;
 pub mod tree;

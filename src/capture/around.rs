@@ -97,6 +97,7 @@ const NAMES_BYTES_MAX: u64 = 16 << 10;
 
 /// What a run found around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnvironmentDigest {
     /// BLAKE3 over the variables that count, 32 hex digits: a line `NAME=value` of each that is set, `NAME` of each
     /// that isn't, by name, ended by NUL. The values are nowhere else.

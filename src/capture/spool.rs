@@ -20,6 +20,7 @@ pub const SPOOL_SCHEMA: u32 = 1;
 
 /// The first line of a spool file, and (without output) a line of the pass log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpoolHeader {
     /// [`SPOOL_SCHEMA`] of the writer.
     pub schema: u32,
@@ -83,6 +84,7 @@ pub struct SpoolHeader {
 /// Who saw a run that no wrapper stood before. What it knows is less: the whole line's exit code, output that was
 /// shortened, no environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ObservedVia {
     /// A hook of the agent that ran it.
@@ -91,6 +93,7 @@ pub enum ObservedVia {
 
 /// Where a run belongs: so that a spool found in a fallback folder is recorded in the right store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RepositoryHead {
     /// [`crate::config::Places::root`].
     pub root: Lossless,
@@ -104,6 +107,7 @@ pub struct RepositoryHead {
 
 /// Who ran it, for what. `None` is filled in by the recorder's rules (DESIGN section 2).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Identity {
     /// `--task` or `VERIFY_RUN_TASK`.
     pub task: Option<String>,

@@ -88,6 +88,17 @@ impl Serialize for Category {
     }
 }
 
+#[cfg(test)]
+impl schemars::JsonSchema for Category {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Category".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "description": "Name of a category, such as `test_failure`"})
+    }
+}
+
 impl<'de> Deserialize<'de> for Category {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct CategoryNameVisitor;

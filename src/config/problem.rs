@@ -5,6 +5,7 @@ use std::path::PathBuf;
 /// What is wrong with a settings file, a whitelist or a tool definition, for `doctor` and `whitelist check`. What was
 /// understood of the file is in force.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Problem {
     /// The file.
     pub file: PathBuf,

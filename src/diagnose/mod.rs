@@ -52,6 +52,7 @@ pub use skeleton::{Skeleton, draft_skeleton};
 
 /// How bad an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Informational.

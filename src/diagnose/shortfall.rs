@@ -9,6 +9,7 @@ use super::engine::{RawDiagnostic, ReportedCounts, Tally};
 
 /// A tool's own count that is higher than what was read of its output. The lines that no rule knew are kept then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shortfall {
     /// The tool definition whose line it is (`eslint`).
     pub tool: String,

@@ -7,6 +7,7 @@ use crate::redact::sanitize_name;
 
 /// Who says something, and for what. Everything that is unknown is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EventAuthor {
     /// Which kind of worker (`claude-code`, `ci`, `human`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use crate::base::lossless::Lossless;
 /// shows that something is gone that only an earlier failing run had shown: a run that didn't get to it says nothing of
 /// it, and what was done since the earlier one may have been its fix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Attempt {
     /// The command key of the open failure. The run may have had another one that covers it.
     pub key: String,
@@ -97,6 +98,7 @@ pub(crate) struct Attempt {
 
 /// Atoms that only an earlier failing run showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UnseenAtoms {
     /// The last run that showed them.
     pub run: RunId,
@@ -106,6 +108,7 @@ pub(crate) struct UnseenAtoms {
 
 /// What became of an open failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AttemptOutcome {
     /// All of it is gone.
@@ -118,6 +121,7 @@ pub(crate) enum AttemptOutcome {
 
 /// What was done between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AttemptMeans {
     /// Files were changed.
@@ -132,6 +136,7 @@ pub(crate) enum AttemptMeans {
 
 /// Two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AttemptTrees {
     /// At the failing run.
     pub before: String,
@@ -143,6 +148,7 @@ pub(crate) struct AttemptTrees {
 
 /// Atoms, up to a limit, with their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AtomList {
     /// All of them.
     pub count: usize,
@@ -160,6 +166,7 @@ impl AtomList {
 
 /// One thing that was wrong, without line numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Atom {
     /// Its identity; see `fix::atom`.
     pub hash: String,
@@ -177,6 +184,7 @@ pub(crate) struct Atom {
 
 /// A recorded run between two runs of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecordedCommand {
     /// Its id.
     pub run: RunId,
@@ -191,6 +199,7 @@ pub(crate) struct RecordedCommand {
 
 /// What makes a change the same as another task's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Recipe {
     /// What was compared.
     pub kind: RecipeKind,
@@ -202,6 +211,7 @@ pub(crate) struct Recipe {
 
 /// What makes two changes one recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RecipeKind {
     /// Changed lines that read the same when names of values are masked.
@@ -248,6 +258,7 @@ impl AttemptMeans {
 
 /// A place in a diff where a check was made weaker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WeakenedCheckRecord {
     /// The rule that found it.
     pub rule: String,
@@ -312,6 +323,7 @@ pub(crate) struct Flake {
 
 /// How sure a flake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FlakeProof {
     /// Both trees are exact and the same, so are command line, programs and variables, and nothing else that is recorded

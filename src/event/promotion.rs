@@ -87,6 +87,7 @@ impl PromotionStep {
 
 /// Where a promotion stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PromotionState {
     /// It waits for a person.

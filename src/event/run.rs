@@ -93,6 +93,7 @@ pub(crate) struct Run {
 
 /// What was found in a failed run's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Failure {
     /// `f-…`, derived from the run's id.
     pub id: String,
@@ -136,6 +137,7 @@ fn is_zero(count: &usize) -> bool {
 
 /// Whether a failure got a lesson file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LessonDecision {
     /// A file was to be written.
@@ -176,6 +178,7 @@ impl LessonDecision {
 
 /// Why nobody would read a lesson about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NoLessonReason {
     /// The tool was called in a way that it does not know: a mistyped option or file.
@@ -192,6 +195,7 @@ pub(crate) enum NoLessonReason {
 
 /// One diagnostic or failing test with its keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DiagnosticRecord {
     /// The tool definition that found it.
     pub tool: String,

@@ -73,6 +73,7 @@ impl SnapshotBase {
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileChange {
     /// Relative to the root, with `/`; secrets in it replaced.
     pub path: Lossless,
@@ -94,6 +95,7 @@ pub(crate) struct FileChange {
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FileChangeKind {
     /// It was not there before.

@@ -10,6 +10,7 @@ use crate::diagnose::Diagnostic;
 
 /// Where the part of the key before the message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CodeOrigin {
     /// The tool's rule or error code.
@@ -22,6 +23,7 @@ pub(crate) enum CodeOrigin {
 
 /// A masked part of the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExplainedSlot {
     /// What it was taken for (`path`, `num`, `name` …), `several` for several things in one.
     pub class: &'static str,
@@ -33,6 +35,7 @@ pub(crate) struct ExplainedSlot {
 
 /// All steps from an item to its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FingerprintExplanation {
     /// The algorithm's version.
     pub version: u32,

@@ -39,6 +39,7 @@ pub(crate) struct NearDuplicateSketch {
 
 /// Whether two texts are one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MessageComparison {
     /// From 0 to 1.
     pub similarity: f64,
@@ -48,6 +49,7 @@ pub(crate) struct MessageComparison {
 
 /// Whether the guard lets two texts be one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub(crate) enum SimilarityVerdict {
     /// They say the same.

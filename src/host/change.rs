@@ -21,6 +21,7 @@ pub struct Site {
 
 /// A file that installing writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigFileChange {
     /// Absolute.
     pub path: PathBuf,

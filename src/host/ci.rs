@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// A CI system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Host {
     /// GitHub Actions, and what speaks its language (Forgejo, Gitea).

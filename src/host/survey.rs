@@ -8,6 +8,7 @@ use super::agent::{AGENTS, Stack};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Survey {
     /// What it is made with.
     pub stacks: Vec<Stack>,

@@ -15,6 +15,7 @@ const ITEMS_MAX: u64 = 50;
 
 /// A type of entries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryType {
     /// What it is for.
     pub description: String,
@@ -22,6 +23,7 @@ pub(crate) struct EntryType {
     pub merges: bool,
     /// The JSON Schema of its properties.
     #[serde(serialize_with = "schema_value")]
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub schema: PropertySchema,
 }
 

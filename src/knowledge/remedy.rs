@@ -36,6 +36,7 @@ pub(crate) struct RemedySituation {
 
 /// A strategy with what speaks for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemedySuggestion {
     /// `s-…`
     pub id: String,
@@ -71,6 +72,7 @@ pub(crate) struct RemedySuggestion {
 
 /// One technique has failed too often: something else has to be done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemedyEscalation {
     /// `s-…` of the one that failed.
     pub failed: String,

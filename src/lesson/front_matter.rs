@@ -31,6 +31,7 @@ const FOLDER_BYTES_MAX: usize = 500;
 
 /// What was cut before it got into the lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LessonCutCounts {
     /// Bytes of output that were not kept.
@@ -52,6 +53,7 @@ fn is_zero(n: &u64) -> bool {
 
 /// A lesson's front matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LessonFrontMatter {
     /// [`LESSON_SCHEMA`] of the writer.
     pub schema: u32,

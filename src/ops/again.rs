@@ -30,16 +30,16 @@ pub(crate) enum AgainError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No run is recorded.
-    #[error("no run is recorded for {0}\n\nhint: run `verify-run COMMAND`")]
+    #[error("no run is recorded for {0}")]
     Nothing(String),
     /// Records have no secrets.
-    #[error("the arguments of the last run held a secret, which was not recorded: {0}\n\nhint: type the command again")]
+    #[error("the arguments of the last run held a secret, which was not recorded: {0}")]
     Redacted(String),
     /// `--failed` after a pass.
-    #[error("nothing failed in the last run: {0}\n\nhint: run `verify-run again` to run all of it")]
+    #[error("nothing failed in the last run: {0}")]
     Passed(String),
     /// `--failed` where no test names are known, or the runner takes none.
-    #[error("cannot run only what failed of {command}: {why}\n\nhint: run `verify-run again` to run all of it")]
+    #[error("cannot run only what failed of {command}: {why}")]
     NotNarrowed {
         /// The recorded command.
         command: String,

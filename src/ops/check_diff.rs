@@ -13,7 +13,7 @@ use crate::event::AttemptMeans;
 use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
-use crate::fix::snapshot::{Compared, Skipped, work_tree_changes};
+use crate::fix::snapshot::{ChangesError, Compared, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
 use crate::store::{FixFilter, FixRow, StoreError};
 
@@ -35,6 +35,7 @@ pub(crate) struct CheckDiffOptions {
 
 /// What `check-diff --json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CheckDiffReport {
     /// Version of this shape.
     pub schema: u32,
@@ -51,6 +52,7 @@ pub(crate) struct CheckDiffReport {
 
 /// Where a confirmed fix is taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Regression {
     /// `x-…`
     pub fix: String,
@@ -82,13 +84,13 @@ impl CheckDiffReport {
 /// Looks at a change. A store that can't be read is a note: what the change weakens is known without it.
 ///
 /// # Errors
-/// What git says when it can't compare.
+/// When git is missing, there is no work tree, or the range names nothing.
 pub(crate) fn check_diff(
     places: &Places,
     settings: &Settings,
     compared: &Compared,
     wanted: CheckDiffOptions,
-) -> Result<CheckDiffReport, Skipped> {
+) -> Result<CheckDiffReport, ChangesError> {
     let patch = work_tree_changes(&places.root, compared)?;
     let mut report =
         CheckDiffReport { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };

@@ -41,6 +41,7 @@ pub(crate) struct Wanted<'a> {
 
 /// What `ci --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Reported {
     /// Version of this shape.
     pub schema: u32,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::config::Places;
 use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
 use crate::pattern::PatternGroupSummary;
@@ -22,6 +23,7 @@ pub(crate) struct Saying {
 
 /// What changing a pattern led to.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CurationReply {
     /// Version of this shape.
     pub schema: u32,
@@ -47,9 +49,7 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
     let group = open.store.index().members_of_group(from.number)?;
     anyhow::ensure!(
         group.iter().all(|member| member.id != into.id),
-        "{} and {} are counted together already",
-        from.id,
-        into.id
+        Refusal::conflict(format!("{} and {} are counted together already", from.id, into.id))
     );
     let merge =
         PatternMerge { from: from.key, into: into.key, by: saying.by, similarity_permille: None, why: saying.why };
@@ -65,7 +65,7 @@ pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow
     let mut open = PatternWriter::new(places)?;
     let member = open.store.index().find_member(id)?;
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
-    anyhow::ensure!(others > 0, "{} is merged with no other pattern", member.id);
+    anyhow::ensure!(others > 0, Refusal::conflict(format!("{} is merged with no other pattern", member.id)));
     open.store.record_event(EventBody::Split(PatternSplit { pattern: member.key, by: saying.by, why: saying.why }))?;
     Ok(open.changed_reply(format!("{} stands by itself", member.id), &member.id)?)
 }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Settings};
 use crate::diagnose::{self, Category};
 use crate::pattern::detector::DetectorRegistry;
@@ -59,13 +60,15 @@ pub(crate) fn create_tool(
 ) -> anyhow::Result<Created> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
-        anyhow::bail!("`{}` is no name for a tool: use letters, digits, `.`, `_` and `-`", wanted.name.escape_debug());
+        let name = wanted.name.escape_debug();
+        anyhow::bail!(Refusal::usage(format!("`{name}` is no name for a tool: use letters, digits, `.`, `_` and `-`")));
     }
     let dirs = places.definition_dirs(environment);
     let dir = dirs.get(usize::from(wanted.user)).context("there is no home folder; leave --user away")?;
     let definition = dir.join(format!("{}.toml", wanted.name));
     if definition.exists() {
-        anyhow::bail!("{} is there already; edit it, or remove it first", definition.display());
+        let message = format!("{} is there already", definition.display());
+        anyhow::bail!(Refusal::conflict(message).then_do("edit it, or remove it first"));
     }
     let category = match wanted.kind {
         CheckKind::Test => Category::TestFailure,

@@ -17,6 +17,7 @@ use crate::whitelist::Whitelist;
 
 /// Everything that was looked at.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DoctorReport {
     /// Version of this shape.
     pub schema: u32,

@@ -12,6 +12,7 @@ use super::reading;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::base::text::count;
 use crate::config::Places;
 use crate::event::{EventLine, parse_event_line};
@@ -31,6 +32,7 @@ pub(crate) struct ExportOptions<'a> {
 
 /// What `store export --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Exported {
     /// Version of this shape.
     pub schema: u32,
@@ -47,6 +49,7 @@ pub(crate) struct Exported {
 
 /// What `store import --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Merged {
     /// Version of this shape.
     pub schema: u32,
@@ -73,6 +76,7 @@ pub(crate) struct Merged {
 
 /// A line that was left out.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExchangeFault {
     /// The file.
     pub file: PathBuf,
@@ -133,7 +137,8 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
         if found.is_empty() {
-            anyhow::bail!("{} has no segments (*.jsonl); make some with: verify-run store export", path.display());
+            let message = format!("{} has no segments (*.jsonl)", path.display());
+            anyhow::bail!(Refusal::not_found(message).then_run("store export"));
         }
         files.extend(found);
     }

@@ -29,6 +29,7 @@ pub(crate) struct ExplainRequest {
 
 /// What `pattern explain --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Explained {
     /// Version of this shape.
     pub schema: u32,
@@ -46,6 +47,7 @@ pub(crate) struct Explained {
 
 /// A pattern that may be a near-duplicate.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NearPattern {
     /// `p-…`.
     pub id: String,

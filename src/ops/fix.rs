@@ -11,6 +11,7 @@ use super::reading;
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
+use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::config::{Places, Settings};
 use crate::event::{Attempt, EventBody, FixNote, FlakeProof, WeakenedCheckRecord};
@@ -36,6 +37,7 @@ const NOTE_BYTES_MAX: usize = 4_000;
 
 /// A fix workflow in a list.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Summary {
     /// `x-…`; any unique start of it works as an argument.
     pub id: String,
@@ -78,6 +80,7 @@ pub(crate) struct Summary {
 
 /// How often failures of a category get fixed.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Rate {
     /// The counts.
     #[serde(flatten)]
@@ -88,6 +91,7 @@ pub(crate) struct Rate {
 
 /// A recipe with its success rate.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecipeLine {
     /// The counts.
     #[serde(flatten)]
@@ -98,6 +102,7 @@ pub(crate) struct RecipeLine {
 
 /// What `fix list --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixList {
     /// Version of this shape.
     pub schema: u32,
@@ -112,6 +117,7 @@ pub(crate) struct FixList {
 
 /// What `fix list --recipes --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Recipes {
     /// Version of this shape.
     pub schema: u32,
@@ -124,6 +130,7 @@ pub(crate) struct Recipes {
 
 /// A pattern that comes and goes over the same tree.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Flaky {
     /// `p-…`
     pub pattern: Option<String>,
@@ -153,6 +160,7 @@ pub(crate) struct Flaky {
 
 /// What `fix list --flakes --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Flakes {
     /// Version of this shape.
     pub schema: u32,
@@ -165,6 +173,7 @@ pub(crate) struct Flakes {
 
 /// One attempt of a page.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixStep {
     /// From 1; `null` of a run with nothing changed before it.
     pub number: Option<u64>,
@@ -175,6 +184,7 @@ pub(crate) struct FixStep {
 
 /// What `fix show --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixPage {
     /// Version of this shape.
     pub schema: u32,
@@ -304,7 +314,7 @@ pub(crate) fn record_fix(places: &Places, settings: &Settings, id: &str, said: F
     let row = show_fix(places, settings, id)?.summary;
     let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(trimmed_note);
     if cause.is_none() && approach.is_none() && rule.is_none() {
-        bail!("nothing to record; give --cause, --approach or --rule");
+        bail!(Refusal::usage("nothing to record: give --cause, --approach or --rule"));
     }
     let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
     append_note(places, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;

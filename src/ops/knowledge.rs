@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::base::text::printable;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
@@ -43,6 +44,7 @@ const SUGGESTED_MAX: usize = 5;
 
 /// What `knowledge add --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryAddReply {
     /// Version of this shape.
     pub schema: u32,
@@ -61,6 +63,7 @@ pub(crate) struct EntryAddReply {
 
 /// An entry that may say the same.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SimilarEntry {
     /// `k-…`
     pub id: String,
@@ -72,6 +75,7 @@ pub(crate) struct SimilarEntry {
 
 /// What was changed, and the entry after it; what `supersede`, `merge`, `confidence`, `pin` and `boost --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryChangeReply {
     /// Version of this shape.
     pub schema: u32,
@@ -110,25 +114,24 @@ pub(super) fn build_entry(
     let all = entry_types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
-        bail!("there is no type {:?}; there are {}: type `verify-run knowledge types`", given.kind, known.join(", "));
+        let message = format!("there is no type {:?}; there are {}", given.kind, known.join(", "));
+        bail!(Refusal::usage(message).then_run("knowledge types"));
     };
-    let title = sanitize_name(&given.title).context("an entry needs a title: --title TEXT")?;
+    let title = sanitize_name(&given.title).ok_or_else(|| Refusal::usage("an entry needs a title: --title TEXT"))?;
     let properties = clean_value(&Value::Object(given.properties.clone()));
     let faults = sort.schema.faults(&properties);
     ensure!(
         faults.is_empty(),
-        "this is no {}: {}; type `verify-run knowledge types` for what it has",
-        given.kind,
-        faults.join("; ")
+        Refusal::usage(format!("this is no {}: {}", given.kind, faults.join("; "))).then_run("knowledge types")
     );
     ensure!(
         properties.to_string().len() <= PROPERTIES_BYTES_MAX,
-        "the properties have more than {PROPERTIES_BYTES_MAX} bytes; say it shorter"
+        Refusal::usage(format!("the properties have more than {PROPERTIES_BYTES_MAX} bytes"))
     );
     let actions: Vec<String> = clean_labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
     let is_action = |action: &String| action.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
-        bail!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY");
+        bail!(Refusal::usage(format!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY")));
     }
     let source = given.source.unwrap_or(match identity.agent.as_deref() {
         None | Some("human") => EntrySource::Human,
@@ -227,11 +230,11 @@ pub(crate) fn supersede_entry(
 ) -> anyhow::Result<EntryChangeReply> {
     let open = KnowledgeWriter::new(places, settings, identity, None)?;
     let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
-    ensure!(old != new, "{id} and {with} are one entry: it can't supersede itself");
+    ensure!(old != new, Refusal::conflict(format!("{id} and {with} are one entry: it can't supersede itself")));
     let mut next = open.entry_page(settings, &new)?.superseded_by;
     let mut seen = BTreeSet::new();
     while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
-        ensure!(id != old, "{new} is superseded by {old} already");
+        ensure!(id != old, Refusal::conflict(format!("{new} is superseded by {old} already")));
         next = open.entry_page(settings, &id).ok().and_then(|page| page.superseded_by);
     }
     let done = format!("{old} is superseded by {new}");
@@ -254,19 +257,24 @@ pub(crate) fn merge_entries(
         let is_learnt = open.index().find_entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
         ensure!(
             !is_learnt,
-            "{id} was learnt and follows from fixes; type `verify-run knowledge supersede {id} --with ID` instead"
+            Refusal::conflict(format!("{id} was learnt and follows from fixes: it can't be merged"))
+                .then_run(format!("knowledge supersede {id} --with ID"))
         );
     }
     let (one, other) = (open.store.index().find_entry(id)?, open.store.index().find_entry(into)?);
-    ensure!(one.leader != other.leader, "{} and {} are one entry already", one.id, other.id);
-    ensure!(one.kind == other.kind, "{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind);
+    ensure!(
+        one.leader != other.leader,
+        Refusal::conflict(format!("{} and {} are one entry already", one.id, other.id))
+    );
+    ensure!(
+        one.kind == other.kind,
+        Refusal::conflict(format!("{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind))
+    );
     let may = entry_types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
     ensure!(
         may,
-        "a {} is never merged; type `verify-run knowledge supersede {} --with {}`",
-        one.kind,
-        one.id,
-        other.id
+        Refusal::conflict(format!("a {} is never merged", one.kind))
+            .then_run(format!("knowledge supersede {} --with {}", one.id, other.id))
     );
     let done = format!("{} and {} are one entry", one.id, other.id);
     open.apply_change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
@@ -285,8 +293,11 @@ pub(crate) fn set_confidence(
     said: (&str, Option<&str>),
 ) -> anyhow::Result<EntryChangeReply> {
     let (min, max) = (settings.confidence.min, settings.confidence.max);
-    ensure!((min..=max).contains(&value), "a confidence is from {min:.2} to {max:.2}, not {value}");
-    let reason = sanitize_name(said.0).context("say why: --reason TEXT")?;
+    ensure!(
+        (min..=max).contains(&value),
+        Refusal::usage(format!("a confidence is from {min:.2} to {max:.2}, not {value}"))
+    );
+    let reason = sanitize_name(said.0).ok_or_else(|| Refusal::usage("give the reason: --reason TEXT"))?;
     let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
     let leader = open.leader_id(id)?;
     let done = format!("the confidence of {leader} is {value:.2}");

@@ -24,6 +24,7 @@ const ITEMS_MAX: usize = 200;
 
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Last {
     /// Version of this shape.
     pub schema: u32,
@@ -81,6 +82,7 @@ pub(crate) struct Last {
 
 /// One thing that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LastFailure {
     /// `p-…` of its pattern.
     pub pattern: String,
@@ -102,6 +104,7 @@ pub(crate) struct LastFailure {
 
 /// What was different in the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ChangedSince {
     /// `pass`: since this check last passed; `head`: since the commit, because it has not passed yet.
     pub since: String,

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Settings};
 use crate::event::{AttemptOutcome, EventBody, LessonChange, LessonChangeKind};
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
@@ -222,7 +223,8 @@ fn find_by_id(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
         listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
     if found.len() > 1 && !found.iter().any(|found| found.lesson.front.id == start) {
         let ids: Vec<&str> = found.iter().take(5).map(|found| found.lesson.front.id.as_str()).collect();
-        bail!("{id} is the start of {} ids; type more of it: {}", found.len(), ids.join(", "));
+        let message = format!("{id} is the start of {} ids: {}", found.len(), ids.join(", "));
+        bail!(Refusal::usage(message).then_do("type more of the id"));
     }
     if let Some(exact) = found.iter().position(|found| found.lesson.front.id == start) {
         return Ok(found.swap_remove(exact));
@@ -233,7 +235,7 @@ fn find_by_id(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
     let broken = listed.broken.iter().find(|(path, _)| path.to_string_lossy().contains(&start));
     match broken {
         Some((_, reason)) => bail!("{reason}"),
-        None => bail!("no lesson has the id {id}; see: verify-run lesson list"),
+        None => bail!(Refusal::not_found(format!("no lesson has the id {id}")).then_run("lesson list")),
     }
 }
 
@@ -260,7 +262,7 @@ pub(crate) fn annotate_lesson(
         [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
     let annotation = Annotation { cause, resolution, corrective_rule };
     if annotation.named_texts().is_empty() {
-        bail!("nothing to set; give --cause, --resolution or --rule");
+        bail!(Refusal::usage("nothing to set: give --cause, --resolution or --rule"));
     }
     let folder = LessonFolder::find(places, settings);
     if is_withdrawn && let Some(withdrawn) = list_withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
@@ -328,7 +330,7 @@ pub(crate) fn prune_lessons(
     now: Timestamp,
 ) -> anyhow::Result<Vec<PathBuf>> {
     if prune.older_than_days.is_none() && prune.keep.is_none() {
-        bail!("say which: --older-than DAYS, --keep N, or both");
+        bail!(Refusal::usage("nothing to remove: give --older-than DAYS, --keep N, or both"));
     }
     let folder = LessonFolder::find(places, settings);
     let lessons = list_lessons(places, settings).lessons;
@@ -361,7 +363,7 @@ pub(crate) fn prune_lessons(
 /// When files can't be moved or the ignore file can't be written, or there is no work tree.
 pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
     if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
-        bail!("{} is no git work tree: there is nobody to share with", places.root.display());
+        bail!(Refusal::conflict(format!("{} is no git work tree: lessons can't be shared", places.root.display())));
     }
     // A recorder must not write to the folder that is left behind.
     let _ = drain_for_reading(places);

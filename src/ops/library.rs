@@ -17,6 +17,7 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// What became of a candidate page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CandidatePageOutcome {
     /// There was none.
@@ -31,6 +32,7 @@ pub(crate) enum CandidatePageOutcome {
 
 /// What `pattern show --candidate --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CandidatePage {
     /// Version of this shape.
     pub schema: u32,

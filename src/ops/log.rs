@@ -10,6 +10,7 @@ use crate::store::{RunFilter, StoreError};
 
 /// What `log --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Log {
     /// Version of this shape.
     pub schema: u32,
@@ -22,6 +23,7 @@ pub(crate) struct Log {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LogEntry {
     /// The run's id.
     pub run: String,

@@ -10,6 +10,7 @@ use super::reading;
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
+use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
@@ -54,6 +55,7 @@ pub(crate) struct RecallRequest {
 
 /// A memory as it is shown.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Memory {
     /// `m-…`
     pub id: String,
@@ -82,6 +84,7 @@ pub(crate) struct Memory {
 
 /// What `memory remember`, `validate` and `recall --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MemoryList {
     /// Version of this shape.
     pub schema: u32,
@@ -94,6 +97,7 @@ pub(crate) struct MemoryList {
 
 /// What `memory learn --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LearnReply {
     /// Version of this shape.
     pub schema: u32,
@@ -122,8 +126,14 @@ pub(crate) fn add_memory(
 /// The memory for the event: checked, bounded, without secrets.
 fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
     let text = ellipsis(printable(&redact_text(&given.text).0).trim(), TEXT_BYTES_MAX);
-    ensure!(!text.is_empty(), "say what is to be remembered: `verify-run memory remember TEXT`");
-    ensure!((0.0..=1.0).contains(&given.importance), "an importance is from 0 to 1, not {}", given.importance);
+    ensure!(
+        !text.is_empty(),
+        Refusal::usage("nothing to remember: the text is empty").then_run("memory remember TEXT")
+    );
+    ensure!(
+        (0.0..=1.0).contains(&given.importance),
+        Refusal::usage(format!("an importance is from 0 to 1, not {}", given.importance))
+    );
     let hours = given.hours.or((given.sort == MemoryType::Context).then_some(settings.knowledge.context_hours));
     let now = Timestamp::now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
@@ -159,7 +169,7 @@ pub(crate) fn validate_memory(
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let row = writing.index().find_memory(id)?;
     let own = identity.agent.as_deref().and_then(sanitize_name);
-    ensure!(row.by.agent == own, "{} is another agent's", row.id);
+    ensure!(row.by.agent == own, Refusal::conflict(format!("{} is another agent's", row.id)));
     writing
         .record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
     single_memory_reply(writing, &row.id)
@@ -223,7 +233,10 @@ pub(crate) fn learn_entry(
     globs: &[String],
     sources: &[String],
 ) -> anyhow::Result<LearnReply> {
-    ensure!(given.sort != MemoryType::Preference, "a preference stays the agent's: type `verify-run memory remember`");
+    ensure!(
+        given.sort != MemoryType::Preference,
+        Refusal::usage("a preference belongs to one agent and is not shared").then_run("memory remember TEXT")
+    );
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();

@@ -14,6 +14,7 @@ use crate::store::{DeliveryRow, Index, Store, StoreError, lock_store};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Acknowledged {
     /// Version of this shape.
     pub schema: u32,

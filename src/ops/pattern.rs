@@ -19,6 +19,7 @@ const LOOKED_AT_MAX: usize = 2_000;
 
 /// What `pattern list --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternList {
     /// Version of this shape.
     pub schema: u32,

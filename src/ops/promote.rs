@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::pattern;
 use crate::advice::{block, diff};
 use crate::base::clock::Timestamp;
+use crate::base::refusal::Refusal;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
@@ -27,6 +28,7 @@ pub(crate) use target::TargetOptions;
 
 /// What `promote list --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionList {
     /// Version of this shape.
     pub schema: u32,
@@ -39,6 +41,7 @@ pub(crate) struct PromotionList {
 
 /// What `promote show --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionDetail {
     /// Version of this shape.
     pub schema: u32,
@@ -122,9 +125,7 @@ fn find_promotion<'a>(items: &'a [PromotionItem], id: &str) -> anyhow::Result<&'
             Err(StoreError::Ambiguous { id: id.to_owned(), count: 2 + found.count(), examples }.into())
         }
         (None, _) => {
-            bail!(
-                "nothing that is or was proposed has the id {id}; look at what is with: verify-run promote list --all"
-            )
+            bail!(Refusal::not_found(format!("no proposal has the id {id}")).then_run("promote list --all"))
         }
     }
 }

@@ -26,6 +26,7 @@ const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
 
 /// What a search of the lessons finds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Hits {
     /// Version of this shape.
     pub schema: u32,
@@ -40,6 +41,7 @@ pub(crate) struct Hits {
 
 /// A lesson that fits. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SearchHit {
     /// `l-…`
     pub id: String,

@@ -20,6 +20,7 @@ const DAY_US: i64 = 86_400_000_000;
 
 /// What `stats --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stats {
     /// Version of this shape.
     pub schema: u32,
@@ -40,6 +41,7 @@ pub(crate) struct Stats {
 
 /// What was written down and learnt, and what became of it.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct KnowledgeUse {
     /// Entries, of which those that say the same are one, and gotchas that were learnt.
     pub entries: u64,
@@ -53,6 +55,7 @@ pub(crate) struct KnowledgeUse {
 
 /// A measured figure beside its target.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StatsFigure {
     /// Its name in JSON.
     pub name: &'static str,
@@ -73,6 +76,7 @@ pub(crate) struct StatsFigure {
 
 /// How a figure is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FigureUnit {
     /// Part of a whole, 0 to 1.
@@ -85,6 +89,7 @@ pub(crate) enum FigureUnit {
 
 /// Lines for CLAUDE.md and AGENTS.md, by what people decided about them.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionCounts {
     /// They stand there.
     pub promoted: u64,

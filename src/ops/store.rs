@@ -17,6 +17,7 @@ use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup,
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoreStatus {
     /// Version of this shape.
     pub schema: u32,
@@ -51,6 +52,7 @@ pub(crate) struct StoreStatus {
 
 /// What is kept of work trees.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SnapshotStatus {
     /// Different trees that runs have; the objects of old ones may be gone.
     pub trees: usize,
@@ -62,6 +64,7 @@ pub(crate) struct SnapshotStatus {
 
 /// One segment.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SegmentStatus {
     /// File name.
     pub name: String,
@@ -107,6 +110,7 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
 
 /// What was done to the store, for people and as JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoreReply {
     /// Version of this shape.
     pub schema: u32,

@@ -9,6 +9,7 @@ use super::report;
 use crate::advice::strategy::declared_strategies;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
+use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, prefix};
 use crate::base::tree::NoTree;
 use crate::capture::Identity;
@@ -81,6 +82,7 @@ pub(crate) enum ErrorSource {
 
 /// What `strategy add` and `attempt --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StrategyChangeReply {
     /// Version of this shape.
     pub schema: u32,
@@ -95,6 +97,7 @@ pub(crate) struct StrategyChangeReply {
 
 /// What `strategy suggest` and `list --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StrategyList {
     /// Version of this shape.
     pub schema: u32,
@@ -295,7 +298,7 @@ fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<Resol
         }
     };
     let text = prefix(&text, ERROR_BYTES_MAX).to_owned();
-    ensure!(!text.trim().is_empty(), "say against which error: --error TEXT, or --run last");
+    ensure!(!text.trim().is_empty(), Refusal::usage("give the error: --error TEXT, or --run last"));
     Ok(ResolvedError { text, run, found, notes })
 }
 

@@ -10,6 +10,7 @@ use super::{memory, reading};
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::event::{EventAuthor, EventBody, TaskNote, TaskOutcome, TaskStep};
@@ -41,6 +42,7 @@ pub(crate) struct Announced {
 
 /// What `task start`, `done` and `show --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TaskPage {
     /// Version of this shape.
     pub schema: u32,
@@ -82,6 +84,7 @@ pub(crate) struct TaskPage {
 
 /// What `task similar --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Similar {
     /// Version of this shape.
     pub schema: u32,
@@ -106,7 +109,7 @@ pub(crate) fn start_task(
     let name = find_named(places, settings, identity, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
-        bail!("the task {name:?} can't come before itself; leave it out of --depends-on");
+        bail!(Refusal::usage(format!("the task {name:?} can't depend on itself: leave it out of --depends-on")));
     }
     let step = TaskStep::Started {
         title: announced.title.as_deref().and_then(sanitize_name),
@@ -135,7 +138,7 @@ pub(crate) fn end_task(
         None => false,
     };
     if !is_known {
-        bail!("there is no task {name:?}; type `verify-run task list` for those that there are");
+        bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     }
     announce_step(places, identity, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: somebody has validated it.
@@ -189,7 +192,7 @@ pub(crate) fn show_task(
         None => None,
     };
     let Some((index, task)) = found else {
-        bail!("nothing is known of the task {name:?}; type `verify-run task list` for those that there are");
+        bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     };
     let parts = index.task_parts(task.number)?;
     let mut page = task_page(task, &parts, settings, Timestamp::now());

@@ -18,6 +18,7 @@ use crate::store::lock_store;
 
 /// What there is to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UninstallPlan {
     /// Version of this shape.
     pub schema: u32,

@@ -33,6 +33,7 @@ const NO_SESSION: &str = "none";
 
 /// What `warn --format json` prints.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarnReply {
     /// Version of this shape.
     pub schema: u32,

@@ -36,6 +36,7 @@ pub(crate) struct ConfidenceIncrement {
 
 /// What an increment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum IncrementKind {
     /// Seen in a further task.
@@ -62,6 +63,7 @@ pub(crate) enum IncrementKind {
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ConfidenceStep {
     /// The event that it comes from.
     pub event: String,
@@ -82,6 +84,7 @@ pub(crate) struct ConfidenceStep {
 
 /// What the observations say when each moves less the more there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ConfidenceEvidence {
     /// First parameter of the Beta posterior.
     pub alpha: f64,
@@ -95,6 +98,7 @@ pub(crate) struct ConfidenceEvidence {
 
 /// How far something is believed, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Confidence {
     /// The ledger's last value.
     pub value: f64,

@@ -8,6 +8,7 @@ use crate::store::{GroupMemberRow, PatternMergeRow, PatternReviewRow};
 
 /// A pattern that is counted with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GroupMember {
     /// `p-…`.
     pub id: String,
@@ -21,6 +22,7 @@ pub(crate) struct GroupMember {
 
 /// Why two patterns of the group are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GroupMerge {
     /// When they were merged.
     pub at: Timestamp,
@@ -38,6 +40,7 @@ pub(crate) struct GroupMerge {
 
 /// What somebody said about the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GroupReview {
     /// When.
     pub at: Timestamp,
@@ -51,6 +54,7 @@ pub(crate) struct GroupReview {
 
 /// A group of patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternGroupSummary {
     /// The patterns that are counted together, the one that stands for them first.
     pub group: Vec<GroupMember>,

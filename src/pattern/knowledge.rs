@@ -14,6 +14,7 @@ const FIXES_MAX: usize = 5;
 
 /// Something that was tried against a pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Strategy {
     /// `s-…`
     pub id: String,
@@ -44,6 +45,7 @@ pub(crate) struct Strategy {
 
 /// A mistake that happens here, and what made it go away.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Gotcha {
     /// `k-…`
     pub id: String,

@@ -15,6 +15,7 @@ const GLOBS_MAX: usize = 12;
 
 /// A task's signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TaskSignature {
     /// Words of its label, lower case, without numbers.
     pub words: BTreeSet<String>,

@@ -19,6 +19,7 @@ const TITLE_BYTES_MAX: usize = 160;
 
 /// A pattern in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternSummary {
     /// `p-…`; any unique start of it works as an argument.
     pub id: String,
@@ -72,6 +73,7 @@ pub(crate) struct PatternSummary {
 
 /// How often, and how lately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternFrequency {
     /// Failures of the last 30 days.
     pub failures_30_days: u64,
@@ -83,6 +85,7 @@ pub(crate) struct PatternFrequency {
 
 /// A file with the number of failures in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileCount {
     /// Relative to the root.
     pub path: String,
@@ -92,6 +95,7 @@ pub(crate) struct FileCount {
 
 /// A failure that had the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FailureOccurrence {
     /// `f-…`
     pub failure: String,
@@ -117,6 +121,7 @@ pub(crate) struct FailureOccurrence {
 
 /// Everything about one pattern.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternPage {
     /// Version of this shape.
     pub schema: u32,

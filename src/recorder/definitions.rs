@@ -98,7 +98,7 @@ fn text_of(file: &Path) -> Result<String, String> {
 
 /// A fault of a definition, with what to do about it.
 pub(crate) fn to_problem(fault: DefinitionFault) -> Problem {
-    let next = "correct it, then type `verify-run whitelist check`";
+    let next = "correct it, then run `verify-run whitelist check`";
     let hint = fault.without.map_or_else(|| next.to_owned(), |what| format!("{what} is left out until then: {next}"));
     Problem {
         file: fault.file,

@@ -17,6 +17,7 @@ const LISTED_MAX: usize = 10;
 
 /// What became of advice.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarningStats {
     /// Of all of it.
     #[serde(flatten)]
@@ -36,6 +37,7 @@ pub(crate) struct WarningStats {
 
 /// What became of advice that was shown.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DeliveryOutcomeCounts {
     /// Pieces of advice shown.
     pub shown: u64,
@@ -69,6 +71,7 @@ impl DeliveryOutcomeCounts {
 
 /// A warning that was shown in vain.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct IgnoredWarning {
     /// `w-…`
     pub warning: String,
@@ -82,6 +85,7 @@ pub(crate) struct IgnoredWarning {
 
 /// What the held-out tasks say.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AdviceEffect {
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]

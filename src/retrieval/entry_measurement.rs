@@ -15,6 +15,7 @@ use crate::store::{DeliveryOutcomeRow, EntryPatternsRow, EntryRow, Index, StoreE
 
 /// What came of warnings from an entry.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryMeasurement {
     /// Why nothing can be said of it; `null` when something can.
     pub not_measurable: Option<String>,

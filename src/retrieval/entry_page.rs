@@ -24,6 +24,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// An entry.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryPage {
     /// `k-…`
     pub id: String,
@@ -84,6 +85,7 @@ pub(crate) struct EntryPage {
 
 /// What was done with an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryUseCounts {
     /// A search found it.
     pub queried: u64,

@@ -23,6 +23,7 @@ const FILES_MAX: usize = 10;
 
 /// A pattern that is worth writing down.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryProposal {
     /// `x-…`
     pub fix: String,

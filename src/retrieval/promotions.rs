@@ -46,6 +46,7 @@ impl Default for PromotionSource {
 
 /// A promotion: proposed now, or decided before.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionItem {
     /// `r-…`; any unique start of it, or the id of what it is about, works as an argument.
     pub id: String,

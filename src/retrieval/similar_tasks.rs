@@ -73,6 +73,7 @@ fn title_overlap(words: &[String], other: &str) -> f64 {
 
 /// A task that is like another.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SimilarTask {
     /// Its name.
     pub name: String,

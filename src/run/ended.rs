@@ -6,6 +6,7 @@ use super::{signals, sys};
 
 /// How the command ended, as `waitpid` saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// Exit code, 0–255.

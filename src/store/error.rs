@@ -30,7 +30,7 @@ pub(crate) enum StoreError {
     },
     /// Written by a newer verify-run: left exactly as it is.
     #[error(
-        "{path} was written by a newer verify-run ({found}, this one knows {known}); upgrade with: cargo install verify-run",
+        "{path} was written by a newer verify-run ({found}, this one knows {known})",
         path = text::path(path)
     )]
     Newer {
@@ -42,19 +42,19 @@ pub(crate) enum StoreError {
         known: u32,
     },
     /// Another process held the recorder's lock for too long.
-    #[error("another verify-run is recording and holds {path}; try again, or see: verify-run store status", path = text::path(path))]
+    #[error("another verify-run is recording and holds {path}", path = text::path(path))]
     Busy {
         /// The lock file.
         path: PathBuf,
     },
     /// No record has this id.
-    #[error("nothing recorded has the id {id}; see: verify-run {}", listing_command(id))]
+    #[error("nothing recorded has the id {id}")]
     NoSuchId {
         /// As typed.
         id: String,
     },
     /// Several records have ids that start so.
-    #[error("{id} is the start of {count} ids; type more of it: {examples}")]
+    #[error("{id} is the start of {count} ids: {examples}")]
     Ambiguous {
         /// As typed.
         id: String,
@@ -92,21 +92,6 @@ impl StoreError {
     }
 }
 
-/// The command that lists what ids of this kind name.
-fn listing_command(id: &str) -> &'static str {
-    match id.get(..2) {
-        Some("x-") => "fix list",
-        Some("k-") => "knowledge query",
-        Some("s-") => "strategy list",
-        Some("m-") => "memory recall",
-        Some("w-") => "stats",
-        Some("r-") => "promote list --all",
-        Some("l-") => "lesson list",
-        Some("p-") => "pattern list",
-        _ => "log",
-    }
-}
-
 /// Adds action and path to an I/O error.
 pub(crate) fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError::Io { action, path: path.to_owned(), source }
@@ -115,20 +100,4 @@ pub(crate) fn io_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io:
 /// Adds action and path to an SQLite error.
 pub(super) fn sql_at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(rusqlite::Error) -> StoreError + 'a {
     move |source| StoreError::Sql { action, path: path.to_owned(), source }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_id_names_the_command_that_lists_its_kind() {
-        let said = |id: &str| StoreError::NoSuchId { id: id.into() }.to_string();
-        assert_eq!(said("x-zzz"), "nothing recorded has the id x-zzz; see: verify-run fix list");
-        for (id, wanted) in
-            [("k-z", "knowledge query"), ("s-z", "strategy list"), ("m-z", "memory recall"), ("zzz", "log")]
-        {
-            assert!(said(id).ends_with(&format!("see: verify-run {wanted}")), "{id}");
-        }
-    }
 }

@@ -51,6 +51,7 @@ pub(crate) use task::TaskDetails;
 
 /// How many rows of each kind the index has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoreCounts {
     /// Events applied.
     pub events: u64,

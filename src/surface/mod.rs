@@ -1,6 +1,7 @@
 //! What people and programs talk to. The only stage that prints.
 
 pub mod cli;
+mod failure;
 pub mod hook;
 pub mod mcp;
 

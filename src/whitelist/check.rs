@@ -23,6 +23,7 @@ impl CheckKind {
 
 /// A recognised check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
     /// The whitelist's name of the tool (`eslint`, `cargo-test`, `script:test`).
     pub tool: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a check does; the whitelist's `kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckKind {
     /// A test runner.

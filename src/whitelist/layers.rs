@@ -45,6 +45,7 @@ struct WhitelistFile {
 
 /// A rule as `whitelist list` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListedRule {
     /// The tool's name.
     pub tool: String,
@@ -391,7 +392,7 @@ fn read_whitelist_file(file: &Path) -> Result<Option<WhitelistFile>, String> {
 }
 
 fn problem_from_error(file: &Path, fault: WhitelistError) -> Problem {
-    let next = "correct it, then type `verify-run whitelist check`";
+    let next = "correct it, then run `verify-run whitelist check`";
     let hint = if fault.fatal { format!("the file is left out until then: {next}") } else { next.to_owned() };
     Problem { file: file.to_owned(), line: fault.line, reason: fault.reason, hint, used: !fault.fatal, warning: false }
 }

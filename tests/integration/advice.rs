@@ -325,8 +325,12 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
         doctor.stdout()
     );
     let missing = ask(&["--format", "nobodys"], "human");
-    assert_eq!(missing.ended, Ended::Exit(1));
-    assert!(missing.stderr().contains("choose one of markdown, mine, text, theirs, json"), "{}", missing.stderr());
+    assert_eq!(missing.ended, Ended::Exit(2));
+    assert!(
+        missing.stderr().contains("there are markdown, mine, text, theirs, json\nhint: write "),
+        "{}",
+        missing.stderr()
+    );
 }
 
 #[test]

@@ -153,5 +153,5 @@ fn templates_are_the_files_of_this_repository() {
     for (host, file) in files {
         assert_eq!(sandbox.verify_run(["ci", "--template", host]).prints(), own(file));
     }
-    assert_eq!(sandbox.verify_run(["ci", "--template", "other"]).outcome().ended, Ended::Exit(1));
+    assert_eq!(sandbox.verify_run(["ci", "--template", "other"]).outcome().ended, Ended::Exit(2));
 }

@@ -434,9 +434,9 @@ fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
 
     let id = confirmed[0]["id"].as_str().expect("an id");
     sandbox.verify_run(["fix", "record", id]).expect(
-        Ended::Exit(1),
+        Ended::Exit(2),
         "",
-        "verify-run: nothing to record; give --cause, --approach or --rule\n",
+        "verify-run: nothing to record: give --cause, --approach or --rule\n",
     );
     let recorded =
         ["fix", "record", id, "--cause", "a rest", "--rule", "remove what is not used", "--by", "me", "--json"];

@@ -153,7 +153,7 @@ fn only_what_was_named_is_set_up_and_taken_out() {
     );
     assert!(!sandbox.path(".git/verify-run/install").exists(), "nothing is left to remember");
     let outcome = sandbox.verify_run(["hook", "install", "emacs"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, Ended::Exit(2));
     assert!(outcome.stderr().contains("`emacs` is no host; there are: claude, codex, "), "{}", outcome.stderr());
 }
 
@@ -163,13 +163,13 @@ fn rules_are_for_checks_by_name_and_never_come_by_themselves() {
     let shown = done(&sandbox, &["init", "--yes", "--agent", "codex"]);
     assert!(!shown.contains("permissions") && !sandbox.path(".codex/rules").exists(), "{shown}");
     for (command, why) in [
-        ("rm -rf x", "is not one recognised check"),
-        ("cargo test *", "is not one recognised check"),
-        ("cargo test && rm -rf x", "is not one recognised check"),
-        ("cargo", "is not one recognised check"),
+        ("rm -rf x", "is not exactly one recognised check"),
+        ("cargo test *", "is not exactly one recognised check"),
+        ("cargo test && rm -rf x", "is not exactly one recognised check"),
+        ("cargo", "is not exactly one recognised check"),
     ] {
         let outcome = sandbox.verify_run(["init", "--yes", "--allow", command]).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(1), "{command}");
+        assert_eq!(outcome.ended, Ended::Exit(2), "{command}");
         assert!(outcome.stderr().contains(why), "{command}: {}", outcome.stderr());
     }
     let shown = done(&sandbox, &["init", "--yes", "--agent", "codex", "--allow", "cargo test"]);

@@ -30,9 +30,21 @@ fn id(added: &Value) -> &str {
     added["entry"]["id"].as_str().expect("an id")
 }
 
+#[track_caller]
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    ends_with(sandbox, 1, arguments)
+}
+
+/// Refused because of the command line.
+#[track_caller]
+fn misused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    ends_with(sandbox, 2, arguments)
+}
+
+#[track_caller]
+fn ends_with(sandbox: &Sandbox, code: u8, arguments: &[&str]) -> String {
     let outcome = sandbox.verify_run(arguments).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1), "{}", outcome.stdout());
+    assert_eq!(outcome.ended, Ended::Exit(code), "{}", outcome.stdout());
     outcome.stderr().to_owned()
 }
 
@@ -88,12 +100,12 @@ fn gotchas_patterns_and_decisions_are_written_with_their_properties_and_found_ag
 #[test]
 fn properties_are_checked_against_the_type_s_json_schema_and_types_are_extensible_by_settings() {
     let sandbox = Sandbox::repository();
-    let error = refused(&sandbox, &["knowledge", "add", "gotcha", "--title", "x", "--set", "fix=y", "--set", "mood=z"]);
+    let error = misused(&sandbox, &["knowledge", "add", "gotcha", "--title", "x", "--set", "fix=y", "--set", "mood=z"]);
     assert!(error.contains("pitfall: is missing") && error.contains("mood: is not known"), "{error}");
     assert!(error.contains("verify-run knowledge types"), "{error}");
-    assert!(refused(&sandbox, &["knowledge", "add", "runbook", "--title", "x"]).contains("decision, gotcha, pattern"));
+    assert!(misused(&sandbox, &["knowledge", "add", "runbook", "--title", "x"]).contains("decision, gotcha, pattern"));
     assert!(
-        refused(&sandbox, &["knowledge", "add", "gotcha", "--title", "x", "--properties", "[]"]).contains("object")
+        misused(&sandbox, &["knowledge", "add", "gotcha", "--title", "x", "--properties", "[]"]).contains("object")
     );
     sandbox.write(
         "verify-run.toml",
@@ -103,7 +115,7 @@ fn properties_are_checked_against_the_type_s_json_schema_and_types_are_extensibl
     let added =
         knowledge(&sandbox, &["add", "runbook", "--title", "Outage", "--set", "steps=look", "--set", "steps=act"]);
     assert_eq!(added["entry"]["properties"]["steps"], json!(["look", "act"]));
-    assert!(refused(&sandbox, &["knowledge", "add", "runbook", "--title", "x"]).contains("steps: is missing"));
+    assert!(misused(&sandbox, &["knowledge", "add", "runbook", "--title", "x"]).contains("steps: is missing"));
     let types = knowledge(&sandbox, &["types"]);
     assert_eq!(types["types"]["runbook"]["description"], "what to do when");
     assert_eq!(ids(&knowledge(&sandbox, &["query", "--type", "runbook"])), [id(&added)]);
@@ -175,7 +187,7 @@ fn the_initial_confidence_follows_the_source_and_a_person_may_override_and_pin()
     let last = shown["ledger"]["steps"].as_array().and_then(|steps| steps.last()).expect("a step").clone();
     assert_eq!((&last["what"], &last["kind"]), (&"set by Ann: seen otherwise".into(), &"set".into()));
     for bad in [["--set", "1.2", "--reason", "x"], ["--set", "0.5", "--reason", " "]] {
-        refused(&sandbox, &[&["knowledge", "confidence", id(&human)], &bad[..]].concat());
+        misused(&sandbox, &[&["knowledge", "confidence", id(&human)], &bad[..]].concat());
     }
     assert_eq!(knowledge(&sandbox, &["pin", id(&human)])["entry"]["pinned"], true);
     assert_eq!(knowledge(&sandbox, &["pin", id(&human), "--off"])["entry"]["pinned"], false);
@@ -397,7 +409,7 @@ fn an_agent_recalls_its_own_memories_by_task_importance_and_use() {
     assert_eq!(texts(&memory("codex", "T", &["recall", "dropped", "message"])), ["the queue drops messages"]);
     let preferences = memory("codex", "T", &["recall", "--type", "preference"]);
     assert_eq!((texts(&preferences), &preferences["memories"][0]["accesses"]), (vec!["small commits"], &2.into()));
-    refused(&sandbox, &["memory", "remember", "x", "--importance", "2"]);
+    misused(&sandbox, &["memory", "remember", "x", "--importance", "2"]);
 }
 
 #[test]
@@ -412,8 +424,8 @@ fn memory_learn_writes_both_and_a_preference_stays_the_agent_s() {
     assert_eq!(learnt["memory"]["entry"], entry["id"]);
     assert_eq!(texts(&as_agent(&sandbox, "codex", &["memory", "recall", "pool"])), ["Pool the connections"]);
     assert_eq!(ids(&as_agent(&sandbox, "claude-code", &["knowledge", "query", "pool"])).len(), 1, "everybody's");
-    assert!(refused(&sandbox, &["memory", "learn", "tabs", "--type", "preference"]).contains("memory remember"));
-    assert!(refused(&sandbox, &["memory", "learn", "Spaces", "--importance", "2"]).contains("from 0 to 1"));
+    assert!(misused(&sandbox, &["memory", "learn", "tabs", "--type", "preference"]).contains("memory remember"));
+    assert!(misused(&sandbox, &["memory", "learn", "Spaces", "--importance", "2"]).contains("from 0 to 1"));
     assert_eq!(ids(&knowledge(&sandbox, &["query"])).len(), 1, "nothing is half written");
 }
 

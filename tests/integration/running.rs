@@ -73,8 +73,12 @@ fn only_checks_refuses_everything_else_before_it_runs() {
     sandbox.tool("own-tool", "echo ran");
     let outcome = sandbox.verify_run(["--only-checks", "own-tool", "a b"]).outcome();
     assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""));
-    assert_eq!(outcome.stderr().lines().count(), 1, "{}", outcome.stderr());
-    assert!(outcome.stderr().contains("own-tool 'a b'"), "{}", outcome.stderr());
+    let lines: Vec<&str> = outcome.stderr().lines().collect();
+    let [refusal, hint] = lines[..] else { panic!("{lines:?}") };
+    assert!(
+        refusal.contains("own-tool 'a b'") && hint.starts_with("hint: run `verify-run whitelist explain "),
+        "{lines:?}"
+    );
     // What turns recording off doesn't turn the refusal off.
     let outcome = sandbox.verify_run(["--only-checks", "--no-record", "own-tool"]).outcome();
     assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""));

@@ -103,9 +103,13 @@ fn as_a_hook_it_looks_at_what_is_being_committed_and_blocks_only_for_that() {
 fn trouble_is_an_exit_code_of_its_own() {
     let sandbox = Sandbox::new();
     let outcome = sandbox.verify_run(["check-diff"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(2), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(3), ""));
     assert!(outcome.stderr().contains("not a git repository"), "{}", outcome.stderr());
+    assert!(outcome.stderr().ends_with("\nhint: change into a git work tree\n"), "{}", outcome.stderr());
     let sandbox = project();
+    let outcome = sandbox.verify_run(["check-diff"]).env("PATH", "/nowhere").outcome();
+    let said = "verify-run: cannot look at the change: git is not installed\nhint: install git\n";
+    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(3), said));
     for wrong in
         [&["check-diff", "--", "--output=x"][..], &["check-diff", "HEAD", "--staged"], &["check-diff", "nothing"]]
     {

@@ -28,7 +28,7 @@ fn check_names_file_line_and_reason_and_the_other_layers_stay_in_force() {
     let sandbox = Sandbox::repository();
     assert!(sandbox.verify_run(["whitelist", "check"]).prints().starts_with("no problems"));
     let file = sandbox.write("whitelist.toml", "verify_run_schema = 1\n[[tool]]\nname = 'a'\nkind = 'tests'\n");
-    let hint = "  hint: the file is left out until then: correct it, then type `verify-run whitelist check`\n";
+    let hint = "  hint: the file is left out until then: correct it, then run `verify-run whitelist check`\n";
     let reason = "unknown variant `tests`, expected one of `test`, `lint`, `type`, `format`, `build`";
     let expected = format!("{}:4: {reason}\n{hint}", file.display());
     sandbox.verify_run(["whitelist", "check"]).expect(Ended::Exit(1), &expected, "");

@@ -7,7 +7,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Skipped;
 use super::git::{Folders, Git, GitError, GitView};
 use crate::base::limits::{CHANGES_MS_MAX, UNTRACKED_BYTES_MAX, UNTRACKED_FILES_MAX};
 use crate::fix::patch::{CONTEXT_LINES, Patch};
@@ -34,13 +33,36 @@ impl Compared {
     }
 }
 
+/// Why a change could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ChangesError {
+    /// There is no git on `PATH`.
+    #[error("git is not installed")]
+    GitMissing,
+    /// The folder is in no repository; git's words.
+    #[error("{0}")]
+    NoRepository(String),
+    /// The range names no commits; git's words.
+    #[error("{0}")]
+    BadRange(String),
+    /// git failed or did not finish in time.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl From<GitError> for ChangesError {
+    fn from(error: GitError) -> Self {
+        ChangesError::Unreadable(error.reason_text())
+    }
+}
+
 /// The comparison as a patch with [`CONTEXT_LINES`] of context, in the repository of the process's working directory;
 /// the variables that git gives its hooks (`GIT_DIR`, `GIT_INDEX_FILE`) decide as they do for git. Nothing in `root`,
 /// the top of the work tree, is taken for git itself.
 ///
 /// # Errors
-/// Not a repository, no such commit, git not installed or not done in time: what git says, for people.
-pub(crate) fn work_tree_changes(root: &Path, compared: &Compared) -> Result<Patch, Skipped> {
+/// See [`ChangesError`].
+pub(crate) fn work_tree_changes(root: &Path, compared: &Compared) -> Result<Patch, ChangesError> {
     let none = PathBuf::new();
     let folders = Folders {
         root: root.to_owned(),
@@ -50,8 +72,9 @@ pub(crate) fn work_tree_changes(root: &Path, compared: &Compared) -> Result<Patc
         user_objects: none.clone(),
         scratch: none,
     };
-    let git = Git::new(folders, Instant::now() + Duration::from_millis(CHANGES_MS_MAX))?;
-    ChangesRequest(git).read_patch(compared).map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
+    let until = Instant::now() + Duration::from_millis(CHANGES_MS_MAX);
+    let git = Git::new(folders, until).map_err(|_| ChangesError::GitMissing)?;
+    ChangesRequest(git).read_patch(compared)
 }
 
 /// git in the user's own repository.
@@ -62,7 +85,7 @@ impl ChangesRequest {
         self.0.run(GitView::Caller, arguments, None)
     }
 
-    fn read_patch(&mut self, compared: &Compared) -> Result<Patch, GitError> {
+    fn read_patch(&mut self, compared: &Compared) -> Result<Patch, ChangesError> {
         let fixed = [
             "diff",
             "--patch",
@@ -78,7 +101,10 @@ impl ChangesRequest {
             "--ignore-submodules=all",
         ];
         // Outside of a repository `diff` compares files and says nothing of it.
-        self.run(["rev-parse", "--git-dir"])?;
+        self.run(["rev-parse", "--git-dir"]).map_err(|error| match error {
+            GitError::Failed(reason) => ChangesError::NoRepository(reason),
+            other => other.into(),
+        })?;
         self.0.empty_filters()?;
         let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         arguments.push(format!("--unified={CONTEXT_LINES}"));
@@ -86,12 +112,16 @@ impl ChangesRequest {
             Compared::WorkTree => arguments.push(self.head_commit()?),
             Compared::Index => arguments.extend(["--cached".into(), self.head_commit()?]),
             Compared::Range(range) if range.starts_with('-') => {
-                return Err(GitError::Failed(format!("not a commit or range: {range}")));
+                return Err(ChangesError::BadRange(format!("not a commit or range: {range}")));
             }
             Compared::Range(range) => arguments.push(range.clone()),
         }
         arguments.push("--".into());
-        let mut patch = Patch::parse(&self.run(&arguments)?);
+        let diff = self.run(&arguments).map_err(|error| match (compared, error) {
+            (Compared::Range(_), GitError::Failed(reason)) => ChangesError::BadRange(reason),
+            (_, other) => other.into(),
+        })?;
+        let mut patch = Patch::parse(&diff);
         if compared.is_work_tree() {
             self.add_untracked(&mut patch)?;
         }

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use blobs::Blobs;
-pub(crate) use changes::{Compared, work_tree_changes};
+pub(crate) use changes::{ChangesError, Compared, work_tree_changes};
 pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};
 pub(crate) use history::{Moved, came_with_base, is_ancestor, read_ancestors};
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};

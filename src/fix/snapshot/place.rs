@@ -20,6 +20,7 @@ use crate::config::{Places, Repository};
 
 /// How snapshots of one work tree stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ObjectFolderStatus {
     /// The work tree.
     pub root: Lossless,
@@ -52,11 +53,17 @@ pub(crate) struct ObjectFolderStatus {
 
 /// Tells whether a file is still the one it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Stamp {
+    /// Number of the device.
     device: u64,
+    /// Number of the inode.
     inode: u64,
+    /// Size in bytes.
     bytes: u64,
+    /// Time of the last write, seconds and nanoseconds.
     modified: (i64, i64),
+    /// Time of the last change of the inode, seconds and nanoseconds.
     changed: (i64, i64),
 }
 

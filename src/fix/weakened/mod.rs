@@ -58,6 +58,7 @@ const PATH_BYTES_MAX: usize = 1_000;
 
 /// One place where a check was weakened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Mark {
     /// The rule's id (`python-noqa`, `test-deleted`).
     pub rule: String,

@@ -36,6 +36,7 @@ use super::lazy::LazyRegex;
 
 /// How sure it is that a mark weakens a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RuleSeverity {
     /// It usually is, but good reasons look the same.

@@ -10,6 +10,7 @@ use crate::host::document::yaml::YamlKeys;
 
 /// Something that a project is made with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stack {
     /// `Rust`, `JavaScript`.
     pub name: &'static str,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CheckStatus {
     /// As it should be.
@@ -18,6 +19,7 @@ pub(crate) enum CheckStatus {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Finding {
     /// What was looked at (`state`, `whitelist`).
     pub name: &'static str,

@@ -8,13 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::base::file::{Durability, create_private_dir, read_start, write_atomic};
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, LOCK_WAIT_MS_MAX};
 use crate::base::lock;
 use crate::base::lossless::Lossless;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places};
 
 /// Of the file.
@@ -79,7 +80,10 @@ impl Ledger {
             Err(error) if is_absent(&error) => LedgerDocument { schema: SCHEMA, ..LedgerDocument::default() },
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        ensure!(document.schema <= SCHEMA, "{} is of a newer version: cargo install verify-run", path.display());
+        if document.schema > SCHEMA {
+            let message = format!("{} was written by a newer verify-run", path.display());
+            bail!(Refusal::conflict(message).then_do("run `cargo install verify-run`"));
+        }
         Ok(Ledger { dir, document, lock: None })
     }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::ledger::Ledger;
 use super::{site, transaction};
 use crate::advice::diff;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent, InstallScope};
 use crate::host::survey::Survey;
@@ -55,6 +56,7 @@ pub(crate) struct InstallOptions {
 
 /// A file that is written, or would be.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PlannedFile {
     /// For which hosts.
     pub hosts: Vec<String>,
@@ -74,6 +76,7 @@ pub(crate) struct PlannedFile {
 
 /// What `init --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallPlan {
     /// Version of this shape.
     pub schema: u32,
@@ -299,7 +302,10 @@ fn chosen_hosts(
 ) -> anyhow::Result<(Vec<&'static Agent>, Vec<&'static Planner>)> {
     for name in &wanted.hosts {
         let known = host_names();
-        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
+        ensure!(
+            known.contains(&name.as_str()),
+            Refusal::usage(format!("`{name}` is no host; there are: {}", known.join(", ")))
+        );
     }
     let named = |name: &str| wanted.hosts.iter().any(|host| host == name);
     let present = if wanted.user { &found.agents_at_home } else { &found.agents };
@@ -326,7 +332,7 @@ fn allowed_commands(
         return Ok(());
     }
     let takes_rules = agents.iter().any(|agent| matches!(agent.name, "claude" | "codex"));
-    ensure!(takes_rules, "--allow is for Claude Code and Codex: name one with --agent claude or --agent codex");
+    ensure!(takes_rules, Refusal::usage("--allow needs Claude Code or Codex: --agent claude or --agent codex"));
     let whitelist = Whitelist::load(places, environment).0;
     for command in &wanted.allow {
         let words = shell_words::split(command).unwrap_or_default();
@@ -339,9 +345,8 @@ fn allowed_commands(
         let is_check = is_plain && is_alone() && whitelist.ensure_confined(&bytes, &places.root).is_ok();
         ensure!(
             is_check,
-            "`{}` is not one recognised check and nothing beside it; see why with: verify-run whitelist explain {}",
-            crate::base::text::one_line(command),
-            shell_words::quote(command)
+            Refusal::usage(format!("`{}` is not exactly one recognised check", crate::base::text::one_line(command)))
+                .then_run(format!("whitelist explain {}", shell_words::quote(command)))
         );
     }
     Ok(())

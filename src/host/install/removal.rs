@@ -11,12 +11,14 @@ use super::plan::host_names;
 use super::status::find_unrecorded;
 use super::transaction::{mode_of, read_if_present, remove_folders, write_file};
 use crate::advice::block;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError, Written};
 use crate::host::{agent, file};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RemovalOutcome {
     /// It has the bytes from before.
@@ -35,6 +37,7 @@ pub(crate) enum RemovalOutcome {
 
 /// What became of one file.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Removed {
     /// Absolute.
     pub path: PathBuf,
@@ -46,6 +49,7 @@ pub(crate) struct Removed {
 
 /// What `hook uninstall --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemovalReport {
     /// Version of this shape.
     pub schema: u32,
@@ -69,7 +73,10 @@ pub(crate) fn uninstall_hosts(
 ) -> anyhow::Result<RemovalReport> {
     let known = host_names();
     for name in names {
-        ensure!(known.contains(&name.as_str()), "`{name}` is no host; there are: {}", known.join(", "));
+        ensure!(
+            known.contains(&name.as_str()),
+            Refusal::usage(format!("`{name}` is no host; there are: {}", known.join(", ")))
+        );
     }
     let mut report = RemovalReport { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
     if !Ledger::open_ledger(places, environment, user)?.all_entries().is_empty() {

@@ -14,6 +14,7 @@ use crate::host::document::{self, Written};
 
 /// How a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InstallState {
     /// As it was written.
@@ -46,6 +47,7 @@ impl InstallState {
 
 /// A file that is installed.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstalledFile {
     /// For which hosts.
     pub hosts: Vec<String>,
@@ -62,6 +64,7 @@ pub(crate) struct InstalledFile {
 
 /// What `hook status --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallStatus {
     /// Version of this shape.
     pub schema: u32,

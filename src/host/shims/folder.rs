@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::names;
 use crate::base::file::{Durability, create_private_dir, is_program, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::refusal::Refusal;
 use crate::config::Environment;
 use crate::run::{ROUNDS, SHIMS_MARK, real_program};
 use crate::whitelist::Whitelist;
@@ -46,6 +47,7 @@ const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 
 /// How one program stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ShimState {
     /// Its shim works.
@@ -64,6 +66,7 @@ pub(crate) enum ShimState {
 
 /// One program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimEntry {
     /// What it is called.
     pub name: String,
@@ -77,6 +80,7 @@ pub(crate) struct ShimEntry {
 
 /// Whether the shims are what names find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ShimStanding {
     /// There are none.
@@ -91,6 +95,7 @@ pub(crate) enum ShimStanding {
 
 /// Everything about the folder.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimStatus {
     /// Version of this shape.
     pub schema: u32,
@@ -104,6 +109,7 @@ pub(crate) struct ShimStatus {
 
 /// What installing or removing did, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimsReply {
     /// Version of this shape.
     pub schema: u32,
@@ -284,7 +290,7 @@ pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> anyhow::R
     let links = shims.own_links();
     for name in names {
         let known = links.iter().any(|(link, is_ours)| link == name && *is_ours);
-        anyhow::ensure!(known, "there is no shim `{name}`; type `verify-run shims status` to see which there are");
+        anyhow::ensure!(known, Refusal::not_found(format!("there is no shim `{name}`")).then_run("shims status"));
     }
     for (name, is_ours) in links {
         let is_named = names.is_empty() || names.contains(&name);
@@ -315,8 +321,8 @@ fn wanted_names(shims: &ShimFolder, whitelist: &Whitelist, wanted: &ShimOptions)
                 let is_name = !name.starts_with('.') && !name.contains('/') && name != "verify-run";
                 anyhow::ensure!(
                     is_name && whitelist.names_program(OsStr::new(name)),
-                    "`{name}` is no program that the whitelist names, so a shim would do nothing; type `verify-run \
-                     whitelist list` to see them"
+                    Refusal::usage(format!("no check runs `{name}`: a shim would do nothing"))
+                        .then_run("whitelist list")
                 );
             }
             return Ok(names.iter().cloned().collect());

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::advice::task;
 use crate::base::clock::Timestamp;
+use crate::base::refusal::Refusal;
 use crate::config::{Places, Settings};
 use crate::knowledge::EntryDraft;
 use crate::ops::reading;
@@ -16,6 +17,7 @@ const TASKS_LOOKED_AT_MAX: usize = 100;
 
 /// What `knowledge proposals --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryProposalList {
     /// Version of this shape.
     pub schema: u32,
@@ -52,7 +54,10 @@ pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryD
     let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.find_fix(id)?;
-    ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
+    ensure!(
+        row.state == "success",
+        Refusal::conflict(format!("{} is no fix: {}", row.id, row.state)).then_run(format!("fix show {}", row.id))
+    );
     let given = fix_draft(index, &reading.segments, &row)?;
     given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
 }

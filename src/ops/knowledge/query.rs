@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
+use crate::base::refusal::Refusal;
 use crate::capture::Identity;
 use crate::config::{Places, Settings};
 use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventAuthor, EventBody, derived_id};
@@ -28,6 +29,7 @@ const EXPORTED_MAX: usize = 100_000;
 
 /// What `knowledge query`, `relevant` and `export --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryList {
     /// Version of this shape.
     pub schema: u32,
@@ -42,6 +44,7 @@ pub(crate) struct EntryList {
 
 /// What `knowledge log --json` prints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct KnowledgeLog {
     /// Version of this shape.
     pub schema: u32,
@@ -51,6 +54,7 @@ pub(crate) struct KnowledgeLog {
 
 /// A write to what is known.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct KnowledgeLogRecord {
     /// `knowledge:created`, `knowledge:promoted`, `pattern:reused`, …
     pub event: String,
@@ -177,7 +181,7 @@ pub(crate) fn show_entry(
 ) -> anyhow::Result<(EntryPage, Vec<String>)> {
     let mut reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else {
-        bail!("nothing is written down here yet; type `verify-run knowledge add --help`");
+        bail!(Refusal::not_found("no entries are recorded here yet").then_run("knowledge add --help"));
     };
     let now = Timestamp::now();
     let gotcha = index.learnt_entry(id)?.map(|id| index.pattern_of_gotcha(&id)).transpose()?.flatten();

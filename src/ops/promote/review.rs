@@ -16,6 +16,7 @@ use crate::advice::block::{self, BlockLine, EditPolicy};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::refusal::Refusal;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Settings};
 use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
@@ -55,6 +56,7 @@ pub(crate) struct PromotionReview {
 
 /// What `promote approve`, `reject` and `rollback --json` print.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DecisionReply {
     /// Version of this shape.
     pub schema: u32,
@@ -67,6 +69,7 @@ pub(crate) struct DecisionReply {
 
 /// One promotion that was decided on.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DecidedPromotion {
     /// `r-…`
     pub id: String,
@@ -111,10 +114,10 @@ pub(crate) fn review_promotions(
     };
     let reason = sanitize_name(&review.reason);
     let (Some(person), Some(reason)) = (person, reason) else {
-        bail!("say who decides and why: --by NAME --reason TEXT");
+        bail!(Refusal::usage("give the person who decides and the reason: --by NAME --reason TEXT"));
     };
     let (desk, mut notes) = pattern::open_reader(places, environment)?;
-    let Some(desk) = desk else { bail!("nothing was recorded here yet") };
+    let Some(desk) = desk else { bail!(Refusal::not_found("nothing was recorded here yet")) };
     // From here on nobody else writes: what is read of files and decisions stays true.
     let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
     let mut store = Store::open(&places.state, lock)?;
@@ -155,16 +158,20 @@ fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &Promotion
         PromotionDecision::Approve => ensure!(
             item.way.is_some()
                 || item.state == PromotionState::Approved && (item.pattern.is_some() || item.entry.is_some()),
-            "{id} isn't proposed any more: {}; see it with: verify-run promote show {id}",
-            item.lapsed.as_deref().unwrap_or("what it is about is gone")
+            Refusal::conflict(format!(
+                "{id} isn't proposed any more: {}",
+                item.lapsed.as_deref().unwrap_or("what it is about is gone")
+            ))
+            .then_run(format!("promote show {id}"))
         ),
         PromotionDecision::Reject => ensure!(
             item.state != PromotionState::Approved,
-            "{id} is approved; take it out with: verify-run promote rollback {id} --by NAME --reason TEXT"
+            Refusal::conflict(format!("{id} is approved"))
+                .then_run(format!("promote rollback {id} --by NAME --reason TEXT"))
         ),
         PromotionDecision::RollBack => ensure!(
             item.state == PromotionState::Approved || is_in_file(places, item),
-            "{id} is {state}: there is nothing to take back"
+            Refusal::conflict(format!("{id} is {state}: there is nothing to roll back"))
         ),
     }
     Ok(())
@@ -184,10 +191,8 @@ fn approval_target(
         *wanted != TargetOptions::default() && target::find_target(places, settings, wanted, item)? != item.target;
     ensure!(
         !elsewhere,
-        "{} is in {} already; take it out first with: verify-run promote rollback {} --by NAME --reason TEXT",
-        item.id,
-        item.target.display(),
-        item.id
+        Refusal::conflict(format!("{} is in {} already", item.id, item.target.display()))
+            .then_run(format!("promote rollback {} --by NAME --reason TEXT", item.id))
     );
     Ok(item.target.clone())
 }

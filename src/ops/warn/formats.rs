@@ -11,6 +11,7 @@ use anyhow::bail;
 use super::WarnReply;
 use crate::advice::formatter::{self, TemplateError, TemplateQuoting};
 use crate::base::file::read_start;
+use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem};
 
 /// A template, bytes.
@@ -54,10 +55,11 @@ pub(super) fn render_reply(
     // One of one's own that is broken is read as the shipped one it looks most like.
     let shipped = shipped.or_else(|| if own { formatter::shipped_template("markdown") } else { None });
     let Some((text, quoting)) = shipped else {
+        let known = known_formats(places, environment).join(", ");
+        let name = if is_format_name(format) { format } else { "NAME" };
         bail!(
-            "there is no format {format:?}: choose one of {}, json; or write .verify-run/formatters/warnings.{}.jinja",
-            known_formats(places, environment).join(", "),
-            if is_format_name(format) { format } else { "NAME" }
+            Refusal::usage(format!("there is no format {format:?}; there are {known}, json"))
+                .then_do(format!("write .verify-run/formatters/warnings.{name}.jinja"))
         );
     };
     Ok(formatter::render_template(text, quoting, answer).unwrap_or_default())

@@ -30,6 +30,7 @@ pub(crate) struct DetectorSubject<'a> {
 
 /// What a detector found. The figures are about the window of the history, which is the newest part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DetectorFinding {
     /// The detector's name.
     pub detector: String,

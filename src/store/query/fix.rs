@@ -89,6 +89,7 @@ pub(crate) struct SolvedFixRow {
 
 /// A recipe and how often it worked against one family of failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecipeRow {
     /// What was compared.
     pub kind: RecipeKind,
@@ -110,6 +111,7 @@ pub(crate) struct RecipeRow {
 
 /// How often failures of a category get fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixRateRow {
     /// The category.
     pub category: String,
@@ -161,6 +163,7 @@ pub(crate) struct FlakeRow {
 
 /// What somebody said about a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixNoteRow {
     /// When.
     pub at: Timestamp,

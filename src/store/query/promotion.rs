@@ -47,6 +47,7 @@ pub(crate) struct PromotionRow {
 
 /// One thing that was said of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionChangeRow {
     /// When.
     pub at: Timestamp,

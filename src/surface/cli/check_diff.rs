@@ -1,11 +1,14 @@
 //! `verify-run check-diff`.
 
+use anyhow::Context as _;
+
 use super::{CommandContext, Exit, Output};
 use crate::base::text;
 use crate::config::Settings;
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::{Mark, RuleSeverity};
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
+use crate::surface::failure::{FailureKind, FailureReport};
 
 /// Find where a change weakens a check or reverts a fix
 ///
@@ -13,12 +16,9 @@ use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression
 /// longer counts. A fix is reverted when the lines that it added are removed, or those that it removed return; only
 /// confirmed fixes count (`fix list --confirmed`). Without arguments the work tree is compared with HEAD; with
 /// --staged, the staged changes are. Each finding is one line: `path:line: message [rule]: text`. The line number of a
-/// deleted line is its old one. Exit codes: 0 nothing found, 1 something found, 2 the change could not be read.
+/// deleted line is its old one. Exit codes: 0 nothing found, 1 something found, 2 no such range, 3 no git or no work tree.
 ///
-/// JSON (--json): {"schema": 1, "weakened": [{"rule", "family", "language", "path", "line", "deleted", "text",
-/// "message", "severity": "certain" or "likely"}], "regressions": [{"fix", "failure", "category", "summary",
-/// "standing", "path", "line", "deleted", "text"}], "cut"}. Empty fields are left out; "cut" counts what was not read
-/// or not listed.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HOOK)]
 pub(super) struct Args {
@@ -54,8 +54,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         Ok(report) if report.is_clean() => Ok(Exit::Ok),
         Ok(_) => Ok(Exit::Failure),
         Err(error) => {
-            context.output.error(&error);
-            Ok(Exit::Usage)
+            let report = FailureReport::new(&error);
+            context.output.failure(&report);
+            // Exit code 1 is for findings.
+            Ok(if report.kind == FailureKind::Usage { Exit::Usage } else { Exit::Unreadable })
         }
     }
 }
@@ -69,8 +71,8 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
     let settings = Settings::load(&context.places, &context.environment).0;
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
-    let report = check_diff::check_diff(&context.places, &settings, &compared, wanted)
-        .map_err(|skipped| anyhow::anyhow!("cannot look at the change: {skipped}"))?;
+    let report =
+        check_diff::check_diff(&context.places, &settings, &compared, wanted).context("cannot look at the change")?;
     if report.cut > 0 {
         context.output.note(&format!("verify-run: {} left out (files, lines and marks beyond the limits)", report.cut));
     }

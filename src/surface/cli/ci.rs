@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use super::{CommandContext, Exit};
 use crate::base::clock::Timestamp;
+use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::host::ci::{Host, Job};
 use crate::ops::ci::{self, Reported, Wanted};
 use crate::run;
+use crate::surface::failure::FailureReport;
 
 /// Report the failures of this job to the CI system
 ///
@@ -20,8 +22,7 @@ use crate::run;
 /// report.sarif). The exit code is 0 even if checks failed or a file could not be written: the steps of the checks have
 /// failed already.
 ///
-/// JSON (--json): {"schema": 1, "host", "runs", "failed", "known", "files"}; `known` counts failures that were seen
-/// before, including those of imported segments (`verify-run store import`).
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// CI system (default: detected from its variables)
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     if let Some(choice) = args.template {
         let template = choice.host().template();
         let template =
-            template.ok_or_else(|| anyhow::anyhow!("there is none for other systems; see: verify-run ci --help"))?;
+            template.ok_or_else(|| Refusal::usage("there is no template for other systems").then_run("ci --help"))?;
         context.output.text(template)?;
         return Ok(Exit::Ok);
     }
@@ -79,11 +80,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let named = args.host.map(|choice| Job::of(choice.host(), |name| std::env::var_os(name)));
     let is_in_job = recognised.is_some();
     let Some(job) = named.or(recognised) else {
-        context.output.note(
-            "verify-run: no CI system is recognised here; name it: verify-run ci --host \
-             github|gitlab|buildkite|jenkins|other",
-        );
-        return Ok(Exit::Usage);
+        let step = "ci --host github|gitlab|buildkite|jenkins|other";
+        anyhow::bail!(Refusal::usage("no CI system is recognised here").then_run(step));
     };
     let settings = Settings::load(&context.places, &context.environment).0;
     let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), run::session());
@@ -92,7 +90,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match ci::report(&context.places, &settings, &wanted) {
         Ok(reported) => print(&reported, args.json, context)?,
         // The checks have had their say: what is wrong with us fails nobody's job.
-        Err(error) => context.output.error(&anyhow::Error::from(error).context("cannot report")),
+        Err(error) => {
+            let report = FailureReport::new(&anyhow::Error::from(error).context("cannot report"));
+            context.output.failure(&report);
+        }
     }
     Ok(Exit::Ok)
 }

@@ -17,12 +17,7 @@ use crate::store::FixFilter;
 /// fixed or broke. A fix is confirmed when it lasted for the rest of its task or worked twice; otherwise it is
 /// unconfirmed. A check that passes without a change is flaky, and the pass is no fix: see `fix list --flakes`.
 ///
-/// With --json each prints one document with `"schema": 1`: `list` has `fixes` and `rates` (by category), with --flakes
-/// `flakes`, with --recipes `recipes`; `show` and `record` print the fix with `steps` (the attempts in order, each with
-/// `outcome`, `means`, `fixed`, `introduced`, `persisted`, `not_reached`, `files`, `diff`, `commands`), `recipes`,
-/// `strategies` (each with id, against, technique, label, successes, tries, success_rate, lower_bound, high_value,
-/// confirmed, fixes, confidence), `gotchas` (id, pattern, pitfall, cause, rule, strategy, fix, successes, tries,
-/// success_rate, high_value, confirmed, confidence) and `said` (notes).
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -10,10 +10,7 @@ use crate::ops::init;
 /// The installed configuration calls `verify-run hook AGENT EVENT`. It reads the agent's JSON from standard input,
 /// replies in the agent's format, and always exits with 0.
 ///
-/// With --json: `install` prints what `init --json` prints; `uninstall` one document with `"schema": 1`, `files` (each with
-/// `path`, `hosts`, `outcome`: `restored`, `removed`, `taken_out`, `nothing`, `kept`), `problems`, `notes`; `status` one
-/// with `files` (each with `hosts`, `path`, `state`: `as_written`, `edited`, `incomplete`, `outdated`, `gone`,
-/// `found_here`, `user`), `problems`, `missing`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

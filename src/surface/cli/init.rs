@@ -17,8 +17,7 @@ use crate::ops::init;
 ///
 /// Without a terminal and without --yes nothing is written. Running it again changes nothing.
 ///
-/// With --json: one document with `"schema": 1`, `top`, `found`, `hosts`, `files` (each with `hosts`, `path`, `why`,
-/// `is_new`, `executable`, `diff`), `problems`, `notes`, `applied`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print the integration of a shell instead, for its start-up file

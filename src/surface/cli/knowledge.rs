@@ -2,12 +2,16 @@
 
 mod printing;
 
+#[cfg(test)]
+pub(super) use printing::{KnowledgeDeclineReply, KnowledgeShowReply, KnowledgeTypesReply};
+
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::{Map, Value};
 
 use super::{CommandContext, Exit};
+use crate::base::refusal::Refusal;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::event::{EntrySource, EntryUse};
@@ -25,14 +29,7 @@ use crate::store::EntryFilter;
 /// them; similar ones are named. The confidence in an entry starts with its source and follows its use. Gotchas learnt
 /// from fixes are included.
 ///
-/// With --json each prints one document with `"schema": 1`; an entry has `id`, `type`, `title`, `properties`, `globs`,
-/// `actions`, `tags`, `sources`, `source`, `learnt`, `by`, `at`, `occurrences`, `contributors`, `confidence`,
-/// `superseded_by`, `pinned`, `uses`, and in a search `score`; `show` adds `ledger`, `merged` and `measured`
-/// (`not_measurable`: reason or null; `patterns`, `prevented`, `failed_anyway`, `effectiveness`, `shown`, `held_out`,
-/// `e_value`, `verdict`, `lift`); `add` prints `result` (`created` or `merged`), `entry`, `written` and `similar`;
-/// `query`, `relevant` and `export` print `entries` and `more`; `proposals` prints `proposals` (`fix`, `task`, `title`,
-/// `properties`, `globs`, `accept`), `decline` prints `declined`; changes of an entry print `done` and `entry`; `log`
-/// prints `events`, `types` prints `types`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -233,14 +230,13 @@ impl Which {
             let known: Vec<&str> = all.keys().map(String::as_str).collect();
             anyhow::ensure!(
                 all.contains_key(kind),
-                "there is no type {kind:?}; there are {}: type `verify-run knowledge types`",
-                known.join(", ")
+                Refusal::usage(format!("there is no type {kind:?}; there are {}", known.join(", ")))
+                    .then_run("knowledge types")
             );
         }
         anyhow::ensure!(
             (0.0..=1.0).contains(&self.min_confidence),
-            "a confidence is between 0 and 1, not {}",
-            self.min_confidence
+            Refusal::usage(format!("a confidence is between 0 and 1, not {}", self.min_confidence))
         );
         Ok(())
     }
@@ -275,7 +271,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             let mut given = given(add, &settings)?;
             if let Some(fix) = &add.from_fix {
                 if add.kind != "pattern" {
-                    bail!("a fix makes a pattern: type `verify-run knowledge add pattern --from-fix {fix}`");
+                    let step = format!("knowledge add pattern --from-fix {fix}");
+                    bail!(Refusal::usage("a fix makes an entry of type pattern").then_run(step));
                 }
                 given = given.merge_over(knowledge::draft_from_fix(&places, fix)?);
             }
@@ -339,14 +336,18 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
     });
     let mut properties = match &args.properties {
         None => Map::new(),
-        Some(text) => match serde_json::from_str(text).context("--properties is not JSON")? {
+        Some(text) => match serde_json::from_str(text)
+            .map_err(|error| Refusal::usage(format!("--properties is not JSON: {error}")))?
+        {
             Value::Object(properties) => properties,
-            _ => bail!("--properties is not a JSON object, such as '{{\"pitfall\": \"…\"}}'"),
+            _ => bail!(Refusal::usage("--properties is not a JSON object, such as '{\"pitfall\": \"…\"}'")),
         },
     };
     let schema = entry_types(&settings.knowledge).remove(&args.kind).map(|sort| sort.schema);
     for set in &args.set {
-        let Some((name, value)) = set.split_once('=') else { bail!("--set {set:?} has no `=`: write NAME=VALUE") };
+        let Some((name, value)) = set.split_once('=') else {
+            bail!(Refusal::usage(format!("--set {set:?} has no `=`: write NAME=VALUE")))
+        };
         let (name, value) = (name.trim().to_owned(), Value::String(value.to_owned()));
         if schema.as_ref().is_some_and(|schema| schema.is_list(&name)) {
             match properties.entry(name).or_insert_with(|| Value::Array(Vec::new())) {

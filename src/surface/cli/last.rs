@@ -1,6 +1,7 @@
 //! `verify-run last`.
 
 use super::{CommandContext, Exit, Output};
+use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::diagnose::coloured::without_colours;
 use crate::ops::last::{self, Last};
@@ -14,10 +15,7 @@ const FILES_MAX: usize = 10;
 /// With --exit-code nothing is printed, and the exit code is the recorded one. After `verify-run npm test | tail` that
 /// is the real result: the shell only knows the status of `tail`.
 ///
-/// With --json one document: `"schema": 1`, run, argv, dir, task, session, agent, tool, check, started_at, ended_at,
-/// duration_us, passed, ended, exit_code, failure, category, summary, items (pattern, tool, code, file, line, test, message,
-/// count), items_cut, files, changed (since, files, count, exact, diff, diff_cut), signature (words, tools, categories,
-/// globs), lesson, lesson_file, recorded.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print JSON
@@ -34,7 +32,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (last, notes) = last::last_run(&context.places, &context.environment)?;
     let Some(last) = last else {
-        anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
+        let message = format!("no run is recorded for {}", context.places.root.display());
+        anyhow::bail!(Refusal::not_found(message).then_run("COMMAND"))
     };
     if args.exit_code {
         return Ok(Exit::Answer(u8::try_from(last.exit_code).unwrap_or(u8::MAX)));
@@ -57,8 +56,13 @@ pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow:
     match kept {
         Some(output) if context.output.colour() => context.output.text(&output),
         Some(output) => context.output.text(&without_colours(&output)),
-        None if last.passed => anyhow::bail!("the output of run {} is not kept: it passed", last.run),
-        None => anyhow::bail!("the output of run {} is not kept any more\n\nhint: run `verify-run again`", last.run),
+        None if last.passed => {
+            anyhow::bail!(Refusal::not_found(format!("the output of run {} is not kept: it passed", last.run)))
+        }
+        None => {
+            let message = format!("the output of run {} is not kept any more", last.run);
+            anyhow::bail!(Refusal::not_found(message).then_run("again"))
+        }
     }
 }
 

@@ -92,40 +92,60 @@ enum LessonCommand {
     Share,
 }
 
+/// What `lesson list --json` prints.
 #[derive(Serialize)]
-struct ListJson<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct LessonListReply<'a> {
+    /// Version of this shape.
     schema: u32,
+    /// The lessons, newest first.
     lessons: Vec<LessonTableRow<'a>>,
-    broken: Vec<Broken>,
+    /// Files that can't be read as lessons.
+    broken: Vec<BrokenLesson>,
 }
 
+/// A file in the folder of lessons that is none.
 #[derive(Serialize)]
-struct Broken {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct BrokenLesson {
+    /// The file.
     file: PathBuf,
+    /// Why it can't be read.
     reason: String,
 }
 
+/// A lesson in a list.
 #[derive(Serialize)]
-struct LessonTableRow<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct LessonTableRow<'a> {
+    /// The lesson's file.
     file: &'a Path,
     /// There is no file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     withdrawn: bool,
+    /// Its heading.
     title: &'a str,
     #[serde(flatten)]
     front: &'a LessonFrontMatter,
 }
 
+/// What `lesson show --json` prints.
 #[derive(Serialize)]
-struct ShowJson<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct LessonShowReply<'a> {
+    /// Version of this shape.
     schema: u32,
-    lesson: Whole<'a>,
+    /// The lesson.
+    lesson: LessonReply<'a>,
 }
 
+/// A lesson with its text.
 #[derive(Serialize)]
-struct Whole<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct LessonReply<'a> {
     #[serde(flatten)]
     row: LessonTableRow<'a>,
+    /// The Markdown after the front matter.
     body: &'a str,
 }
 
@@ -183,8 +203,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if json {
         let lessons = listed.lessons.iter().map(row).collect();
-        let broken = listed.broken.into_iter().map(|(file, reason)| Broken { file, reason }).collect();
-        context.output.json(&ListJson { schema: SCHEMA, lessons, broken })?;
+        let broken = listed.broken.into_iter().map(|(file, reason)| BrokenLesson { file, reason }).collect();
+        context.output.json(&LessonListReply { schema: SCHEMA, lessons, broken })?;
         return Ok(Exit::Ok);
     }
     if listed.lessons.is_empty() {
@@ -235,8 +255,8 @@ fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Resul
 fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let found = lesson::show_lesson(&context.places, settings, id)?;
     if json {
-        let lesson = Whole { row: row(&found), body: &found.lesson.body };
-        context.output.json(&ShowJson { schema: SCHEMA, lesson })?;
+        let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
+        context.output.json(&LessonShowReply { schema: SCHEMA, lesson })?;
         return Ok(Exit::Ok);
     }
     let front = &found.lesson.front;

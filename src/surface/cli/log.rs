@@ -14,8 +14,8 @@ const SUMMARY_BYTES_MAX: usize = 80;
 /// List recorded runs, newest first
 ///
 /// The columns are id, time, outcome, duration in seconds, command and first message. `verify-run show ID` has the rest.
-/// With --json: `"schema": 1` and runs (run, failure, ended_at, duration_us, passed, exit_code, tool, argv, dir, category,
-/// summary).
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only runs of this tool (`pytest`, `eslint`, `test` for a script of that name)

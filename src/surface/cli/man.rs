@@ -4,6 +4,8 @@ use clap::{Command, CommandFactory};
 
 use super::{Cli, CommandContext, Exit};
 
+use crate::base::refusal::Refusal;
+
 /// Print a manual page (roff)
 ///
 /// Read it with `verify-run man lesson show | man -l -`.
@@ -29,13 +31,19 @@ fn page(words: &[String]) -> anyhow::Result<String> {
             let (name, known) = (command.get_bin_name().unwrap_or("verify-run"), command.get_subcommands());
             let known: Vec<&str> = known.filter(|sub| !sub.is_hide_set()).map(Command::get_name).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            anyhow::bail!("`{word}` is no subcommand of {name}; there are: {known}");
+            anyhow::bail!(Refusal::usage(format!("`{word}` is no subcommand of {name}; there are: {known}")));
         };
         command = found;
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     let mut text = String::from_utf8(page)?;
+    if words.is_empty() {
+        text.push_str(".SH \"EXIT STATUS\"\n");
+        for exit in Exit::LISTED {
+            text.push_str(&format!(".TP\n{}\n{}\n", exit.code(), exit.meaning().replace('-', "\\-")));
+        }
+    }
     // Only the page that is printed exists: what it refers to is named as it is typed.
     for sub in command.get_subcommands() {
         let page = sub.get_display_name().unwrap_or_default().replace('-', "\\-");
@@ -69,6 +77,9 @@ mod tests {
         }
         let text = page(&words("lesson")).expect("a page");
         assert!(text.contains("verify\\-run lesson show"), "{text}");
+        assert!(!text.contains("EXIT STATUS"), "{text}");
+        let top = page(&[]).expect("a page");
+        assert!(top.contains(".SH \"EXIT STATUS\"\n.TP\n0\nsuccess\n.TP\n1\n"), "{top}");
     }
 
     #[test]

@@ -17,9 +17,7 @@ const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", 
 /// (setting `knowledge.context_hours`) and are recalled in that task only. A learning that was confirmed becomes a
 /// shared entry when its task ends; `learn` writes both at once. A preference always stays with the agent.
 ///
-/// With --json `remember`, `validate` and `recall` print one document with `"schema": 1` and `memories` (id, type, text,
-/// importance, at, expires_at, agent, task, accesses, validated, entry); `learn` prints `memory`, and `knowledge` as
-/// `knowledge add` does.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

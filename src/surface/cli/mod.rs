@@ -9,6 +9,8 @@ mod exit;
 mod fix;
 mod hook;
 mod init;
+#[cfg(test)]
+mod json_reference;
 mod knowledge;
 mod last;
 mod lesson;
@@ -44,8 +46,9 @@ use clap::{FromArgMatches, Parser, Subcommand};
 pub use exit::Exit;
 pub use output::Output;
 
+use crate::base::refusal::NextStep;
 use crate::config::{Environment, Places};
-use crate::store::StoreError;
+use crate::surface::failure::{FailureKind, FailureReport};
 
 /// Run a check unchanged, and remember what failed and what fixed it
 ///
@@ -180,8 +183,9 @@ pub fn start(args: Vec<OsString>) -> c_int {
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
-            output.error(&anyhow::Error::from(error).context("cannot find the working directory"));
-            return Exit::Failure.code();
+            let report = FailureReport::new(&anyhow::Error::from(error).context("cannot find the working directory"));
+            output.failure(&report);
+            return report.kind.exit().code();
         }
     };
     let places = Places::find(&cwd, &environment);
@@ -220,13 +224,15 @@ pub fn start(args: Vec<OsString>) -> c_int {
     match result {
         Ok(exit) => exit.code(),
         Err(error) => {
-            context.output.error(&error);
-            let damage = error.downcast_ref::<StoreError>().filter(|error| error.is_damage());
-            if damage.is_some_and(|damage| crate::ops::store::heal_index(&context.places, &damage.to_string()).is_ok())
+            let mut report = FailureReport::new(&error);
+            if report.kind == FailureKind::IndexDamaged
+                && crate::ops::store::heal_index(&context.places, &report.message).is_ok()
             {
-                context.output.note("the index was rebuilt from the events: run the command again");
+                let step = "the index was rebuilt from the events: run the command again";
+                report.next = Some(NextStep::Do(step.to_owned()));
             }
-            Exit::Failure.code()
+            context.output.failure(&report);
+            report.kind.exit().code()
         }
     }
 }
@@ -243,8 +249,8 @@ fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
         Some("version") => vec![OsString::from("--version")],
         Some(first) if RESERVED.contains(&first) && command.find_subcommand(first).is_none() => {
             let message = format!(
-                "`{first}` is reserved for a future version of verify-run\n\nhint: to run a program of this name, type \
-                 `verify-run -- {first}`\n"
+                "`{first}` is reserved for a future version of verify-run\n\nhint: run `verify-run -- {first}` for a \
+                 program of this name\n"
             );
             return Err(command.error(clap::error::ErrorKind::InvalidSubcommand, message));
         }

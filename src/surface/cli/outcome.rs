@@ -7,6 +7,8 @@ use crate::ops::outcome;
 /// Report whether a warning was useful
 ///
 /// verify-run determines by itself whether a warning prevented a failure, from the runs that follow.
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -25,7 +27,7 @@ enum OutcomeAction {
         /// It was not useful
         #[arg(long)]
         not_useful: bool,
-        /// Print one JSON document with `schema`, `warning`, `task`, `useful`
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::base::refusal::NextStep;
 use crate::base::text::{one_line, printable, visible_json};
 use crate::run;
+use crate::surface::failure::{FailureReport, hint_line};
 
 /// What columns are cut to, one after the other until the table fits: texts first, then times, then all but the first
 /// column, which is typed again.
@@ -122,9 +124,14 @@ impl Output {
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Prints an error with its causes, `verify-run: message: cause`.
-    pub fn error(&mut self, error: &anyhow::Error) {
-        self.note(&format!("verify-run: {error:#}"));
+    /// Prints an error with its causes and what helps: `verify-run: message: cause`, then the hint.
+    pub(super) fn failure(&mut self, report: &FailureReport) {
+        self.note(&format!("verify-run: {}", report.to_text()));
+    }
+
+    /// Prints what the user can do next.
+    pub(super) fn hint(&mut self, next: &NextStep) {
+        self.note(&hint_line(next));
     }
 }
 

@@ -54,11 +54,17 @@ enum Print {
 
 /// The document that `--print json` prints.
 #[derive(Serialize)]
-struct ParseDocument<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ParseDocument<'a> {
+    /// Version of this shape.
     schema: u32,
+    /// The category of the failure; `null` when nothing failed.
     category: Option<&'a Category>,
+    /// Files that are affected.
     files: &'a [String],
+    /// The relevant lines.
     lines: &'a [String],
+    /// What was found.
     diagnostics: Vec<ParsedDiagnostic<'a>>,
     /// Where a tool's own count is higher than what was read; absent when nowhere.
     #[serde(skip_serializing_if = "<[Shortfall]>::is_empty")]
@@ -67,15 +73,23 @@ struct ParseDocument<'a> {
 
 /// One item as programs read it.
 #[derive(Serialize)]
-struct ParsedDiagnostic<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ParsedDiagnostic<'a> {
     /// The definition that read it, or the tool that was called where only its form was known; `generic` for neither.
     tool: &'a str,
+    /// The file as printed.
     file: Option<&'a str>,
+    /// Line, from 1.
     line: Option<u32>,
+    /// Column, from 1.
     col: Option<u32>,
+    /// How bad it is.
     severity: Severity,
+    /// The rule or error code.
     code: Option<&'a str>,
+    /// The message.
     message: &'a str,
+    /// Name of the failing test.
     test: Option<&'a str>,
 }
 

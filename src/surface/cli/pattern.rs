@@ -24,11 +24,9 @@ pub(super) struct Args {
 enum PatternAction {
     /// List patterns, most recent first
     ///
-    /// A family of many patterns that were each seen in a single task is listed as one row. With --json one document:
-    /// `{"schema": 1, "patterns": [...], "findings": [...]}`; a pattern has id, key, family, name, summary, title,
-    /// tool, code, category, failures, tasks, family_tasks, members, muted, deprecated, recurring, confidence,
-    /// lower_bound, frequency, files_pattern, stands_for, first_seen, last_seen; a finding has detector, title,
-    /// summary, files, category, patterns, hits, of, lower_bound, lift, rule.
+    /// A family of many patterns that were each seen in a single task is listed as one row.
+    ///
+    /// JSON: docs/json.md
     List {
         /// Only recurring patterns: seen in three or more tasks (setting patterns.recurring_tasks)
         #[arg(long)]
@@ -49,17 +47,13 @@ enum PatternAction {
     Explain(explain::Args),
     /// Show a pattern with its frequency, confidence, failures and lessons
     ///
-    /// With --json one document: `"schema": 1`, what `pattern list` has of a pattern, and family_title, group (id, title,
-    /// failures, earlier_ids), merges (at, from, into, by, similarity_permille, why), reviews (at, state, by, why),
-    /// findings, ledger (value, start, evidence, steps with event, at, kind, what, delta, after), gotcha and strategies as
-    /// `fix show` has them, files, lessons, occurrences.
+    /// JSON: docs/json.md
     Show {
         /// Id, or a unique prefix of it
         id: String,
         /// Write its page into the pattern library (`.agent/patterns/candidates/`) instead of printing it
         ///
-        /// A page that was edited, or moved within the library, is left as it is. With --json `{"schema": 1, "path": …,
-        /// "outcome": "written" | "updated" | "edited" | "reviewed"}`.
+        /// A page that was edited, or moved within the library, is left as it is.
         #[arg(long)]
         candidate: bool,
         /// Print JSON
@@ -104,7 +98,7 @@ enum PatternAction {
     },
 }
 
-/// Reason and author of a change. `--json` prints {"schema": 1, "done", "pattern", "group", "merges", "reviews"}.
+/// Reason and author of a change
 #[derive(Debug, clap::Args)]
 struct SayingArgs {
     /// Reason

@@ -19,11 +19,7 @@ use crate::retrieval::promotions::PromotionItem;
 /// AGENTS.md and can be rolled back, which restores the file byte for byte. A promoted pattern causes no more warnings;
 /// if it recurs, or is not seen for a long time, its retirement is proposed.
 ///
-/// With --json: `list` prints one document with `"schema": 1` and `promotions`, each with `id`, `pattern` or `entry`,
-/// `title`, `state` (`pending`, `approved`, `rejected`, `rolled_back`), `way`, `label` (`strength`, `reason`,
-/// `e_value`), `figures`, `proposal` (Markdown: `title`, `context`, `problem`, `solution`, `frequency`, `example`, `evidence`, `line`), `target`,
-/// `lapsed`, `retirement`, `missing`, `proposed_at`, `decided_at`, `by`, `reason`; `show` prints one of these with `diff`, `refused`,
-/// `history`, `markdown`; the others print `promotions`, each with `id`, `state`, `target`, `as_before`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 
 use clap::Command;
 
-use super::overview;
+use super::{Exit, overview};
 
 const HEAD: &str = "\
 # Command line reference
@@ -17,6 +17,12 @@ This page is generated from the program's own help (`verify-run SUBCOMMAND --hel
 /// The whole page, 100 columns wide.
 fn render_reference() -> String {
     let mut page = HEAD.to_owned();
+    page.push_str(
+        "\n## Exit codes\n\nA run ends with the command's own exit code.\n\n| code | meaning |\n| --- | --- |\n",
+    );
+    for exit in Exit::LISTED {
+        writeln!(page, "| {} | {} |", exit.code(), exit.meaning()).expect("a string takes it");
+    }
     let mut command = overview::grouped_command().term_width(100);
     command.build();
     append_help(&mut page, &mut command, "verify-run");

@@ -1,6 +1,7 @@
 //! `verify-run report`.
 
 use super::{CommandContext, Exit};
+use crate::base::refusal::Refusal;
 use crate::ops::report::find_reported_run;
 use crate::report::{ReportFormat, render_report};
 
@@ -36,7 +37,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let (run, notes) = find_reported_run(&context.places, args.run.as_deref())?;
     notes.iter().for_each(|note| context.output.note(note));
     let Some(run) = run else {
-        anyhow::bail!("no run is recorded for {}; run one: verify-run COMMAND", context.places.root.display())
+        let message = format!("no run is recorded for {}", context.places.root.display());
+        anyhow::bail!(Refusal::not_found(message).then_run("COMMAND"))
     };
     let format = match args.format {
         FormatChoice::Sarif => ReportFormat::Sarif,

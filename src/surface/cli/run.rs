@@ -10,19 +10,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, Output};
+use crate::base::refusal::NextStep;
 use crate::base::text;
 use crate::capture::{self, Waiting};
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{Host, Job};
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
+use crate::surface::failure::hint_line;
 use crate::whitelist::{self, Check, Whitelist};
 use options::{Recording, RunOptions};
-
-/// Not found: the code of env(1) and of every shell.
-const NOT_FOUND: c_int = 127;
-/// Our own failure before the command could start, as env(1) and timeout(1) have it.
-const OWN_FAILURE: c_int = 125;
 
 /// Runs the command. Returns only when nothing was run: the code to exit with.
 pub fn start(args: Vec<OsString>) -> c_int {
@@ -31,16 +28,16 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Ok(options) => options,
         Err(error) => {
             let mut output = Output::from_process();
-            output.note(&format!("verify-run: {error}\n\nhint: {}", error.hint()));
+            output.note(&format!("verify-run: {error}\n{}", hint_line(&error.next_step())));
             return Exit::Usage.code();
         }
     };
-    let Some(program) = Program::new(&options.argv) else { return OWN_FAILURE };
+    let Some(program) = Program::new(&options.argv) else { return Exit::OwnFailure.code() };
     let code = run(&program, options);
-    if code == NOT_FOUND
+    if code == Exit::NotFound.code()
         && let Some(meant) = meant::meant(program.name())
     {
-        Output::from_process().note(&format!("hint: run `verify-run {meant}`"));
+        Output::from_process().hint(&NextStep::Run(meant.to_owned()));
     }
     code
 }
@@ -48,7 +45,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
 /// Runs the program that `shim` stands for, with the arguments behind `typed[0]`, as `verify-run -- NAME ARG…` does.
 pub fn start_shim(shim: Shim, typed: Vec<OsString>) -> c_int {
     be_silent();
-    let Some(program) = Program::behind(shim.clone(), &typed) else { return OWN_FAILURE };
+    let Some(program) = Program::behind(shim.clone(), &typed) else { return Exit::OwnFailure.code() };
     run(&program, RunOptions::of_command(run::as_command(&shim, typed)))
 }
 
@@ -182,10 +179,14 @@ fn refuse(options: &RunOptions, why: Option<String>) -> c_int {
         None => shell_words::join(options.argv.iter().map(|word| word.to_string_lossy())),
     };
     let line = text::one_line(&line);
-    let hint = match why {
-        Some(why) => text::one_line(&why),
-        None => format!("type `verify-run whitelist explain {}` to see why", shell_words::quote(&line)),
+    let message = match &why {
+        Some(why) => format!("verify-run: only a recognised check may run here: {line} ({})", text::one_line(why)),
+        None => format!("verify-run: only a recognised check may run here: {line}"),
     };
-    Output::from_process().note(&format!("verify-run: nothing but a recognised check may run here: {line} ({hint})"));
-    OWN_FAILURE
+    let mut output = Output::from_process();
+    output.note(&message);
+    if why.is_none() {
+        output.hint(&NextStep::Run(format!("whitelist explain {}", shell_words::quote(&line))));
+    }
+    Exit::OwnFailure.code()
 }

@@ -4,7 +4,7 @@ use super::{CommandContext, Exit, last};
 
 /// Show a recorded run
 ///
-/// With --json the document of `verify-run last --json`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Id of the run, or of its failure or lesson, or a unique prefix

@@ -11,13 +11,7 @@ use crate::retrieval::effect::DeliveryOutcomeCounts;
 /// Trends compare the first 30 days of the history with the last 30, or its halves if it is shorter. With fewer than 20
 /// cases in a period no trend is shown.
 ///
-/// JSON (--json): {"schema": 1, "figures": [{"name", "what", "value", "before", "target", "unit": "share", "number" or
-/// "change", "cases"}], "warnings": {"shown", "held_out", "prevented", "failed_anyway", "task_incomplete",
-/// "no_opportunity", "open", "from_entries": {"shown", …, "open"}, "not_measurable", "missed_opportunities", "ignored":
-/// [{"warning", "task", "at", "run"}], "harmful": ["p-…" or "k-…"]},
-/// "effect": {"shown": {"exposures", "recurrences"}, "held_out": {…}, "e_value", "verdict": "prevents", "harms" or
-/// "no_measurable_effect", "lift": {"value", "low", "high"} or null, "words"}, "knowledge":
-/// {"entries", "reused", "uses", "tokens_saved_estimate"}, "promotions": {"promoted", "waiting", "rejected", "retired"}}
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print JSON

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
+use crate::base::refusal::NextStep;
 use crate::base::text;
 use crate::ops::exchange::{self, ExportOptions, Exported, Merged};
 use crate::ops::store::{self, StoreReply, StoreStatus};
@@ -144,8 +145,8 @@ fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()>
         None => output.line("index: none yet")?,
     }
     if let Some(damage) = &status.index_damage {
-        output
-            .line(&format!("index is damaged ({}); to repair it: verify-run store rebuild", text::one_line(damage)))?;
+        output.line(&format!("index is damaged: {}", text::one_line(damage)))?;
+        output.hint(&NextStep::Run("store rebuild".to_owned()));
     }
     let events: u64 = status.segments.iter().map(|segment| segment.bytes).sum();
     output.line(&format!(

@@ -1,15 +1,13 @@
 //! `verify-run strategy`.
 
 use super::{CommandContext, Exit, Output};
+use crate::base::refusal::{NextStep, Refusal};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
 use crate::event::{AttemptOutcome, DECLARED, StrategyMatchKind};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
-
-/// The exit code when one technique has failed in the task too often.
-const ESCALATED: u8 = 3;
 
 /// Record fixes for recurring errors and suggest the best one
 ///
@@ -18,9 +16,7 @@ const ESCALATED: u8 = 3;
 /// `knowledge.escalate_attempts`) since it last helped, the next one is suggested, and `suggest` and `attempt` exit
 /// with 3.
 ///
-/// With --json each prints one document with `"schema": 1`: `suggest` and `list` `error`, `strategies` (id, technique,
-/// origin, declared, matches, steps, successes, partials, tries, effectiveness, lower_bound, untested, alike, failed_here,
-/// exhausted) and `escalation` (failed, technique, failures, next), `add` and `attempt` `strategy` and `escalation`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -108,7 +104,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (pattern, StrategyMatchKind::Pattern),
             ];
             let given = against.into_iter().find_map(|(text, matches)| Some((text.clone()?, matches)));
-            let Some((error, matches)) = given else { return Ok(Exit::Usage) };
+            let Some((error, matches)) = given else {
+                anyhow::bail!(Refusal::usage("give what it is against: --error, --regex or --pattern"))
+            };
             let (technique, steps) = (technique.clone(), step.clone());
             strategy::add_strategy(
                 places,
@@ -152,7 +150,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 }
 
 fn exit(escalation: Option<&RemedyEscalation>) -> Exit {
-    if escalation.is_some() { Exit::Answer(ESCALATED) } else { Exit::Ok }
+    if escalation.is_some() { Exit::Escalated } else { Exit::Ok }
 }
 
 fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
@@ -162,7 +160,8 @@ fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> any
         return Ok(exit(found.escalation.as_ref()));
     }
     if found.strategies.is_empty() {
-        output.note("nothing is known to help; when you have found out, type `verify-run strategy add`");
+        output.note("no strategy is known for this error");
+        output.hint(&NextStep::Run("strategy add".to_owned()));
     }
     for strategy in &found.strategies {
         print(strategy, output)?;

@@ -16,10 +16,7 @@ use crate::retrieval::similar_tasks::SimilarTask;
 /// branch is merged or deleted, or after a day of silence. An announced task makes warnings more relevant, and the runs
 /// of a session belong to it on any branch.
 ///
-/// With --json each prints one document with `"schema": 1`: `name`, `state` (`open`, `done`), `end`, `outcome`, `title`,
-/// `category`, `files`, `depends_on`, `first_at`, `last_at`, `runs`, `failures`, `signature`, `similar`, of `done`
-/// `proposals` (patterns from fixes that held: `fix`, `task`, `title`, `properties`, `globs`, `accept`); `list` and
-/// `similar` print `tasks`.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -112,9 +109,13 @@ impl TaskDescription {
     }
 }
 
+/// What `task list --json` prints.
 #[derive(Debug, serde::Serialize)]
-struct TaskListArgs<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct TaskListReply<'a> {
+    /// Version of this shape.
     schema: u32,
+    /// The tasks, most recent first.
     tasks: &'a [TaskPage],
 }
 
@@ -208,7 +209,7 @@ fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<(
 
 fn print_list(pages: &[TaskPage], json: bool, output: &mut Output) -> anyhow::Result<()> {
     if json {
-        return output.json(&TaskListArgs { schema: 1, tasks: pages });
+        return output.json(&TaskListReply { schema: 1, tasks: pages });
     }
     if pages.is_empty() {
         output.note("no task yet: one begins with the first run of a check");

@@ -20,6 +20,8 @@ use crate::retrieval::question::WarnRequest;
 ///
 /// A format is a template: `.verify-run/formatters/warnings.NAME.jinja` in the project or in verify-run's configuration
 /// folder; `warnings.AGENT.NAME.jinja` is for one kind of agent. It gets the document that `--format json` prints.
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name of the task (default: VERIFY_RUN_TASK, the announced task, or the branch)

@@ -67,33 +67,55 @@ enum WhitelistCommand {
     },
 }
 
+/// What `whitelist list --json` prints.
 #[derive(Serialize)]
-struct WhitelistListArgs {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct WhitelistListReply {
+    /// Version of this shape.
     schema: u32,
+    /// The rules in the order in which they are tried.
     tools: Vec<ListedRule>,
 }
 
+/// What `whitelist check --json` prints.
 #[derive(Serialize)]
-struct Problems {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct WhitelistCheckReply {
+    /// Version of this shape.
     schema: u32,
+    /// The problems, by file.
     problems: Vec<Problem>,
 }
 
-/// `null` and empty for what is not recognised.
+/// What `whitelist explain --json` prints; `null` and empty for what is not recognised.
 #[derive(Serialize)]
-struct Explanation {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct WhitelistExplainReply {
+    /// Version of this shape.
     schema: u32,
+    /// Whether the line is a check.
     recognised: bool,
+    /// The tool that runs.
     tool: Option<String>,
+    /// What the check does.
     kind: Option<CheckKind>,
+    /// What the tool is run through, outermost first, such as `npx`.
     via: Vec<String>,
+    /// The rule that decides, or why the line is no check.
     why: String,
+    /// Where the tool runs, relative to the root.
     dir: Option<String>,
+    /// Paths and filters that narrow the check.
     selectors: Vec<String>,
+    /// Other checks in the same line.
     also: Vec<String>,
+    /// Whether the exit status is the check's own.
     status_is_own: bool,
+    /// Whether the check runs on another machine or in a container.
     elsewhere: bool,
+    /// Whether the tool changes files.
     fixes: bool,
+    /// The command key: equal for the same check.
     key: Option<String>,
 }
 
@@ -150,7 +172,7 @@ fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Res
         let (program, kind) = (one_line(wanted.program), wanted.kind.as_str());
         lines.push(format!("wrote {}: `{program}` is a {kind} check now", shown(file)));
     }
-    lines.push("next: read what its test expects, then type `verify-run whitelist check`".to_owned());
+    lines.push("next: read what its test expects, then run `verify-run whitelist check`".to_owned());
     lines.iter().try_for_each(|line| context.output.line(line))?;
     Ok(Exit::Ok)
 }
@@ -158,7 +180,7 @@ fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Res
 fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let tools = whitelist.list_rules();
     if json {
-        context.output.json(&WhitelistListArgs { schema: SCHEMA, tools })?;
+        context.output.json(&WhitelistListReply { schema: SCHEMA, tools })?;
         return Ok(Exit::Ok);
     }
     let row = |rule: &ListedRule| {
@@ -175,7 +197,7 @@ fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyh
 fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
-        context.output.json(&Problems { schema: SCHEMA, problems })?;
+        context.output.json(&WhitelistCheckReply { schema: SCHEMA, problems })?;
         return Ok(exit);
     }
     if problems.is_empty() {
@@ -197,13 +219,13 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
         argv => whitelist.decide_command(argv),
     };
     match decision {
-        CheckDecision::NotACheck { why } if json => context.output.json(&Explanation::refused(why))?,
+        CheckDecision::NotACheck { why } if json => context.output.json(&WhitelistExplainReply::refused(why))?,
         CheckDecision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
         CheckDecision::Check(check) => {
             let cwd = std::env::current_dir()?;
             let parts = command_key_parts(&context.places.root, &cwd, Some(&check), &[]);
             if json {
-                context.output.json(&Explanation::of(check, &parts))?;
+                context.output.json(&WhitelistExplainReply::of(check, &parts))?;
             } else {
                 context.output.text(&in_words(&check, &parts))?;
             }
@@ -212,9 +234,9 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
     Ok(Exit::Ok)
 }
 
-impl Explanation {
+impl WhitelistExplainReply {
     fn refused(why: String) -> Self {
-        Explanation {
+        WhitelistExplainReply {
             schema: SCHEMA,
             recognised: false,
             tool: None,
@@ -232,7 +254,7 @@ impl Explanation {
     }
 
     fn of(check: Check, parts: &KeyParts) -> Self {
-        Explanation {
+        WhitelistExplainReply {
             schema: SCHEMA,
             recognised: true,
             tool: Some(check.tool),

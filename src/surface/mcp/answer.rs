@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::base::markdown::{code, escaped, untagged};
 use crate::base::text::{ellipsis, one_line, printable};
+use crate::surface::failure::FailureReport;
 
 /// A text, bytes.
 const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -56,7 +57,7 @@ pub(super) fn bounded(text: &str) -> String {
 
 /// What went wrong, for the model.
 pub(super) fn failed(error: &anyhow::Error) -> String {
-    ellipsis(printable(&format!("{error:#}")).trim(), ERROR_BYTES_MAX)
+    ellipsis(printable(&FailureReport::new(error).to_text()).trim(), ERROR_BYTES_MAX)
 }
 
 /// A text of a tool or a person, inside of Markdown.

@@ -65,7 +65,17 @@ fn works(outcome: &Outcome) {
 }
 
 fn refuses(outcome: &Outcome, words: &[&str]) {
-    assert_eq!(outcome.ended, Ended::Exit(1), "{}", outcome.stdout());
+    ends_with(outcome, 1, words);
+}
+
+/// Refuses because of the command line.
+fn misuses(outcome: &Outcome, words: &[&str]) {
+    ends_with(outcome, 2, words);
+}
+
+#[track_caller]
+fn ends_with(outcome: &Outcome, code: u8, words: &[&str]) {
+    assert_eq!(outcome.ended, Ended::Exit(code), "{}", outcome.stdout());
     for word in words {
         assert!(outcome.stderr().contains(word), "{word:?} is not in {}", outcome.stderr());
     }
@@ -200,7 +210,7 @@ fn rolling_back_gives_the_identical_bytes() {
         works(&last);
         let after = std::fs::read(sandbox.path("AGENTS.md")).ok();
         assert_eq!(after.as_deref(), before.map(str::as_bytes), "{before:?}");
-        refuses(&decide(&sandbox, "rollback", &both[1..], &[]), &["rolled_back", "nothing to take back"]);
+        refuses(&decide(&sandbox, "rollback", &both[1..], &[]), &["rolled_back", "nothing to roll back"]);
         // The file comes back with it, from another branch.
         sandbox.write("AGENTS.md", &text);
         works(&decide(&sandbox, "rollback", &both, &[]));
@@ -232,10 +242,10 @@ fn a_decision_needs_a_name_and_a_reason_and_is_kept_with_when_who_and_where() {
     for bare in [&["approve", id][..], &["approve", id, "--by", "Ada"]] {
         assert_eq!(promote(&sandbox, bare).ended, Ended::Exit(2));
     }
-    refuses(&promote(&sandbox, &["approve", id, "--by", " ", "--reason", "x"]), &["--by NAME --reason TEXT"]);
+    misuses(&promote(&sandbox, &["approve", id, "--by", " ", "--reason", "x"]), &["--by NAME --reason TEXT"]);
     let by_agent = sandbox.verify_run(["promote", "approve", id, "--reason", "x"]).env("VERIFY_RUN_AGENT", "codex");
-    refuses(&by_agent.outcome(), &["--by NAME --reason TEXT"]);
-    refuses(&promote(&sandbox, &["approve", id, "--by", "Ada", "--reason", "\n"]), &["--by NAME --reason TEXT"]);
+    misuses(&by_agent.outcome(), &["--by NAME --reason TEXT"]);
+    misuses(&promote(&sandbox, &["approve", id, "--by", "Ada", "--reason", "\n"]), &["--by NAME --reason TEXT"]);
     assert!(!sandbox.path("AGENTS.md").exists());
     refuses(&decide(&sandbox, "approve", &["r-nothing"], &[]), &["promote list --all"]);
 

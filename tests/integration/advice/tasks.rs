@@ -57,8 +57,10 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     run(&sandbox, "s");
     assert_eq!(show(&sandbox, "LOGIN-1")["runs"], 1, "runs are the branch's again");
     let itself = sandbox.verify_run(["task", "start", "a", "--depends-on", "a"]).outcome();
-    assert_eq!(itself.ended, Ended::Exit(1));
-    assert!(sandbox.verify_run(["task", "show", "nobody"]).outcome().stderr().contains("verify-run task list"));
+    assert_eq!(itself.ended, Ended::Exit(2));
+    assert!(
+        sandbox.verify_run(["task", "show", "nobody"]).outcome().stderr().contains("hint: run `verify-run task list`")
+    );
 }
 
 #[test]

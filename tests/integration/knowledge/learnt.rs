@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use verify_run::run::Ended;
 
-use super::{knowledge, refused};
+use super::{knowledge, misused, refused};
 use crate::sandbox::Sandbox;
 
 /// A repository in which the same fix helped in three tasks, and the id of the gotcha that was learnt from it.
@@ -179,9 +179,9 @@ fn a_strategy_that_failed_too_often_names_what_was_learnt_as_the_next() {
 #[test]
 fn a_type_that_does_not_exist_and_a_confidence_that_is_none_are_refused() {
     let (sandbox, _) = with_learnt();
-    let kind = refused(&sandbox, &["knowledge", "query", "--type", "nope"]);
+    let kind = misused(&sandbox, &["knowledge", "query", "--type", "nope"]);
     assert!(kind.contains("there is no type \"nope\"") && kind.contains("gotcha"), "{kind}");
-    let confidence = refused(&sandbox, &["knowledge", "query", "--min-confidence", "3"]);
+    let confidence = misused(&sandbox, &["knowledge", "query", "--min-confidence", "3"]);
     assert!(confidence.contains("between 0 and 1"), "{confidence}");
 }
 

@@ -100,7 +100,7 @@ fn a_bad_call_is_the_tools_error_in_both_generations() {
             ("record_fix", json!({"id": "x-00000000", "cause": "x"}), "nothing recorded has the id"),
             ("record_fix", json!({"id": "", "cause": "x"}), "names no fix"),
             ("remember", json!({"text": ""}), "text: has 0 characters, too few"),
-            ("remember", json!({"text": " \u{7} "}), "say what is to be remembered"),
+            ("remember", json!({"text": " \u{7} "}), "nothing to remember"),
             ("remember", json!({"text": "x", "type": "mood"}), "type: has to be one of"),
             ("remember", json!({"text": "x", "importance": 7}), "importance: 7 is out of range"),
             ("recall", json!({"limit": "all"}), "limit: has to be an integer"),

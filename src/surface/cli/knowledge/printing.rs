@@ -17,20 +17,31 @@ use crate::surface::cli::{CommandContext, Exit, Output};
 /// A property on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
 
+/// What `knowledge types --json` prints.
 #[derive(Serialize)]
-struct Types<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::surface::cli) struct KnowledgeTypesReply<'a> {
+    /// Version of this shape.
     schema: u32,
+    /// The types by their names.
     types: &'a BTreeMap<String, EntryType>,
 }
 
+/// What `knowledge decline --json` prints.
 #[derive(Serialize)]
-struct Declined<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::surface::cli) struct KnowledgeDeclineReply<'a> {
+    /// Version of this shape.
     schema: u32,
+    /// Id of the fix whose proposal was declined.
     declined: &'a str,
 }
 
+/// What `knowledge show --json` prints.
 #[derive(Serialize)]
-struct PrintedEntry<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::surface::cli) struct KnowledgeShowReply<'a> {
+    /// Version of this shape.
     schema: u32,
     #[serde(flatten)]
     page: &'a EntryPage,
@@ -85,7 +96,7 @@ pub(super) fn proposed(
 
 pub(super) fn declined(fix: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if json {
-        context.output.json(&Declined { schema: 1, declined: fix })?
+        context.output.json(&KnowledgeDeclineReply { schema: 1, declined: fix })?
     } else {
         context.output.line(&format!("{fix}: no pattern is made of it"))?
     }
@@ -137,7 +148,7 @@ pub(super) fn shown(
     let output = &mut context.output;
     notes.iter().for_each(|note| output.note(note));
     if json {
-        output.json(&PrintedEntry { schema: 1, page })?;
+        output.json(&KnowledgeShowReply { schema: 1, page })?;
         return Ok(Exit::Ok);
     }
     output.line(&format!("{} {}: {}", page.id, one_line(&page.kind), one_line(&page.title)))?;
@@ -257,7 +268,7 @@ pub(super) fn listed(
     context: &mut CommandContext,
 ) -> anyhow::Result<Exit> {
     if json {
-        context.output.json(&Types { schema: 1, types })?;
+        context.output.json(&KnowledgeTypesReply { schema: 1, types })?;
         return Ok(Exit::Ok);
     }
     for (name, sort) in types {

@@ -9,9 +9,7 @@ use crate::surface::cli::{CommandContext, Output};
 
 /// Show how a message becomes its keys, step by step
 ///
-/// `--json` prints {"schema": 1, "id", "version", "tool_class", "code", "code_from", "text", "context", "slots":
-/// [{"class", "text", "subjects"}], "subjects", "level", "site", "family_text", "pattern_text", "family", "pattern",
-/// "near": [{"id", "text", "similarity", "verdict": {"verdict", …}, "bands"}]}.
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(super) struct Args {
@@ -31,7 +29,8 @@ pub(super) struct Args {
     /// "masked_family"} for each, in order
     #[arg(long, group = "what")]
     jsonl: bool,
-    /// With --jsonl: merge near-duplicates, as recording them in this order would
+    ///
+    /// JSON: docs/json.md
     #[arg(long, requires = "jsonl")]
     merge: bool,
     /// Print one JSON document

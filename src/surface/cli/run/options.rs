@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::base::bytes::find_byte;
+use crate::base::refusal::NextStep;
 use crate::capture::Identity;
 
 /// Whether the run is to be recorded.
@@ -59,13 +60,13 @@ pub(super) enum UsageError {
 }
 
 impl UsageError {
-    /// What to type next.
-    pub(super) fn hint(&self) -> &'static str {
+    /// What helps.
+    pub(super) fn next_step(&self) -> NextStep {
         match self {
             UsageError::Unknown(_) => {
-                "run options come before the command; for a command that begins with a dash type `verify-run -- COMMAND`"
+                NextStep::Do("run `verify-run -- COMMAND` if the command begins with a dash".to_owned())
             }
-            _ => "type `verify-run --help` for the run options",
+            _ => NextStep::Run("--help".to_owned()),
         }
     }
 }

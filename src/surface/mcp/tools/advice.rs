@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -126,8 +126,8 @@ fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
         (None, false) => Compared::WorkTree,
     };
     let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
-    let report = check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted)
-        .map_err(|skipped| anyhow!("cannot look at the change: {skipped}"))?;
+    let report =
+        check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted).context("cannot look at the change")?;
     let mut text = String::new();
     for mark in report.weakened.iter().take(PLACES_MAX) {
         let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };

@@ -1,0 +1,347 @@
+//! `docs/json.md` and `docs/schema/*.json`: the documents that `--json` prints, from the types that are printed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::{env, fs, path::Path};
+
+use clap::{Command, CommandFactory};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::{Cli, knowledge, lesson, parse, task, whitelist};
+use crate::capture::SpoolHeader;
+use crate::host::{install, shims};
+use crate::lesson::LessonFrontMatter;
+use crate::ops;
+use crate::pattern::PatternPage;
+
+/// A document, and the commands that print it.
+struct ReplyShape {
+    /// Name of the schema's file, without its extension.
+    name: &'static str,
+    /// The commands, without `verify-run`.
+    commands: &'static [&'static str],
+    /// What it is, one sentence.
+    about: &'static str,
+    schema: fn() -> Value,
+}
+
+const fn shape(
+    name: &'static str,
+    commands: &'static [&'static str],
+    about: &'static str,
+    schema: fn() -> Value,
+) -> ReplyShape {
+    ReplyShape { name, commands, about, schema }
+}
+
+const REPLIES: [ReplyShape; 55] = [
+    shape("last", &["last", "show"], "A recorded run with its diagnostics", schema::<ops::last::Last>),
+    shape("log", &["log"], "Recorded runs, newest first", schema::<ops::log::Log>),
+    shape("lesson-list", &["lesson list"], "Lessons with their front matter", schema::<lesson::LessonListReply>),
+    shape("lesson-search", &["lesson search"], "Lessons that match words", schema::<ops::search::Hits>),
+    shape("lesson-show", &["lesson show"], "A lesson with its text", schema::<lesson::LessonShowReply>),
+    shape("pattern-list", &["pattern list"], "Failures that share a cause", schema::<ops::pattern::PatternList>),
+    shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", schema::<PatternPage>),
+    shape(
+        "pattern-candidate",
+        &["pattern show --candidate"],
+        "What was written into the pattern library",
+        schema::<ops::library::CandidatePage>,
+    ),
+    shape(
+        "pattern-explain",
+        &["pattern explain"],
+        "How a failure gets its fingerprint",
+        schema::<ops::explain::Explained>,
+    ),
+    shape(
+        "pattern-change",
+        &["pattern merge", "pattern split", "pattern mute", "pattern deprecate"],
+        "A pattern after a change",
+        schema::<ops::curate::CurationReply>,
+    ),
+    shape("fix-list", &["fix list"], "Fixes, and success rates by category", schema::<ops::fix::FixList>),
+    shape("fix-list-flakes", &["fix list --flakes"], "Flaky checks", schema::<ops::fix::Flakes>),
+    shape(
+        "fix-list-recipes",
+        &["fix list --recipes"],
+        "Changes tried in two or more tasks",
+        schema::<ops::fix::Recipes>,
+    ),
+    shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", schema::<ops::fix::FixPage>),
+    shape("stats", &["stats"], "Figures with their targets and trends", schema::<ops::stats::Stats>),
+    shape(
+        "check-diff",
+        &["check-diff"],
+        "Weakened checks and reverted fixes",
+        schema::<ops::check_diff::CheckDiffReport>,
+    ),
+    shape("ci", &["ci"], "What was reported to the CI system", schema::<ops::ci::Reported>),
+    shape("parse", &["parse --print json"], "What an output means", schema::<parse::ParseDocument>),
+    shape(
+        "parse-diagnostic",
+        &["parse --print diagnostics"],
+        "One diagnostic; one document for each line",
+        schema::<parse::ParsedDiagnostic>,
+    ),
+    shape("whitelist-list", &["whitelist list"], "The rules of the whitelist", schema::<whitelist::WhitelistListReply>),
+    shape(
+        "whitelist-check",
+        &["whitelist check"],
+        "Problems of the whitelist and the definitions",
+        schema::<whitelist::WhitelistCheckReply>,
+    ),
+    shape(
+        "whitelist-explain",
+        &["whitelist explain"],
+        "Why a command is a check or not",
+        schema::<whitelist::WhitelistExplainReply>,
+    ),
+    shape("warn", &["warn"], "Warnings about known pitfalls", schema::<ops::warn::WarnReply>),
+    shape("task", &["task start", "task done", "task show"], "A task", schema::<ops::task::TaskPage>),
+    shape("task-list", &["task list"], "Tasks, most recent first", schema::<task::TaskListReply>),
+    shape("task-similar", &["task similar"], "Similar tasks", schema::<ops::task::Similar>),
+    shape("outcome-ack", &["outcome ack"], "The feedback on a warning", schema::<ops::outcome::Acknowledged>),
+    shape("knowledge-add", &["knowledge add"], "The entry that was recorded", schema::<ops::knowledge::EntryAddReply>),
+    shape(
+        "knowledge-query",
+        &["knowledge query", "knowledge relevant", "knowledge export"],
+        "Entries, the best match first",
+        schema::<ops::knowledge::EntryList>,
+    ),
+    shape("knowledge-show", &["knowledge show"], "An entry with its evidence", schema::<knowledge::KnowledgeShowReply>),
+    shape(
+        "knowledge-change",
+        &["knowledge supersede", "knowledge merge", "knowledge boost", "knowledge confidence", "knowledge pin"],
+        "An entry after a change",
+        schema::<ops::knowledge::EntryChangeReply>,
+    ),
+    shape(
+        "knowledge-proposals",
+        &["knowledge proposals"],
+        "Patterns that fixes suggest",
+        schema::<ops::knowledge::EntryProposalList>,
+    ),
+    shape(
+        "knowledge-decline",
+        &["knowledge decline"],
+        "The declined proposal",
+        schema::<knowledge::KnowledgeDeclineReply>,
+    ),
+    shape("knowledge-log", &["knowledge log"], "Changes of entries", schema::<ops::knowledge::KnowledgeLog>),
+    shape("knowledge-types", &["knowledge types"], "Entry types", schema::<knowledge::KnowledgeTypesReply>),
+    shape(
+        "strategy-list",
+        &["strategy list", "strategy suggest"],
+        "Strategies, the most reliable first",
+        schema::<ops::strategy::StrategyList>,
+    ),
+    shape(
+        "strategy-change",
+        &["strategy add", "strategy attempt"],
+        "A strategy after a change",
+        schema::<ops::strategy::StrategyChangeReply>,
+    ),
+    shape(
+        "memory-recall",
+        &["memory recall", "memory remember", "memory validate"],
+        "Memories of the agent",
+        schema::<ops::memory::MemoryList>,
+    ),
+    shape("memory-learn", &["memory learn"], "A memory that becomes an entry", schema::<ops::memory::LearnReply>),
+    shape(
+        "promote-list",
+        &["promote list"],
+        "Proposals for CLAUDE.md and AGENTS.md",
+        schema::<ops::promote::PromotionList>,
+    ),
+    shape(
+        "promote-show",
+        &["promote show"],
+        "A proposal with its diff and history",
+        schema::<ops::promote::PromotionDetail>,
+    ),
+    shape(
+        "promote-decision",
+        &["promote approve", "promote reject", "promote rollback"],
+        "Decided proposals",
+        schema::<ops::promote::review::DecisionReply>,
+    ),
+    shape("store-status", &["store status"], "Files and counts of the store", schema::<ops::store::StoreStatus>),
+    shape(
+        "store-change",
+        &["store rebuild", "store backup", "store purge"],
+        "What was done to the store",
+        schema::<ops::store::StoreReply>,
+    ),
+    shape("store-export", &["store export"], "Exported segments", schema::<ops::exchange::Exported>),
+    shape("store-import", &["store import"], "Imported events", schema::<ops::exchange::Merged>),
+    shape("init", &["init", "hook install"], "What is installed, with diffs", schema::<install::InstallPlan>),
+    shape("hook-uninstall", &["hook uninstall"], "What was removed from each file", schema::<install::RemovalReport>),
+    shape(
+        "hook-status",
+        &["hook status"],
+        "What is installed and whether it is intact",
+        schema::<install::InstallStatus>,
+    ),
+    shape("shims-status", &["shims status"], "The shims on PATH", schema::<shims::ShimStatus>),
+    shape(
+        "shims-change",
+        &["shims install", "shims uninstall"],
+        "Which shims were added and removed",
+        schema::<shims::ShimsReply>,
+    ),
+    shape("doctor", &["doctor"], "Findings about the installation", schema::<ops::doctor::DoctorReport>),
+    shape("uninstall", &["uninstall"], "What is kept for this project", schema::<ops::uninstall::UninstallPlan>),
+    shape("lesson-front-matter", &[], "The front matter of a lesson file, as JSON", schema::<LessonFrontMatter>),
+    shape("spool-header", &[], "The first line of a spool file", schema::<SpoolHeader>),
+];
+
+const HEAD: &str = "\
+# JSON
+
+Commands that print information take `--json` and print one JSON document on standard output, with the version of its
+shape as `schema`; notes for people go to standard error. The schemas are JSON Schema (2020-12) and complete: a document
+has no field that its schema does not describe. A later version may add fields without raising `schema`.
+
+This page and the schemas are generated from the types that are printed (`UPDATE_DOCS=1 cargo nextest run --lib
+reference`).
+";
+
+/// The schema of what is written of `T`, closed: no other fields.
+fn schema<T: JsonSchema>() -> Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    close(&mut schema);
+    schema
+}
+
+/// Forbids other fields wherever fields are listed, and takes the brackets of links out of descriptions.
+fn close(schema: &mut Value) {
+    let Value::Object(keywords) = schema else { return };
+    if keywords.contains_key("properties") && !keywords.contains_key("additionalProperties") {
+        let is_composed = ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|key| keywords.contains_key(*key));
+        let keyword = if is_composed { "unevaluatedProperties" } else { "additionalProperties" };
+        keywords.insert(keyword.to_owned(), false.into());
+    }
+    if let Some(Value::String(text)) = keywords.get_mut("description") {
+        *text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");
+    }
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs", Value::Object(named)) => named.values_mut().for_each(close),
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(all)) => all.iter_mut().for_each(close),
+            ("items" | "additionalProperties" | "not", one) => close(one),
+            _ => {}
+        }
+    }
+}
+
+fn render_page() -> String {
+    let mut page = HEAD.to_owned();
+    page.push_str("\n| command | schema | content |\n| --- | --- | --- |\n");
+    for reply in &REPLIES {
+        for command in reply.commands {
+            let flag = if command.starts_with("parse") { "" } else { " --json" };
+            let file = format!("[{0}.json](schema/{0}.json)", reply.name);
+            writeln!(page, "| `{command}{flag}` | {file} | {} |", reply.about).expect("a string takes it");
+        }
+    }
+    page.push_str("\nTwo formats of files are described in the same way:\n\n| schema | content |\n| --- | --- |\n");
+    for reply in REPLIES.iter().filter(|reply| reply.commands.is_empty()) {
+        writeln!(page, "| [{0}.json](schema/{0}.json) | {1} |", reply.name, reply.about).expect("a string takes it");
+    }
+    page
+}
+
+#[test]
+fn the_json_reference_is_up_to_date() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let schemas = REPLIES.iter().map(|reply| {
+        let text = serde_json::to_string_pretty(&(reply.schema)()).expect("serializes") + "\n";
+        (format!("schema/{}.json", reply.name), text)
+    });
+    for (file, text) in schemas.chain([("json.md".to_owned(), render_page())]) {
+        let path = docs.join(&file);
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(&path, &text).expect("writes the page");
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == text, "docs/{file} is out of date: UPDATE_DOCS=1 cargo nextest run --lib reference");
+    }
+    let known: BTreeMap<String, ()> = REPLIES.iter().map(|reply| (format!("{}.json", reply.name), ())).collect();
+    for entry in fs::read_dir(docs.join("schema")).expect("reads docs/schema") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        assert!(name == "settings.json" || known.contains_key(&name), "docs/schema/{name} belongs to no command");
+    }
+}
+
+#[test]
+fn every_command_with_json_has_a_schema() {
+    let mut command = Cli::command();
+    command.build();
+    let mut paths = Vec::new();
+    collect_json_commands(&command, "", &mut paths);
+    let listed: Vec<&str> = REPLIES.iter().flat_map(|reply| reply.commands.iter().copied()).collect();
+    let missing: Vec<&String> = paths.iter().filter(|path| !listed.contains(&path.as_str())).collect();
+    assert!(paths.len() > 50 && missing.is_empty(), "without a schema: {missing:?}");
+}
+
+fn collect_json_commands(command: &Command, path: &str, paths: &mut Vec<String>) {
+    let subcommands: Vec<&Command> = command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
+    if subcommands.is_empty() && command.get_arguments().any(|argument| argument.get_id() == "json") {
+        paths.push(path.trim_start().to_owned());
+    }
+    for subcommand in subcommands {
+        collect_json_commands(subcommand, &format!("{path} {}", subcommand.get_name()), paths);
+    }
+}
+
+#[test]
+fn every_json_field_is_described() {
+    let mut silent = Vec::new();
+    for reply in &REPLIES {
+        let schema = (reply.schema)();
+        collect_silent_fields(&schema, reply.name, &mut silent);
+    }
+    silent.sort();
+    silent.dedup();
+    assert!(silent.is_empty(), "without a description:\n{}", silent.join("\n"));
+}
+
+fn collect_silent_fields(schema: &Value, path: &str, silent: &mut Vec<String>) {
+    let Some(keywords) = schema.as_object() else { return };
+    for (name, property) in keywords.get("properties").and_then(Value::as_object).unwrap_or(&Map::new()) {
+        let path = format!("{path}.{name}");
+        let is_tag = property.get("const").is_some();
+        if !is_tag && property["description"].as_str().is_none_or(|text| text.trim().len() < 2) {
+            silent.push(path.clone());
+        }
+        collect_silent_fields(property, &path, silent);
+    }
+    for (name, definition) in keywords.get("$defs").and_then(Value::as_object).unwrap_or(&Map::new()) {
+        collect_silent_fields(definition, name, silent);
+    }
+    for key in ["oneOf", "anyOf", "allOf"] {
+        for one in keywords.get(key).and_then(Value::as_array).unwrap_or(&Vec::new()) {
+            // The one field that names a variant is described with the variant.
+            let is_variant = one["properties"].as_object().is_some_and(|fields| fields.len() == 1);
+            if !is_variant || one["description"].is_null() {
+                collect_silent_fields(one, path, silent);
+            }
+        }
+    }
+    if let Some(items) = keywords.get("items") {
+        collect_silent_fields(items, path, silent);
+    }
+}
+
+#[test]
+fn a_closed_schema_lists_its_fields_and_no_others() {
+    let mut schema = json!({"properties": {"a": {"properties": {}}}, "oneOf": [], "description": "see [`A`]"});
+    close(&mut schema);
+    assert_eq!(schema["properties"]["a"]["additionalProperties"], false);
+    assert_eq!((&schema["unevaluatedProperties"], &schema["description"]), (&false.into(), &"see `A`".into()));
+}
