@@ -151,7 +151,7 @@ fn heal_store(places: &Places, heal_index: &dyn Fn(&str) -> Result<Vec<String>, 
 
 /// The work trees at the runs, of this work tree.
 pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
-    let objects = places.state.join("objects");
+    let objects = places.state.objects();
     if !settings.snapshot.enabled {
         let message = "turned off: what changed between a failure and the pass after it is not known";
         return Some(new_finding("snapshots", CheckStatus::Ok, message, None));
