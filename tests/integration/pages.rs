@@ -173,7 +173,7 @@ fn what_takes_long_says_so_on_a_terminal_and_leaves_nothing_there() {
     let (ended, screen) = terminal.ends();
     let screen = String::from_utf8(screen).expect("text");
     let left = screen.rsplit("\r\u{1b}[2K").next().expect("the rest");
-    assert_eq!((ended, left), (Ended::Exit(0), "rebuilt the index from 1 event\r\n"), "{screen:?}");
+    assert_eq!((ended, left), (Ended::Exit(0), "rebuilt the index from 2 events\r\n"), "{screen:?}");
     assert_eq!(sandbox.verify_run(["store", "rebuild"]).outcome().stderr(), "");
 }
 

@@ -36,7 +36,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
         "--depends-on",
         "LOGIN-0",
     ]);
-    assert!(shown.starts_with("LOGIN-1: Mend the login form\nopen since "), "{shown}");
+    assert!(shown.starts_with("LOGIN-1: Mend the login form\nopen since: "), "{shown}");
     run(&sandbox, "s");
     run(&sandbox, "other");
     let page = show(&sandbox, "LOGIN-1");
@@ -53,7 +53,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     assert_eq!((&asked["task"], asked["warnings"].as_array().map(Vec::len)), (&"LOGIN-1".into(), Some(1)), "{asked}");
 
     let done = task(&["done", "--outcome", "completed"]);
-    assert!(done.contains("\ndone ") && done.contains("said to be completed"), "{done}");
+    assert!(done.contains("\ndone: ") && done.contains("said to be completed"), "{done}");
     run(&sandbox, "s");
     assert_eq!(show(&sandbox, "LOGIN-1")["runs"], 1, "runs are the branch's again");
     let itself = sandbox.verify_run(["task", "start", "a", "--depends-on", "a"]).outcome();
