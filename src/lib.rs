@@ -21,7 +21,7 @@
 //! - [`knowledge`]: entries of people and agents: types, duplicates, confidence; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: what they ask and are answered, and what of their configuration names us
-//! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
+//! - [`retrieval`]: answers from the index: warnings that are due, entries that fit, similar tasks, remedies, promotions
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!

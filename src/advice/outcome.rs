@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::trial::{Arm, HoldoutTrial};
+use super::trial::HoldoutTrial;
 use crate::base::clock::Timestamp;
 use crate::event::DeliveryArm;
 use crate::store::DeliveryOutcomeRow;
@@ -34,7 +34,7 @@ pub(crate) struct ObservedDelivery {
     /// What is held out together.
     pub family: String,
     /// Whether it was shown.
-    pub arm: Arm,
+    pub arm: DeliveryArm,
     /// The share of tasks that was held out then.
     pub holdout: f64,
     /// A run after it had the mistake.
@@ -59,7 +59,7 @@ impl ObservedDelivery {
         ObservedDelivery {
             task: row.task.clone(),
             family: row.family.clone(),
-            arm: if row.arm == DeliveryArm::Shown { Arm::Shown } else { Arm::HeldOut },
+            arm: row.arm,
             holdout: row.holdout,
             failed: row.failed_in.is_some(),
             passed: row.passed_in.is_some(),
@@ -83,7 +83,7 @@ impl ObservedDelivery {
 /// The trial that deliveries are together, all or those of one family. A task counts once for a family, in the arm of
 /// its draw; only where the mistake could be made and seen.
 pub(crate) fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDelivery>) -> HoldoutTrial {
-    let mut exposures: HashMap<(&str, &str), (Arm, f64, bool)> = HashMap::new();
+    let mut exposures: HashMap<(&str, &str), (DeliveryArm, f64, bool)> = HashMap::new();
     for one in seen {
         let failed = match one.outcome() {
             DeliveryOutcome::FailedAnyway => true,
@@ -93,7 +93,7 @@ pub(crate) fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDeliv
         let exposure = exposures.entry((&one.task, &one.family)).or_insert((one.arm, one.holdout, false));
         exposure.2 |= failed;
         // The share was changed in between: the draw that held it out is the one that counts.
-        if one.arm == Arm::HeldOut && exposure.0 == Arm::Shown {
+        if one.arm == DeliveryArm::Holdout && exposure.0 == DeliveryArm::Shown {
             (exposure.0, exposure.1) = (one.arm, one.holdout);
         }
     }
@@ -111,18 +111,18 @@ pub(crate) fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDeliv
 mod tests {
     use super::*;
 
-    fn seen(task: &str, arm: Arm, failed: bool, passed: bool) -> ObservedDelivery {
+    fn seen(task: &str, arm: DeliveryArm, failed: bool, passed: bool) -> ObservedDelivery {
         let (task, family) = (task.to_owned(), "f".to_owned());
         ObservedDelivery { task, family, arm, holdout: 0.2, failed, passed, any_pass: passed, over: false }
     }
 
     #[test]
     fn what_became_of_it_is_what_the_runs_say() {
-        let open = seen("t", Arm::Shown, false, false);
+        let open = seen("t", DeliveryArm::Shown, false, false);
         assert_eq!(open.outcome(), DeliveryOutcome::Open);
-        assert_eq!(seen("t", Arm::Shown, false, true).outcome(), DeliveryOutcome::Prevented);
+        assert_eq!(seen("t", DeliveryArm::Shown, false, true).outcome(), DeliveryOutcome::Prevented);
         assert_eq!(
-            seen("t", Arm::Shown, true, true).outcome(),
+            seen("t", DeliveryArm::Shown, true, true).outcome(),
             DeliveryOutcome::FailedAnyway,
             "a pass before or after it"
         );
@@ -134,18 +134,18 @@ mod tests {
     #[test]
     fn a_task_counts_once_and_only_where_something_could_be_seen() {
         let all = [
-            seen("a", Arm::Shown, false, true),
-            seen("a", Arm::Shown, true, true),
-            seen("b", Arm::HeldOut, true, false),
-            seen("c", Arm::HeldOut, false, true),
-            ObservedDelivery { over: true, ..seen("d", Arm::Shown, false, false) },
+            seen("a", DeliveryArm::Shown, false, true),
+            seen("a", DeliveryArm::Shown, true, true),
+            seen("b", DeliveryArm::Holdout, true, false),
+            seen("c", DeliveryArm::Holdout, false, true),
+            ObservedDelivery { over: true, ..seen("d", DeliveryArm::Shown, false, false) },
         ];
         let mut trial = super::holdout_trial(&all);
         assert_eq!((trial.shown.exposures, trial.shown.recurrences), (1, 1));
         assert_eq!((trial.held_out.exposures, trial.held_out.recurrences), (2, 1));
         let backwards = super::holdout_trial(all.iter().rev());
         assert_eq!(backwards, trial);
-        trial.add_task(Arm::Shown, true, 0.2);
+        trial.add_task(DeliveryArm::Shown, true, 0.2);
         assert_ne!(backwards, trial);
     }
 

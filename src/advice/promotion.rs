@@ -209,8 +209,8 @@ pub(crate) fn common_folder(files: &[(String, u64)], coverage: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::Arm;
     use crate::base::random::Random;
+    use crate::event::DeliveryArm;
 
     const DAY_US: i64 = 86_400_000_000;
 
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(way(PromotionFigures { knowledge: Some(0.79), ..known.clone() }), None);
         // What does harm is never proposed.
         let mut harmful = HoldoutTrial::default();
-        (0..400).for_each(|_| harmful.add_task(Arm::Shown, true, 0.2));
+        (0..400).for_each(|_| harmful.add_task(DeliveryArm::Shown, true, 0.2));
         assert_eq!(way(PromotionFigures { own: harmful, ..proven() }), None);
         assert_eq!(way(PromotionFigures { family: harmful, ..known }), None);
     }
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(weak.strength, ProofStrength::Weak);
         assert_eq!(weak.reason, "no task was held out yet to compare with");
         let mut trial = HoldoutTrial::default();
-        (0..4).for_each(|_| trial.add_task(Arm::HeldOut, true, 0.1));
-        trial.add_task(Arm::Shown, false, 0.1);
+        (0..4).for_each(|_| trial.add_task(DeliveryArm::Holdout, true, 0.1));
+        trial.add_task(DeliveryArm::Shown, false, 0.1);
         let strong = proof_label(&PromotionFigures { own: trial, family: trial, ..proven() }, &settings);
         assert_eq!(strong.strength, ProofStrength::Strong);
         assert_eq!(
@@ -296,8 +296,8 @@ mod tests {
             let mut figures = PromotionFigures::default();
             let mut exposures = 0;
             while exposures < 200 {
-                let arm = if random.unit() < 0.2 { Arm::HeldOut } else { Arm::Shown };
-                let rate = if arm == Arm::Shown { base * (1.0 - prevented) } else { base };
+                let arm = if random.unit() < 0.2 { DeliveryArm::Holdout } else { DeliveryArm::Shown };
+                let rate = if arm == DeliveryArm::Shown { base * (1.0 - prevented) } else { base };
                 let recurred = random.unit() < rate;
                 figures.family.add_task(arm, recurred, 0.2);
                 if alone || random.unit() < 0.5 {

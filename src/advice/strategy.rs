@@ -23,6 +23,7 @@ use super::formatter::{self, TemplateQuoting};
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Categories, Category, Problem, Settings, StrategyTable};
+use crate::event::ErrorMatch;
 use crate::knowledge::remedy::{STEPS_MAX, compile_error_regex};
 
 /// A strategy's name, bytes.
@@ -184,11 +185,11 @@ impl DeclaredStrategy {
     }
 
     /// How it knows its error.
-    pub(crate) fn match_kind(&self) -> &'static str {
+    pub(crate) fn match_kind(&self) -> ErrorMatch {
         match (&self.error, &self.category) {
-            (Some(_), _) => "regex",
-            (None, Some(_)) => "category",
-            (None, None) => "tool",
+            (Some(_), _) => ErrorMatch::Regex,
+            (None, Some(_)) => ErrorMatch::Category,
+            (None, None) => ErrorMatch::Tool,
         }
     }
 
@@ -336,14 +337,14 @@ mod tests {
             None
         );
         let by_tool = one("[strategies.a]\ntool = \"tsc\"\ntechnique = \"{{ code }}\"\n");
-        assert_eq!((by_tool.match_kind(), by_tool.error_regex()), ("tool", ".*"));
+        assert_eq!((by_tool.match_kind(), by_tool.error_regex()), (ErrorMatch::Tool, ".*"));
         assert_eq!(by_tool.render_for_subject(&run(vec![told])).expect("renders").expect("fits").technique, "TS7016");
         assert_eq!(
             steps(&by_tool, &StrategySubject { text: "tsc", ..StrategySubject::default() }),
             None,
             "a text is of no known tool"
         );
-        assert_eq!(one("[strategies.a]\ncategory = \"other\"\ntechnique = \"x\"\n").match_kind(), "category");
+        assert_eq!(one("[strategies.a]\ncategory = \"other\"\ntechnique = \"x\"\n").match_kind(), ErrorMatch::Category);
     }
 
     #[test]

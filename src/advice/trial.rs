@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 
+use crate::event::DeliveryArm;
 use crate::pattern::statistics::ln_beta;
 
 /// From here on the test speaks: 1 of 20 histories without an effect ever gets there.
@@ -14,17 +15,7 @@ const DECLARED_AT: f64 = 20.0;
 /// Half the width of a 95 % interval, in standard deviations.
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// Whether a task is shown advice about a family of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Arm {
-    /// It is.
-    Shown,
-    /// It isn't, so that it can be known what happens without.
-    HeldOut,
-}
-
-impl Arm {
+impl DeliveryArm {
     /// The arm of a task for a family: the same answer in every process and on every machine, without anything stored.
     /// `share` of all are held out, 0 to 1; `salt` makes another draw of it.
     pub(crate) fn draw_for_task(task: &str, family: &str, share: f64, salt: &str) -> Self {
@@ -37,7 +28,7 @@ impl Arm {
         bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
         // 53 bits: as many as a float tells apart.
         let drawn = (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64;
-        if drawn < share { Arm::HeldOut } else { Arm::Shown }
+        if drawn < share { DeliveryArm::Holdout } else { DeliveryArm::Shown }
     }
 }
 
@@ -98,13 +89,13 @@ pub(crate) struct TrialLift {
 impl HoldoutTrial {
     /// Adds one task in which the mistake could have been made; `share` is the share of tasks that was held out when its
     /// arm was drawn. Where nothing is held out, or everything, nothing can be learnt, and it isn't counted.
-    pub(crate) fn add_task(&mut self, arm: Arm, recurred: bool, share: f64) {
+    pub(crate) fn add_task(&mut self, arm: DeliveryArm, recurred: bool, share: f64) {
         if !(share > 0.0 && share < 1.0) {
             return;
         }
         let (tally, probability) = match arm {
-            Arm::Shown => (&mut self.shown, 1.0 - share),
-            Arm::HeldOut => (&mut self.held_out, share),
+            DeliveryArm::Shown => (&mut self.shown, 1.0 - share),
+            DeliveryArm::Holdout => (&mut self.held_out, share),
         };
         tally.exposures += 1;
         if recurred {
@@ -169,7 +160,11 @@ mod tests {
             (0..exposures).any(|_| {
                 let held_out = random.unit() < SHARE;
                 let rate = if held_out { base } else { base * (1.0 - prevented) };
-                trial.add_task(if held_out { Arm::HeldOut } else { Arm::Shown }, random.unit() < rate, SHARE);
+                trial.add_task(
+                    if held_out { DeliveryArm::Holdout } else { DeliveryArm::Shown },
+                    random.unit() < rate,
+                    SHARE,
+                );
                 verdict(trial.verdict())
             })
         });
@@ -234,8 +229,8 @@ mod tests {
     fn advice_that_brings_the_mistake_about_is_found_to_harm() {
         let mut trial = HoldoutTrial::default();
         for n in 0..400 {
-            let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
-            trial.add_task(arm, arm == Arm::Shown && n % 2 == 0, SHARE);
+            let arm = if n % 5 == 0 { DeliveryArm::Holdout } else { DeliveryArm::Shown };
+            trial.add_task(arm, arm == DeliveryArm::Shown && n % 2 == 0, SHARE);
         }
         assert_eq!(trial.verdict(), TrialVerdict::Harms);
         assert_eq!(trial.lift(), None, "nothing came back without the advice");
@@ -244,7 +239,7 @@ mod tests {
     #[test]
     fn without_a_held_out_share_there_is_nothing_to_compare() {
         let mut trial = HoldoutTrial::default();
-        (0..1_000).for_each(|_| trial.add_task(Arm::Shown, true, 0.0));
+        (0..1_000).for_each(|_| trial.add_task(DeliveryArm::Shown, true, 0.0));
         assert_eq!(trial.verdict(), TrialVerdict::NoMeasurableEffect);
         assert!((trial.e_value() - 1.0).abs() < 1e-9);
         assert_eq!(trial.lift(), None);
@@ -254,8 +249,8 @@ mod tests {
     fn the_lift_is_in_its_interval() {
         let mut trial = HoldoutTrial::default();
         for n in 0..500 {
-            let arm = if n % 5 == 0 { Arm::HeldOut } else { Arm::Shown };
-            let recurred = if arm == Arm::HeldOut { n % 10 == 0 } else { n % 20 == 1 };
+            let arm = if n % 5 == 0 { DeliveryArm::Holdout } else { DeliveryArm::Shown };
+            let recurred = if arm == DeliveryArm::Holdout { n % 10 == 0 } else { n % 20 == 1 };
             trial.add_task(arm, recurred, SHARE);
         }
         let lift = trial.lift().expect("both arms have recurrences");
@@ -265,11 +260,12 @@ mod tests {
 
     #[test]
     fn the_share_is_held_out_and_everybody_agrees_who() {
-        let arms: Vec<Arm> = (0..10_000).map(|n| Arm::draw_for_task(&format!("task-{n}"), "f", 0.1, "")).collect();
-        let held_out = arms.iter().filter(|arm| **arm == Arm::HeldOut).count();
+        let arms: Vec<DeliveryArm> =
+            (0..10_000).map(|n| DeliveryArm::draw_for_task(&format!("task-{n}"), "f", 0.1, "")).collect();
+        let held_out = arms.iter().filter(|arm| **arm == DeliveryArm::Holdout).count();
         assert!((850..=1_150).contains(&held_out), "{held_out}");
-        assert_eq!(Arm::draw_for_task("task-7", "f", 0.1, ""), arms[7]);
-        assert!((0..100).all(|n| Arm::draw_for_task(&n.to_string(), "f", 0.0, "") == Arm::Shown));
-        assert!((0..100).all(|n| Arm::draw_for_task(&n.to_string(), "f", 1.0, "") == Arm::HeldOut));
+        assert_eq!(DeliveryArm::draw_for_task("task-7", "f", 0.1, ""), arms[7]);
+        assert!((0..100).all(|n| DeliveryArm::draw_for_task(&n.to_string(), "f", 0.0, "") == DeliveryArm::Shown));
+        assert!((0..100).all(|n| DeliveryArm::draw_for_task(&n.to_string(), "f", 1.0, "") == DeliveryArm::Holdout));
     }
 }

@@ -7,6 +7,7 @@ use super::ranking::{RankedWarning, WarningCandidate};
 use crate::base::clock::Timestamp;
 use crate::base::markdown::untagged;
 use crate::base::text::{count, ellipsis, one_line};
+use crate::event::Technique;
 use crate::pattern::statistics::round_to_thousandth;
 
 /// A cause, a rule, a fix, bytes.
@@ -57,7 +58,7 @@ pub(crate) struct ProvenRemedy {
     /// What was done: the changed line, the files, the command.
     pub what: String,
     /// `shape` (lines that read alike), `files` (these files), `command`.
-    pub technique: String,
+    pub technique: Technique,
     /// How often it helped …
     pub successes: u64,
     /// … of how often it was tried.
@@ -195,14 +196,19 @@ pub(crate) fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
 
 impl ProvenRemedy {
     /// From what was done and its figures.
-    pub(crate) fn from_figures(what: &str, technique: &str, (successes, tries): (u64, u64), confirmed: bool) -> Self {
+    pub(crate) fn from_figures(
+        what: &str,
+        technique: Technique,
+        (successes, tries): (u64, u64),
+        confirmed: bool,
+    ) -> Self {
         let sure = if confirmed { "" } else { ", unconfirmed" };
         let how_often = match tries {
             1 => format!("worked once{sure}"),
             _ => format!("worked {successes} of {tries} times{sure}"),
         };
         let what = bounded_text(what, SAID_BYTES_MAX);
-        ProvenRemedy { what, technique: technique.to_owned(), successes, tries, confirmed, how_often }
+        ProvenRemedy { what, technique, successes, tries, confirmed, how_often }
     }
 }
 

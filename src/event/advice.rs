@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::word::words;
 use crate::base::ids::RunId;
 
 /// Advice that was due to a session. Its id is made of the session and what it is about: however often it is asked for,
@@ -52,7 +53,7 @@ pub(crate) struct Delivery {
 }
 
 /// The outcome of advice that was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryArm {
     Shown,
@@ -60,15 +61,7 @@ pub(crate) enum DeliveryArm {
     Holdout,
 }
 
-impl DeliveryArm {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            DeliveryArm::Shown => "shown",
-            DeliveryArm::Holdout => "holdout",
-        }
-    }
-}
+words!(DeliveryArm { Shown => "shown", Holdout => "holdout" });
 
 /// A user has seen a warning, with their rating.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::word::words;
+
 use super::snapshot::FileChange;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
@@ -197,6 +199,68 @@ pub(crate) struct Recipe {
     pub label: String,
 }
 
+/// State of a failure after the attempts so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FixState {
+    /// It is gone.
+    Success,
+    /// It is gone because the check was made weaker.
+    Weakened,
+    /// It is gone because the files went back to an earlier state.
+    Undone,
+    /// It is gone, and nothing was changed.
+    Flaky,
+    /// Some of it is gone.
+    Partial,
+    /// All of it is still there.
+    Failure,
+}
+
+words!(FixState {
+    Success => "success",
+    Weakened => "weakened",
+    Undone => "undone",
+    Flaky => "flaky",
+    Partial => "partial",
+    Failure => "failure",
+});
+
+/// Where what is known to help comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Technique {
+    /// Changed lines that read alike.
+    Shape,
+    /// A change of the same files.
+    Files,
+    /// A command.
+    Command,
+    /// A user or an agent proposed it.
+    #[default]
+    Said,
+    /// Settings declare it.
+    Declared,
+    /// A lesson that a team shares teaches it.
+    Lesson,
+}
+
+words!(Technique {
+    Shape => "shape",
+    Files => "files",
+    Command => "command",
+    Said => "said",
+    Declared => "declared",
+    Lesson => "lesson",
+});
+
+impl Technique {
+    /// Whether it was learnt from what was changed.
+    pub(crate) fn is_learnt(self) -> bool {
+        matches!(self, Technique::Shape | Technique::Files | Technique::Command)
+    }
+}
+
 /// What two changes must share to be one recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -209,27 +273,9 @@ pub(crate) enum RecipeKind {
     Command,
 }
 
-impl RecipeKind {
-    /// The word in events, tables and JSON.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            RecipeKind::Shape => "shape",
-            RecipeKind::Files => "files",
-            RecipeKind::Command => "command",
-        }
-    }
-}
+words!(RecipeKind { Shape => "shape", Files => "files", Command => "command" });
 
-impl AttemptOutcome {
-    /// The word in events, tables and JSON.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            AttemptOutcome::Success => "success",
-            AttemptOutcome::Partial => "partial",
-            AttemptOutcome::Failure => "failure",
-        }
-    }
-}
+words!(AttemptOutcome { Success => "success", Partial => "partial", Failure => "failure" });
 
 impl AttemptMeans {
     /// The word in events, tables and JSON.
@@ -318,15 +364,7 @@ pub(crate) enum FlakeProof {
     Suspected,
 }
 
-impl FlakeProof {
-    /// The word in events, tables and JSON.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            FlakeProof::Proven => "proven",
-            FlakeProof::Suspected => "suspected",
-        }
-    }
-}
+words!(FlakeProof { Proven => "proven", Suspected => "suspected" });
 
 /// What a person or an agent says about a fix. Later ones replace earlier ones, text by text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

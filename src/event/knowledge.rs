@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::by::EventAuthor;
+use super::word::words;
 
 /// Something said of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +107,29 @@ pub(crate) enum EntrySource {
     Agent,
 }
 
+/// A change of an entry after it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryChangeKind {
+    /// Another one is better.
+    Superseded,
+    /// A user set its confidence.
+    ConfidenceSet,
+    /// It never fades.
+    Pinned,
+    /// It does again.
+    Unpinned,
+    /// It says what another one says.
+    Merged,
+}
+
+words!(EntryChangeKind {
+    Superseded => "superseded",
+    ConfidenceSet => "confidence_set",
+    Pinned => "pinned",
+    Unpinned => "unpinned",
+    Merged => "merged",
+});
+
 /// What was done with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,30 +147,9 @@ pub(crate) enum EntryUse {
     DidNotHelp,
 }
 
-impl EntrySource {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            EntrySource::Human => "human",
-            EntrySource::Check => "check",
-            EntrySource::Agent => "agent",
-        }
-    }
-}
+words!(EntrySource { Human => "human", Check => "check", Agent => "agent" });
 
-impl EntryUse {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            EntryUse::Queried => "queried",
-            EntryUse::Retrieved => "retrieved",
-            EntryUse::Applied => "applied",
-            EntryUse::Validated => "validated",
-            EntryUse::Prevented => "prevented",
-            EntryUse::DidNotHelp => "did_not_help",
-        }
-    }
-}
+words!(EntryUse { Queried => "queried", Retrieved => "retrieved", Applied => "applied", Validated => "validated", Prevented => "prevented", DidNotHelp => "did_not_help" });
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::word::words;
 use crate::base::clock::Timestamp;
 
 /// Something said of a memory.
@@ -49,12 +50,13 @@ pub(crate) enum MemoryChange {
 }
 
 /// What a memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemoryType {
     /// The state of a task.
     Context,
     /// Something that was learnt.
+    #[default]
     Learning,
     /// How this agent likes to work.
     Preference,
@@ -64,21 +66,4 @@ pub(crate) enum MemoryType {
     SuccessPattern,
 }
 
-impl MemoryType {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            MemoryType::Context => "context",
-            MemoryType::Learning => "learning",
-            MemoryType::Preference => "preference",
-            MemoryType::ErrorPattern => "error_pattern",
-            MemoryType::SuccessPattern => "success_pattern",
-        }
-    }
-
-    /// From that word.
-    pub(crate) fn parse(word: &str) -> Option<Self> {
-        use MemoryType::{Context, ErrorPattern, Learning, Preference, SuccessPattern};
-        [Context, Learning, Preference, ErrorPattern, SuccessPattern].into_iter().find(|sort| sort.as_str() == word)
-    }
-}
+words!(MemoryType { Context => "context", Learning => "learning", Preference => "preference", ErrorPattern => "error_pattern", SuccessPattern => "success_pattern" });

@@ -15,6 +15,7 @@ mod scope;
 mod snapshot;
 mod strategy;
 mod task;
+mod word;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -25,10 +26,12 @@ use crate::base::ids::RunId;
 pub(crate) use advice::{Acknowledgement, Delivery, DeliveryArm};
 pub(crate) use by::EventAuthor;
 pub(crate) use fix::{
-    Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, FixNote, Flake, FlakeProof, Recipe,
-    RecipeKind, RecordedCommand, UnseenAtoms, WeakenedCheckRecord,
+    Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, FixNote, FixState, Flake, FlakeProof, Recipe,
+    RecipeKind, RecordedCommand, Technique, UnseenAtoms, WeakenedCheckRecord,
 };
-pub(crate) use knowledge::{EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry};
+pub(crate) use knowledge::{
+    EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry,
+};
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
@@ -38,8 +41,9 @@ pub(crate) use run::{
 };
 pub(crate) use scope::Scope;
 pub(crate) use snapshot::{FileChange, FileChangeKind, Snapshot, SnapshotBase};
-pub(crate) use strategy::{DECLARED, StrategyChange, StrategyMatchKind, StrategyNote};
+pub(crate) use strategy::{ErrorMatch, StrategyChange, StrategyMatchKind, StrategyNote};
 pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
+pub(crate) use word::ClosedSet;
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///

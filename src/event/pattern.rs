@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::word::words;
+
 /// `by` of a merge that the recorder found.
 pub(crate) const NEAR_DUPLICATE: &str = "near-duplicate";
 
@@ -58,17 +60,7 @@ pub(crate) enum ReviewState {
     Restored,
 }
 
-impl ReviewState {
-    /// The word in events and in the index.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            ReviewState::Muted => "muted",
-            ReviewState::Unmuted => "unmuted",
-            ReviewState::Deprecated => "deprecated",
-            ReviewState::Restored => "restored",
-        }
-    }
-}
+words!(ReviewState { Muted => "muted", Unmuted => "unmuted", Deprecated => "deprecated", Restored => "restored" });
 
 /// A user reviewed a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::word::words;
 
 /// Something said of a promotion. Its id is made of what it is about, so that it is one on every machine. It quotes no
 /// run: the line itself is in the file, and what is purged takes no decision with it.
@@ -91,24 +92,4 @@ pub(crate) enum PromotionState {
     RolledBack,
 }
 
-impl PromotionState {
-    /// The word in events, tables and JSON.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            PromotionState::Pending => "pending",
-            PromotionState::Approved => "approved",
-            PromotionState::Rejected => "rejected",
-            PromotionState::RolledBack => "rolled_back",
-        }
-    }
-
-    /// The state with this word; what a newer store says is still to be decided here.
-    pub(crate) fn from_word(word: &str) -> Self {
-        match word {
-            "approved" => PromotionState::Approved,
-            "rejected" => PromotionState::Rejected,
-            "rolled_back" => PromotionState::RolledBack,
-            _ => PromotionState::Pending,
-        }
-    }
-}
+words!(PromotionState { Pending => "pending", Approved => "approved", Rejected => "rejected", RolledBack => "rolled_back" });

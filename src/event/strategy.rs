@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
 use super::fix::AttemptOutcome;
+use super::word::words;
 
 /// A statement about a strategy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +52,30 @@ pub(crate) enum StrategyChange {
     },
 }
 
-/// What tables call the technique of a strategy that settings have.
-pub(crate) const DECLARED: &str = "declared";
+/// How the error of a proposal is known: as a strategy knows it, or by what settings say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ErrorMatch {
+    /// The error has this text.
+    #[default]
+    Substring,
+    /// The error has a match.
+    Regex,
+    /// The error has this pattern's key.
+    Pattern,
+    /// The failure is of this category.
+    Category,
+    /// The tool reported it.
+    Tool,
+}
+
+words!(ErrorMatch {
+    Substring => "substring",
+    Regex => "regex",
+    Pattern => "pattern",
+    Category => "category",
+    Tool => "tool",
+});
 
 /// How a strategy knows its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

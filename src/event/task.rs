@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::word::words;
 
 /// A statement about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,13 +59,4 @@ pub(crate) enum TaskOutcome {
     Abandoned,
 }
 
-impl TaskOutcome {
-    /// The word in events and tables.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            TaskOutcome::Completed => "completed",
-            TaskOutcome::Failed => "failed",
-            TaskOutcome::Abandoned => "abandoned",
-        }
-    }
-}
+words!(TaskOutcome { Completed => "completed", Failed => "failed", Abandoned => "abandoned" });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::clock::Timestamp;
-use crate::event::{Attempt, AttemptMeans, AttemptOutcome};
+use crate::event::{Attempt, AttemptMeans, AttemptOutcome, FixState};
 use crate::store::{FixRow, SolvedFixRow};
 
 /// Whether a fix is confirmed; shown with every fix.
@@ -20,7 +20,7 @@ pub(crate) struct FixStatus {
 /// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
 /// the check was made weaker. A task is over after `silence`.
 pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
-    if row.state != "success" {
+    if row.state != FixState::Success {
         return None;
     }
     let said = |confirmed: bool, why: String| Some(FixStatus { confirmed, why });
@@ -101,7 +101,7 @@ mod tests {
             id: "x-1".into(),
             key: "k".into(),
             root: crate::base::lossless::Lossless::from("/r"),
-            state: "success".into(),
+            state: FixState::Success,
             attempts: 1,
             reruns: 0,
             first_at: Timestamp(0),
@@ -132,8 +132,8 @@ mod tests {
         assert_eq!(confirmed(&recurred, at(9000)), Some(false));
         assert_eq!(confirmed(&FixRow { twins: 1, ..recurred }, at(10)), Some(true));
         assert_eq!(confirmed(&FixRow { twins: 1, suspect: true, ..row() }, at(9000)), Some(false));
-        for state in ["failure", "partial", "flaky", "weakened"] {
-            assert_eq!(confirmed(&FixRow { state: state.into(), ..row() }, at(9000)), None);
+        for state in [FixState::Failure, FixState::Partial, FixState::Flaky, FixState::Weakened] {
+            assert_eq!(confirmed(&FixRow { state, ..row() }, at(9000)), None);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::event::EventAuthor;
+use crate::event::{EntryChangeKind, EntrySource, EntryUse, EventAuthor};
 use crate::pattern::confidence::{
     Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
 };
@@ -66,11 +66,11 @@ pub(crate) fn feedback_increments(
         let add = |what: &str, kind, scope: String, delta| {
             make_increment(&used.event, used.at, what.to_owned(), kind, scope, delta)
         };
-        match used.how.as_str() {
-            "applied" if session != own_session => {
+        match used.how {
+            EntryUse::Applied if session != own_session => {
                 found.push(add("applied", IncrementKind::Reuse, session, settings.confidence.reuse));
             }
-            "validated" => match agent {
+            EntryUse::Validated => match agent {
                 Some(agent) => {
                     let what = format!("validated by another agent, {agent}");
                     found.push(add(
@@ -82,11 +82,11 @@ pub(crate) fn feedback_increments(
                 }
                 None => found.push(add("validated", IncrementKind::Reuse, session, settings.confidence.reuse)),
             },
-            "prevented" => {
+            EntryUse::Prevented => {
                 let scope = used.by.task.clone().unwrap_or(session);
                 found.push(add("prevented a mistake", IncrementKind::Prevented, scope, settings.knowledge.prevented));
             }
-            "did_not_help" => {
+            EntryUse::DidNotHelp => {
                 found.push(add("did not help", IncrementKind::DidNotHelp, session, -settings.confidence.did_not_help));
             }
             _ => {}
@@ -94,8 +94,8 @@ pub(crate) fn feedback_increments(
     }
     found.extend(outcome_increments(&history.told, &settings.confidence));
     for change in &history.changes {
-        match change.change.as_str() {
-            "superseded" => {
+        match change.change {
+            EntryChangeKind::Superseded => {
                 let what = format!("superseded by {}", change.other.as_deref().unwrap_or("something better"));
                 let delta = -settings.knowledge.superseded;
                 found.push(make_increment(
@@ -107,7 +107,7 @@ pub(crate) fn feedback_increments(
                     delta,
                 ));
             }
-            "confidence_set" => {
+            EntryChangeKind::ConfidenceSet => {
                 let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("somebody");
                 let what = format!("set by {who}: {}", change.reason.as_deref().unwrap_or_default());
                 let value = change.value.unwrap_or(settings.confidence.start);
@@ -142,9 +142,9 @@ fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceInc
             ));
         }
     };
-    add(entry.source == "human", "said by a person", settings.knowledge.from_person);
-    add(entry.source == "check", "learnt from a check", settings.confidence.from_check);
-    add(entry.source == "agent", "said by an agent", 0.0);
+    add(entry.source == EntrySource::Human, "said by a person", settings.knowledge.from_person);
+    add(entry.source == EntrySource::Check, "learnt from a check", settings.confidence.from_check);
+    add(entry.source == EntrySource::Agent, "said by an agent", 0.0);
     add(entry.kind == "pattern", "a pattern", settings.knowledge.pattern_type);
     add(entry.fix_applied, "its fix was applied", settings.confidence.fix_applied);
     add(entry.prevented, "prevented a mistake before it was made", settings.knowledge.prevented);
@@ -176,7 +176,7 @@ mod tests {
         EntryRow {
             event: "0000".into(),
             kind: kind.into(),
-            source: source.into(),
+            source: EntrySource::from_word(source).expect("a source"),
             by: by("codex", "s0"),
             ..EntryRow::default()
         }
@@ -187,7 +187,7 @@ mod tests {
             event: format!("{n:04}"),
             entry: "k-1".into(),
             at: Timestamp(n * DAY_US),
-            how: how.into(),
+            how: EntryUse::from_word(how).expect("a use"),
             by: by(agent, session),
         }
     }
@@ -197,7 +197,7 @@ mod tests {
             event: format!("{n:04}"),
             entry: "k-1".into(),
             at: Timestamp(n * DAY_US),
-            change: change.into(),
+            change: EntryChangeKind::from_word(change).expect("a change"),
             value,
             other: None,
             reason: Some("so".into()),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::config::Settings;
-use crate::event::DECLARED;
+use crate::event::{AttemptOutcome, ErrorMatch, Technique};
 use crate::pattern::statistics::{round_to_thousandth, share_bound};
 use crate::store::{RemedyAttemptRow, RemedyRow};
 
@@ -42,11 +42,11 @@ pub(crate) struct RemedySuggestion {
     /// What to do, in a few words.
     pub technique: String,
     /// `said` by somebody, `declared` by settings, or learnt from what was changed: `shape`, `files`, `command`.
-    pub origin: String,
+    pub origin: Technique,
     /// Its name in the settings, of one that they have.
     pub declared: Option<String>,
     /// How the error is known: `substring`, `regex`, `pattern`; of one of settings without a text `category` or `tool`.
-    pub matches: String,
+    pub matches: ErrorMatch,
     /// How, one after the other.
     pub steps: Vec<String>,
     /// How often it helped …
@@ -84,7 +84,7 @@ pub(crate) struct RemedyEscalation {
 
 /// Whether a strategy was learnt from what was changed, and nobody said or declared it.
 pub(crate) fn is_learnt(row: &RemedyRow) -> bool {
-    matches!(row.technique.as_str(), "shape" | "files" | "command")
+    row.technique.is_learnt()
 }
 
 /// What to do, the best first, what has failed here too often last; and whether that calls for something else.
@@ -116,7 +116,7 @@ pub(crate) fn rank_remedies(
 fn evidence_rank(it: &RemedySuggestion) -> u8 {
     match it.successes + it.partials {
         0 if !it.untested => 2,
-        0 if it.origin == DECLARED => 1,
+        0 if it.origin == Technique::Declared => 1,
         _ => 0,
     }
 }
@@ -138,9 +138,12 @@ fn build_suggestion(candidate: &RemedyCandidate, situation: &RemedySituation, se
         same(&it.category, &situation.category) || same(&it.file_type, &situation.file_type)
     };
     let alike: Vec<&RemedyAttemptRow> = candidate.attempts.iter().filter(is_alike).collect();
-    let helped = alike.iter().filter(|it| it.outcome == "success").count() as u64;
+    let helped = alike.iter().filter(|it| it.outcome == AttemptOutcome::Success).count() as u64;
     let here = candidate.attempts.iter().filter(|it| it.task == situation.task);
-    let failed_here = here.take_while(|it| it.outcome != "success").filter(|it| it.outcome == "failure").count() as u64;
+    let failed_here = here
+        .take_while(|it| it.outcome != AttemptOutcome::Success)
+        .filter(|it| it.outcome == AttemptOutcome::Failure)
+        .count() as u64;
     let effectiveness = match tries {
         0 => 0.5,
         tries => (row.successes as f64 + 0.5 * row.partials as f64) / tries as f64,
@@ -148,9 +151,9 @@ fn build_suggestion(candidate: &RemedyCandidate, situation: &RemedySituation, se
     RemedySuggestion {
         id: row.id.clone(),
         technique: row.label.clone(),
-        origin: row.technique.clone(),
+        origin: row.technique,
         declared: candidate.declared.clone(),
-        matches: row.matches.clone(),
+        matches: row.matches,
         steps: row.steps.clone(),
         successes: row.successes,
         partials: row.partials,
@@ -173,9 +176,9 @@ mod tests {
     /// `S` and `F` for success and failure in another.
     fn candidate(id: &str, outcomes: &str) -> RemedyCandidate {
         let outcome = |letter: char| match letter {
-            '+' | 'S' => "success",
-            '~' => "partial",
-            _ => "failure",
+            '+' | 'S' => AttemptOutcome::Success,
+            '~' => AttemptOutcome::Partial,
+            _ => AttemptOutcome::Failure,
         };
         let attempts: Vec<RemedyAttemptRow> = outcomes
             .chars()
@@ -184,25 +187,25 @@ mod tests {
                 event: String::new(),
                 at: Timestamp(0),
                 task: if letter.is_ascii_uppercase() { "other" } else { "here" }.into(),
-                outcome: outcome(letter).into(),
+                outcome: outcome(letter),
                 agent: None,
                 category: letter.is_ascii_uppercase().then(|| "bugfix".into()),
                 file_type: None,
                 note: None,
             })
             .collect();
-        let of = |wanted: &str| attempts.iter().filter(|it| it.outcome == wanted).count() as u64;
+        let of = |wanted: AttemptOutcome| attempts.iter().filter(|it| it.outcome == wanted).count() as u64;
         let row = RemedyRow {
             number: 0,
             id: id.into(),
-            matches: "substring".into(),
+            matches: ErrorMatch::Substring,
             error: "e".into(),
-            technique: "said".into(),
+            technique: Technique::Said,
             label: format!("do {id}"),
             steps: Vec::new(),
-            successes: of("success"),
-            failures: of("failure"),
-            partials: of("partial"),
+            successes: of(AttemptOutcome::Success),
+            failures: of(AttemptOutcome::Failure),
+            partials: of(AttemptOutcome::Partial),
             agents: 0,
             imported: false,
         };
@@ -231,14 +234,14 @@ mod tests {
     #[test]
     fn what_settings_have_comes_after_what_ever_helped_and_before_what_never_did() {
         let mut of_settings = candidate("s-a", "");
-        of_settings.row.technique = DECLARED.into();
+        of_settings.row.technique = Technique::Declared;
         of_settings.declared = Some("a".into());
         let others = [("s-part", "~"), ("s-said", ""), ("s-bad", "F"), ("s-seldom", "SFFFFFFFFF")];
         let mut candidates: Vec<RemedyCandidate> = others.map(|(id, outcomes)| candidate(id, outcomes)).into();
         candidates.push(of_settings);
         let (found, _) = rank_remedies(candidates, &RemedySituation::default(), &Settings::default());
         assert_eq!(ids(&found), ["s-said", "s-seldom", "s-part", "s-a", "s-bad"]);
-        assert_eq!((found[3].origin.as_str(), found[3].declared.as_deref()), ("declared", Some("a")));
+        assert_eq!((found[3].origin, found[3].declared.as_deref()), (Technique::Declared, Some("a")));
     }
 
     #[test]

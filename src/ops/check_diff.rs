@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
-use crate::event::AttemptMeans;
+use crate::event::{AttemptMeans, FixState};
 use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
@@ -122,7 +122,7 @@ fn find_regressions(
         patch.files.iter().flat_map(|file| [file_name(&file.old), file_name(&file.new)]).collect();
     let mut fixes: Vec<Fix> = Vec::new();
     let mut rows: Vec<(FixRow, String)> = Vec::new();
-    let filter = FixFilter { state: Some("success".to_owned()), limit: FIXES_MAX, ..FixFilter::default() };
+    let filter = FixFilter { state: Some(FixState::Success), limit: FIXES_MAX, ..FixFilter::default() };
     for row in index.list_fixes(&filter)? {
         let Some(standing) = fix_status(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
         let attempts = index.read_attempts(&reading.segments, &row.id)?.into_iter();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::base::text::{self, count};
 use crate::config::packager;
 use crate::config::{Environment, Places, Problem, Settings, is_disabled};
-use crate::event::EVENT_VERSION;
+use crate::event::{EVENT_VERSION, PromotionState};
 use crate::fix::snapshot;
 use crate::host::checkup::{CheckStatus, Finding, host_findings, new_finding, with_hint};
 use crate::lesson::LessonFolder;
@@ -180,7 +180,7 @@ fn check_waiting_runs(places: &Places) -> Vec<Finding> {
 /// What stands in CLAUDE.md or AGENTS.md.
 fn check_promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.index()).ok().flatten()?.list_promotions().ok()?;
-    let approved = rows.iter().filter(|row| row.state == "approved").count();
+    let approved = rows.iter().filter(|row| row.state == PromotionState::Approved).count();
     let message = format!("{} promoted; `verify-run promote list` shows pending proposals", count(approved, "line"));
     (approved > 0).then(|| new_finding("promotions", CheckStatus::Ok, message, None))
 }

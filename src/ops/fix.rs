@@ -13,7 +13,7 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::config::{Places, Settings};
-use crate::event::{Attempt, EventBody, FixNote, FlakeProof, WeakenedCheckRecord};
+use crate::event::{Attempt, EventBody, FixNote, FixState, FlakeProof, WeakenedCheckRecord};
 use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
@@ -40,7 +40,7 @@ pub(crate) struct Summary {
     /// `x-…`; any unique start of it works as an argument.
     pub id: String,
     /// `success`, `weakened`, `undone`, `flaky`, `partial` or `failure`.
-    pub state: String,
+    pub state: FixState,
     /// Whether the fix held; `null` when there is none.
     pub confirmed: Option<bool>,
     /// Why it is confirmed, or why not.
@@ -225,7 +225,7 @@ pub(crate) fn list_fixes(
     let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, settings, now));
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
     let mut fixes: Vec<Summary> = fixes.collect();
-    for fix in fixes.iter_mut().filter(|fix| fix.state == "weakened") {
+    for fix in fixes.iter_mut().filter(|fix| fix.state == FixState::Weakened) {
         let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
@@ -346,11 +346,11 @@ fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
     Summary {
         confirmed: standing.as_ref().map(|standing| standing.confirmed),
         standing: standing.map(|standing| standing.why),
-        high_value: row.state == "success"
+        high_value: row.state == FixState::Success
             && row.attempts <= settings.fix.quick_attempts
             && !row.suspect
             && !row.unknown_cause,
-        multi_step: row.state == "success" && row.steps > 1,
+        multi_step: row.state == FixState::Success && row.steps > 1,
         summary: text::ellipsis(&text::one_line(summary), TITLE_BYTES_MAX),
         command: shell_words::join(row.argv.iter().map(Lossless::display)),
         id: row.id,

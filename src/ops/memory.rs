@@ -56,7 +56,7 @@ pub(crate) struct Memory {
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub sort: MemoryType,
     /// Text of the memory.
     pub text: String,
     /// How important it is, 0 to 1.
@@ -180,8 +180,8 @@ pub(crate) fn recall_memories(
     let agent = identity.agent.as_deref().and_then(sanitize_name);
     let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
-    let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort.as_str()));
-    let rows = rows.filter(|row| row.sort != "context" || row.by.task.as_deref() == Some(&task));
+    let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort));
+    let rows = rows.filter(|row| row.sort != MemoryType::Context || row.by.task.as_deref() == Some(&task));
     let mut weighed: Vec<(f64, MemoryRow)> = rows
         .map(|row| (memory::recall_weight(&row, &question, now), row))
         .filter(|(weight, _)| *weight > 0.0)
@@ -222,11 +222,8 @@ pub(crate) fn learn_entry(
     // Both are checked before one is written.
     let change = build_memory(settings, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();
-    let learnt = EntryDraft {
-        globs: globs.to_vec(),
-        sources: sources.to_vec(),
-        ..draft_from_memory(given.sort.as_str(), &text)
-    };
+    let learnt =
+        EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.sort, &text) };
     let entry = knowledge::build_entry(settings, identity, &learnt)?;
     let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
     let id = write_memory(&mut writing, change)?;
@@ -262,7 +259,7 @@ pub(super) fn promote_task_memories(
     let Some(index) = Index::open_read(&places.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
-        let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(&row.sort, &row.text) };
+        let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(row.sort, &row.text) };
         // It is whose it was, whoever ended the task.
         let owner = Identity {
             task: Some(task.to_owned()),
@@ -308,7 +305,7 @@ pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn draft_from_memory(sort: &str, text: &str) -> EntryDraft {
+fn draft_from_memory(sort: MemoryType, text: &str) -> EntryDraft {
     let (kind, title, properties) = memory::promoted_entry(sort, text);
     let properties = match properties {
         Value::Object(properties) => properties,

@@ -14,7 +14,7 @@ use crate::base::tree::NoTree;
 use crate::capture::Identity;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::diagnose::{self, Input};
-use crate::event::{AttemptOutcome, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
+use crate::event::{AttemptOutcome, ErrorMatch, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
 use crate::knowledge::remedy::{
     self, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
 };
@@ -183,9 +183,9 @@ fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, 
 fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<StrategyChangeReply> {
     let index = writing.index();
     let row = index.find_remedy(id)?;
-    let others = match row.matches.as_str() {
-        "pattern" => index.remedies_of_patterns(std::slice::from_ref(&row.error))?,
-        "substring" => recoveries_against(index, settings, &row.error, Vec::new())?,
+    let others = match row.matches {
+        ErrorMatch::Pattern => index.remedies_of_patterns(std::slice::from_ref(&row.error))?,
+        ErrorMatch::Substring => recoveries_against(index, settings, &row.error, Vec::new())?,
         _ => index.remedies_by_regex()?.into_iter().filter(|other| other.error == row.error).collect(),
     };
     let mut candidates = Vec::new();

@@ -50,7 +50,7 @@ pub(crate) struct TaskPage {
     /// When and why it is over.
     pub end: Option<TaskEnd>,
     /// How it went, if recorded.
-    pub outcome: Option<String>,
+    pub outcome: Option<TaskOutcome>,
     /// Its subject.
     pub title: Option<String>,
     /// Kind of work.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::summary::message_title;
 use crate::base::clock::Timestamp;
+use crate::event::ReviewState;
 use crate::store::{GroupMemberRow, PatternMergeRow, PatternReviewRow};
 
 /// A pattern that is counted with others.
@@ -41,7 +42,7 @@ pub(crate) struct GroupMerge {
 pub(crate) struct GroupReview {
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
-    pub state: String,
+    pub state: ReviewState,
     /// Author, if given.
     pub by: Option<String>,
     /// Reason, if given.

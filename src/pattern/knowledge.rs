@@ -7,6 +7,7 @@ use super::statistics::share_bound;
 use super::summary::message_title;
 use crate::base::clock::Timestamp;
 use crate::config::{ConfidenceSettings, Settings};
+use crate::event::{AttemptOutcome, Technique};
 use crate::store::{StrategyRow, StrategyTryRow};
 
 /// Fixes named for one strategy, the newest.
@@ -20,7 +21,7 @@ pub(crate) struct Strategy {
     /// `p-…` of the pattern that it is against.
     pub against: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
-    pub technique: String,
+    pub technique: Technique,
     /// What a person recognises it by: the changed line, the files, the command.
     pub label: String,
     /// How often the pattern was gone afterwards and stayed away for the rest of the task …
@@ -91,10 +92,10 @@ pub(crate) fn ranked_strategies(
 
 /// Sorts the most reliable first.
 pub(crate) fn sort_surest_first(mut rows: Vec<StrategyRow>, settings: &Settings) -> Vec<StrategyRow> {
-    let rank = |row: &StrategyRow| match row.technique.as_str() {
+    let rank = |row: &StrategyRow| match row.technique {
         // What was changed says more than where.
-        "shape" => 0,
-        "command" => 1,
+        Technique::Shape => 0,
+        Technique::Command => 1,
         _ => 2,
     };
     let bound = |row: &StrategyRow| share_bound(row.successes, row.counted_tries(), settings.confidence.bound);
@@ -143,7 +144,7 @@ impl StrategyRow {
 
 impl StrategyTryRow {
     fn has_helped(&self) -> bool {
-        self.outcome == "success" && !self.recurred
+        self.outcome == AttemptOutcome::Success && !self.recurred
     }
 }
 
@@ -186,7 +187,9 @@ fn strategy_increments(
     settings: &ConfidenceSettings,
     now: Timestamp,
 ) -> Vec<ConfidenceIncrement> {
-    let Some(first) = tries.iter().position(|tried| tried.outcome == "success") else { return Vec::new() };
+    let Some(first) = tries.iter().position(|tried| tried.outcome == AttemptOutcome::Success) else {
+        return Vec::new();
+    };
     let (first, later) = (&tries[first], &tries[first..]);
     let session = |tried: &StrategyTryRow| tried.session.clone().unwrap_or_else(|| format!("task {}", tried.task));
     let step = |tried: &StrategyTryRow, what: String, kind, scope: String, delta| ConfidenceIncrement {
@@ -220,7 +223,7 @@ fn strategy_increments(
                 let what = format!("helped another agent, {agent}");
                 found.push(step(tried, what, IncrementKind::OtherAgent, agent.clone(), settings.other_agent));
             }
-        } else if tried.recurred || tried.outcome == "failure" {
+        } else if tried.recurred || tried.outcome == AttemptOutcome::Failure {
             let how = if tried.recurred { "did not help for long" } else { "did not help" };
             let what = format!("{how} in task {task}");
             found.push(step(tried, what, IncrementKind::DidNotHelp, scope, -settings.did_not_help));
@@ -241,7 +244,7 @@ mod tests {
             event: format!("{day:04}"),
             fix: format!("x-{day}"),
             at: Timestamp(day * DAY_US),
-            outcome: outcome.into(),
+            outcome: AttemptOutcome::from_word(outcome).expect("an outcome"),
             recurred: false,
             solved: outcome == "success",
             number: 1,
@@ -252,17 +255,18 @@ mod tests {
     }
 
     fn row(technique: &str, tries: Vec<StrategyTryRow>) -> StrategyRow {
-        let of =
-            |outcome: &str| tries.iter().filter(|tried| tried.outcome == outcome && !tried.recurred).count() as u64;
+        let of = |outcome: AttemptOutcome| {
+            tries.iter().filter(|tried| tried.outcome == outcome && !tried.recurred).count() as u64
+        };
         let recurred = tries.iter().filter(|tried| tried.recurred).count() as u64;
         StrategyRow {
             id: format!("s-{technique}"),
-            technique: technique.into(),
+            technique: Technique::from_word(technique).expect("a technique"),
             recipe: String::new(),
             label: "import the name".into(),
-            successes: of("success"),
-            failures: of("failure") + recurred,
-            partials: of("partial"),
+            successes: of(AttemptOutcome::Success),
+            failures: of(AttemptOutcome::Failure) + recurred,
+            partials: of(AttemptOutcome::Partial),
             tries,
         }
     }
@@ -321,7 +325,7 @@ mod tests {
         let found = ranked_strategies("p-1", vec![lucky, never, sure], &Settings::default(), Timestamp(9 * DAY_US));
         assert_eq!((found[0].technique.as_str(), found[0].successes, found[0].tries), ("command", 8, 9));
         assert_eq!(found[0].fixes, ["x-9", "x-8", "x-7", "x-6", "x-5"]);
-        assert_eq!(found[2].technique, "files");
+        assert_eq!(found[2].technique, Technique::Files);
         let about = ("p-1", "No such\nname");
         let gotcha =
             |found: &[Strategy]| Gotcha::from_strategies("k-1".into(), about, found, (None, Some("Import it.".into())));

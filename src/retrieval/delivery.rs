@@ -1,7 +1,6 @@
 //! What is remembered of advice that was due: to whom, about what, on which occasion, and whether it was shown.
 
 use super::question::{WarnQuestion, WarnRequest};
-use crate::advice::Arm;
 use crate::advice::ranking::{FileReach, RankedWarning, WarningCandidate};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
@@ -109,7 +108,7 @@ fn event_id(session: &str, key: &str, mark: &str) -> uuid::Uuid {
 pub(crate) fn delivery_event(
     ranked: &RankedWarning,
     mark: &str,
-    (arm, held_out): (Arm, f64),
+    (arm, held_out): (DeliveryArm, f64),
     question: &WarnQuestion,
     asked: &WarnRequest,
     now: Timestamp,
@@ -128,7 +127,7 @@ pub(crate) fn delivery_event(
         family: candidate.family.clone(),
         rank: ranked.rank,
         score_permille: to_permille(ranked.score),
-        arm: if arm == Arm::Shown { DeliveryArm::Shown } else { DeliveryArm::Holdout },
+        arm,
         holdout_permille: to_permille(held_out),
         surface: asked.surface.clone(),
         files: question.files.iter().take(DELIVERY_FILES_MAX).cloned().collect(),

@@ -8,10 +8,11 @@ use super::harm::{self, HarmfulExclusions};
 use super::pattern_remedies::{cause_and_rule, is_pinned, proven_remedy};
 use super::question::{WarnQuestion, WarnRequest};
 use crate::advice::ranking::{self, FileReach, RankedWarning, WarningCandidate, WarningConcern};
-use crate::advice::{Arm, Warning, WarningFacts};
+use crate::advice::{Warning, WarningFacts};
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::config::{Places, Settings};
+use crate::event::DeliveryArm;
 use crate::event::Event;
 use crate::pattern::wording::brief_pattern_name;
 use crate::store::{Index, SegmentFolder, StoreError};
@@ -177,14 +178,14 @@ impl WarningSearch<'_> {
             }
         };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
-        let arm = Arm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
+        let arm = DeliveryArm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
         let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
         let event = delivery::delivery_event(ranked, &mark, (arm, share), question, asked, self.now);
         let id = delivery::warning_id(&event);
         if self.settings.advice.learning && !self.index.has_event(RunId(event.id))? {
             due.deliveries.push(event);
         }
-        if arm == Arm::HeldOut {
+        if arm == DeliveryArm::Holdout {
             due.held_out += 1;
             return Ok(());
         }
@@ -223,6 +224,6 @@ impl WarningSearch<'_> {
 /// When the store can't be read.
 pub(crate) fn is_held_out(index: &Index, entry: &str, task: &str, settings: &Settings) -> Result<bool, StoreError> {
     let family = index.entry_family(entry)?.unwrap_or_else(|| entry.to_owned());
-    let arm = Arm::draw_for_task(task, &family, settings.advice.held_out(), &settings.advice.salt);
-    Ok(arm == Arm::HeldOut && !index.find_entry(entry)?.pinned)
+    let arm = DeliveryArm::draw_for_task(task, &family, settings.advice.held_out(), &settings.advice.salt);
+    Ok(arm == DeliveryArm::Holdout && !index.find_entry(entry)?.pinned)
 }

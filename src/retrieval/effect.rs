@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::entry_measurement::entry_deliveries;
 use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial};
-use crate::advice::{Arm, HoldoutTrial, TrialLift, TrialVerdict};
+use crate::advice::{HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::event::DeliveryArm;
@@ -56,14 +56,14 @@ pub(crate) struct DeliveryOutcomeCounts {
 impl DeliveryOutcomeCounts {
     fn add_delivery(&mut self, seen: &ObservedDelivery) {
         *match (seen.arm, seen.outcome()) {
-            (Arm::HeldOut, _) => &mut self.held_out,
-            (Arm::Shown, DeliveryOutcome::Prevented) => &mut self.prevented,
-            (Arm::Shown, DeliveryOutcome::FailedAnyway) => &mut self.failed_anyway,
-            (Arm::Shown, DeliveryOutcome::TaskIncomplete) => &mut self.task_incomplete,
-            (Arm::Shown, DeliveryOutcome::NoOpportunity) => &mut self.no_opportunity,
-            (Arm::Shown, DeliveryOutcome::Open) => &mut self.open,
+            (DeliveryArm::Holdout, _) => &mut self.held_out,
+            (DeliveryArm::Shown, DeliveryOutcome::Prevented) => &mut self.prevented,
+            (DeliveryArm::Shown, DeliveryOutcome::FailedAnyway) => &mut self.failed_anyway,
+            (DeliveryArm::Shown, DeliveryOutcome::TaskIncomplete) => &mut self.task_incomplete,
+            (DeliveryArm::Shown, DeliveryOutcome::NoOpportunity) => &mut self.no_opportunity,
+            (DeliveryArm::Shown, DeliveryOutcome::Open) => &mut self.open,
         } += 1;
-        self.shown += u64::from(seen.arm == Arm::Shown);
+        self.shown += u64::from(seen.arm == DeliveryArm::Shown);
     }
 }
 
@@ -116,9 +116,9 @@ pub(crate) fn warning_stats(
                 None => !index.patterns_of_entry(entry)?.patterns.is_empty(),
             };
             measurable.insert(entry, is_measurable);
-            warnings.not_measurable += u64::from(seen.arm == Arm::Shown && !is_measurable);
+            warnings.not_measurable += u64::from(seen.arm == DeliveryArm::Shown && !is_measurable);
         }
-        if seen.arm == Arm::Shown
+        if seen.arm == DeliveryArm::Shown
             && warnings.ignored.len() < LISTED_MAX
             && let Some(run) = &row.failed_in
         {

@@ -10,7 +10,7 @@ use super::entry_measurement::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
-use crate::event::EventAuthor;
+use crate::event::{EntrySource, EntryUse, EventAuthor};
 use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
@@ -43,7 +43,7 @@ pub(crate) struct EntryPage {
     /// What it comes from.
     pub sources: Vec<String>,
     /// `human`, `check` or `agent`.
-    pub source: String,
+    pub source: EntrySource,
     /// It was found out by itself, from fixes that worked.
     pub learnt: bool,
     /// It was imported from somebody who was not said to be trusted: agents are not told it unasked.
@@ -105,13 +105,13 @@ impl EntryUseCounts {
     fn from_rows(rows: &[EntryUseRow]) -> Self {
         let mut uses = EntryUseCounts::default();
         for row in rows {
-            let count = match row.how.as_str() {
-                "queried" => &mut uses.queried,
-                "retrieved" => &mut uses.retrieved,
-                "applied" => &mut uses.applied,
-                "validated" => &mut uses.validated,
-                "prevented" => &mut uses.prevented,
-                _ => &mut uses.did_not_help,
+            let count = match row.how {
+                EntryUse::Queried => &mut uses.queried,
+                EntryUse::Retrieved => &mut uses.retrieved,
+                EntryUse::Applied => &mut uses.applied,
+                EntryUse::Validated => &mut uses.validated,
+                EntryUse::Prevented => &mut uses.prevented,
+                EntryUse::DidNotHelp => &mut uses.did_not_help,
             };
             *count += 1;
         }
@@ -153,7 +153,7 @@ impl EntryPage {
             kind: page_line(&row.kind),
             title: page_line(&row.title),
             properties: make_inert(&row.properties),
-            source: row.source.clone(),
+            source: row.source,
             learnt: false,
             imported: row.imported,
             taught: row.taught,
@@ -196,7 +196,7 @@ impl EntryPage {
             actions: Vec::new(),
             tags: Vec::new(),
             sources: vec![gotcha.pattern, gotcha.strategy],
-            source: "check".to_owned(),
+            source: EntrySource::Check,
             learnt: true,
             imported: false,
             taught: false,

@@ -18,7 +18,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line, times};
-use crate::event::PromotionState;
+use crate::event::{EntryUse, PromotionState};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::store::{EntryRow, EntryUseRow, HELPED, PromotionRow, StoreError};
 
@@ -32,7 +32,7 @@ pub(crate) fn entry_promotion(
     entry: EntryRow,
     row: Option<PromotionRow>,
 ) -> Result<Option<PromotionItem>, StoreError> {
-    let state = row.as_ref().map_or(PromotionState::Pending, |row| PromotionState::from_word(&row.state));
+    let state = row.as_ref().map_or(PromotionState::Pending, |row| row.state);
     let settings = &desk.settings.promotion;
     let history = entry_history(&desk.index, &entry)?;
     let measured = measure_entry(&desk.index, &entry, &desk.settings, desk.now)?;
@@ -56,7 +56,7 @@ pub(crate) fn entry_promotion(
     let last_at = helped.iter().map(|used| used.at).chain(written).max();
     let approved = row.as_ref().filter(|_| state == PromotionState::Approved).and_then(|row| row.decided_at);
     let retirement = approved.and_then(|approved| {
-        let failed = history.uses.iter().filter(|used| used.how == "did_not_help" && used.at > approved);
+        let failed = history.uses.iter().filter(|used| used.how == EntryUse::DidNotHelp && used.at > approved);
         let failed = count_sessions(failed);
         let tasks = sightings.values().filter(|at| **at > approved).count() as u64;
         let last_seen = last_at.into_iter().chain(sightings.values().copied()).max().unwrap_or(entry.at);
@@ -165,7 +165,9 @@ fn entry_facts(
         globs: globs.into_iter().collect(),
         writers: writers.collect::<BTreeSet<_>>().into_iter().collect(),
         written: entry.occurrences,
-        used: HELPED.map(|how| (how, count_sessions(uses.iter().copied().filter(|used| used.how == how)))).to_vec(),
+        used: HELPED
+            .map(|how| (how.as_str(), count_sessions(uses.iter().copied().filter(|used| used.how == how))))
+            .to_vec(),
         first_at: [entry].into_iter().chain(merged).map(|entry| entry.at).min(),
         last_at,
     }

@@ -9,7 +9,7 @@ use super::entry_page::page_line;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
-use crate::event::{Attempt, AttemptOutcome, EntrySource};
+use crate::event::{Attempt, AttemptOutcome, EntrySource, FixState};
 use crate::fix::fix_status;
 use crate::knowledge::EntryDraft;
 use crate::store::{EntryFilter, FixFilter, FixRow, Index, SegmentFolder, StoreError};
@@ -48,7 +48,7 @@ pub(crate) fn task_proposals(
     task: &str,
 ) -> Result<Vec<EntryProposal>, StoreError> {
     let filter =
-        FixFilter { state: Some("success".into()), task: Some(task.to_owned()), limit: 50, ..Default::default() };
+        FixFilter { state: Some(FixState::Success), task: Some(task.to_owned()), limit: 50, ..Default::default() };
     let mut found = Vec::new();
     for row in index.list_fixes(&filter)? {
         // The task is over: what hasn't come back by now held.

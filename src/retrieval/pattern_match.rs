@@ -10,6 +10,7 @@ use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line};
 use crate::config::Settings;
 use crate::diagnose::Diagnostic;
+use crate::event::Technique;
 use crate::fingerprint::{self, SimilarityVerdict};
 use crate::pattern::confidence::{self, JudgedDelivery, PatternOccurrence};
 use crate::pattern::knowledge::Strategy;
@@ -87,7 +88,7 @@ pub(crate) struct KnownRemedy {
     /// `s-…`
     pub strategy: String,
     /// `shape` (the changed lines read alike), `files` (the same files), `command`.
-    pub technique: String,
+    pub technique: Technique,
     /// What was done: the changed line, the files, the command.
     pub what: String,
     /// How often the pattern was gone afterwards …

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::advice::ProvenRemedy;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::event::{EventAuthor, EventBody, LessonChangeKind};
+use crate::event::{EntryChangeKind, EventAuthor, EventBody, LessonChangeKind, Technique};
 use crate::fix::{fix_status, has_held};
 use crate::knowledge::ledger::{self, EntryHistory};
 use crate::pattern::knowledge::{self, Gotcha, Strategy};
@@ -64,9 +64,10 @@ pub(crate) fn pattern_remedies(
 fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(Gotcha, EntryHistory), StoreError> {
     let (changes, uses) = (index.entry_changes(&gotcha.id)?, index.entry_uses(&gotcha.id)?);
     let history = EntryHistory { changes, uses, ..EntryHistory::default() };
-    let last = |words: &[&str]| history.changes.iter().rev().find(|change| words.contains(&change.change.as_str()));
-    let pinned = last(&["pinned", "unpinned"]).is_some_and(|change| change.change == "pinned");
-    let superseded_by = last(&["superseded"]).and_then(|change| change.other.clone());
+    let last = |kinds: &[EntryChangeKind]| history.changes.iter().rev().find(|change| kinds.contains(&change.change));
+    let pinned = last(&[EntryChangeKind::Pinned, EntryChangeKind::Unpinned])
+        .is_some_and(|change| change.change == EntryChangeKind::Pinned);
+    let superseded_by = last(&[EntryChangeKind::Superseded]).and_then(|change| change.other.clone());
     let more = ledger::feedback_increments(&EventAuthor::default(), &history, settings);
     let confidence = gotcha.confidence.with_increments(more, !pinned, &settings.confidence);
     Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
@@ -79,7 +80,9 @@ fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(G
 pub(crate) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError> {
     let Some(id) = index.gotcha_of_pattern(pattern)? else { return Ok(false) };
     let changes = index.entry_changes(&id)?;
-    Ok(changes.iter().rev().find(|change| change.change.ends_with("pinned")).is_some_and(|it| it.change == "pinned"))
+    let is_about_pin = |kind| matches!(kind, EntryChangeKind::Pinned | EntryChangeKind::Unpinned);
+    let last = changes.iter().rev().find(|change| is_about_pin(change.change));
+    Ok(last.is_some_and(|change| change.change == EntryChangeKind::Pinned))
 }
 
 /// What was learnt about a pattern, without a look at anything but the fix that most surely helps.
@@ -167,7 +170,7 @@ pub(crate) fn proven_remedy(
 ) -> Result<Option<ProvenRemedy>, StoreError> {
     let bound = |it: &ProvenRemedyRow| share_bound(it.successes, it.tries, settings.confidence.bound);
     // What was changed says more than where.
-    let telling = |it: &ProvenRemedyRow| it.technique != "files";
+    let telling = |it: &ProvenRemedyRow| it.technique != Technique::Files;
     let rows = index.proven_remedies(pattern)?.into_iter().rev();
     let surest = rows.max_by(|a, b| bound(a).total_cmp(&bound(b)).then(telling(a).cmp(&telling(b))));
     let Some(it) = surest else { return Ok(None) };
@@ -176,5 +179,5 @@ pub(crate) fn proven_remedy(
             Some(fix) => is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
-    Ok(Some(ProvenRemedy::from_figures(&it.label, &it.technique, (it.successes, it.tries), confirmed)))
+    Ok(Some(ProvenRemedy::from_figures(&it.label, it.technique, (it.successes, it.tries), confirmed)))
 }

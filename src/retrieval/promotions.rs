@@ -98,7 +98,7 @@ pub(crate) struct PromotionItem {
 impl PromotionItem {
     /// Of what was decided on so far, or of nothing yet; what it is about is filled in by the caller.
     pub(crate) fn from_row(row: Option<PromotionRow>) -> Self {
-        let state = row.as_ref().map_or(PromotionState::Pending, |row| PromotionState::from_word(&row.state));
+        let state = row.as_ref().map_or(PromotionState::Pending, |row| row.state);
         PromotionItem {
             state,
             proposed_at: row.as_ref().map(|row| row.proposed_at),
@@ -140,9 +140,9 @@ pub(crate) fn collect_promotions(desk: &PatternReader) -> Result<Vec<PromotionIt
     let (mut looked_at, mut entries_looked_at) = (HashSet::new(), HashSet::new());
     // Of several that were merged since, those that are in a file speak for all.
     let mut rows = desk.index.list_promotions()?;
-    rows.sort_by_key(|row| row.state != "approved");
+    rows.sort_by_key(|row| row.state != PromotionState::Approved);
     for row in rows {
-        let is_approved = row.state == "approved";
+        let is_approved = row.state == PromotionState::Approved;
         match (row.pattern.clone(), row.entry.clone()) {
             (Some(key), _) => match desk.index.pattern_of_key(&key)? {
                 Some(pattern) => {
@@ -197,7 +197,7 @@ fn pattern_promotion(
     pattern: PatternRow,
     row: Option<PromotionRow>,
 ) -> Result<Option<PromotionItem>, StoreError> {
-    let state = row.as_ref().map_or(PromotionState::Pending, |row| PromotionState::from_word(&row.state));
+    let state = row.as_ref().map_or(PromotionState::Pending, |row| row.state);
     let settings = &desk.settings.promotion;
     let sightings = pattern_occurrences(desk, &pattern)?;
     let figures = pattern_figures(desk, families, &pattern, &sightings)?;

@@ -8,7 +8,7 @@ use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line};
 use crate::config::{Problem, Settings};
 use crate::diagnose;
-use crate::event::{DECLARED, DiagnosticRecord, Run};
+use crate::event::{DiagnosticRecord, Run, Technique};
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::remedy::{self, RemedyCandidate, compile_error_regex};
 use crate::store::{Index, RemedyRow, StoreError};
@@ -106,7 +106,7 @@ pub(crate) fn declared_candidate(
     declared: &DeclaredStrategy,
     proposal: RenderedStrategy,
 ) -> Result<RemedyCandidate, StoreError> {
-    let mut row = RemedyRow { id: declared.id.clone(), technique: DECLARED.to_owned(), ..RemedyRow::default() };
+    let mut row = RemedyRow { id: declared.id.clone(), technique: Technique::Declared, ..RemedyRow::default() };
     let mut attempts = Vec::new();
     if let Some(index) = index
         && let Some(recorded) = index.declared_remedy(&declared.id)?
@@ -116,7 +116,7 @@ pub(crate) fn declared_candidate(
     }
     row.label = ellipsis(&proposal.technique, LINE_BYTES_MAX);
     row.steps = proposal.steps.iter().map(|step| ellipsis(step, LINE_BYTES_MAX)).collect();
-    row.matches = declared.match_kind().to_owned();
+    row.matches = declared.match_kind();
     Ok(RemedyCandidate { row, attempts, declared: Some(declared.name().to_owned()) })
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::advice::ProvenRemedy;
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
+use crate::event::Technique;
 use crate::store::{EntryRow, Index, StoreError};
 
 /// What is taught of the patterns with these keys: the entries, each with its lesson's path.
@@ -30,5 +31,5 @@ pub(crate) fn lessons_of_patterns(
 
 /// What a lesson says that helped.
 pub(crate) fn taught_remedy(row: &EntryRow) -> Option<ProvenRemedy> {
-    Some(ProvenRemedy::from_figures(&row.text("fix")?, "lesson", (1, 1), false))
+    Some(ProvenRemedy::from_figures(&row.text("fix")?, Technique::Lesson, (1, 1), false))
 }

@@ -16,6 +16,7 @@ use super::journal;
 use super::memory;
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{LineSpan, Segment, SegmentFolder};
+use super::word::unknown_word;
 use crate::base::private;
 use crate::event::{self, EVENT_VERSION, Event, EventLine};
 use crate::fingerprint::FINGERPRINT_VERSION;
@@ -150,7 +151,13 @@ impl Index {
 
     /// Adds an action to an SQLite error.
     pub(super) fn sql_result<T>(&self, action: &'static str, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(sql_at(action, &self.path))
+        result.map_err(|source| match unknown_word(&source) {
+            Some(word) => {
+                let found = word.to_string();
+                StoreError::Newer { path: self.path.clone(), found, known: EVENT_VERSION }
+            }
+            None => sql_at(action, &self.path)(source),
+        })
     }
 
     /// Reads what segments, as `listed`, have beyond what was indexed, in one transaction. All or nothing.

@@ -20,6 +20,7 @@ mod segment;
 mod taught;
 #[cfg(test)]
 mod tests;
+mod word;
 mod writer;
 
 pub(crate) use error::{StoreError, io_at};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::advice::task;
 use crate::base::clock::Timestamp;
 use crate::config::{Places, Settings};
+use crate::event::FixState;
 use crate::knowledge::EntryDraft;
 use crate::ops::reading;
 use crate::retrieval::entry_proposals::{EntryProposal, fix_draft, task_proposals};
@@ -52,7 +53,13 @@ pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryD
     let reading = reading::open_for_reading(places)?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.find_fix(id)?;
-    ensure!(row.state == "success", "{} is no fix: {}; type `verify-run fix show {}`", row.id, row.state, row.id);
+    ensure!(
+        row.state == FixState::Success,
+        "{} is no fix: {}; type `verify-run fix show {}`",
+        row.id,
+        row.state,
+        row.id
+    );
     let given = fix_draft(index, &reading.segments, &row)?;
     given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
 }

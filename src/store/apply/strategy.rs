@@ -4,8 +4,9 @@ use rusqlite::{Params, Transaction, params};
 
 use crate::base::ids;
 use crate::base::text;
-use crate::event::DECLARED;
-use crate::event::{Attempt, AttemptMeans, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote};
+use crate::event::{
+    Attempt, AttemptMeans, AttemptOutcome, Recipe, RecipeKind, StrategyChange, StrategyNote, Technique,
+};
 use crate::store::to_json;
 
 /// A strategy's label, bytes.
@@ -86,8 +87,8 @@ pub(super) fn insert_strategy_note(
             }
             let error = matches.normalize_text(text);
             let (strategy, kind, key) = match declared {
-                true => (note.strategy.clone(), DECLARED, &note.strategy),
-                false => (ids::said_strategy(matches.as_str(), &error, technique), "said", technique),
+                true => (note.strategy.clone(), Technique::Declared.as_str(), &note.strategy),
+                false => (ids::said_strategy(matches.as_str(), &error, technique), Technique::Said.as_str(), technique),
             };
             let label = text::ellipsis(&text::one_line(technique), LABEL_BYTES_MAX);
             let number: i64 = transaction

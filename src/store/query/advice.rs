@@ -8,6 +8,7 @@ use super::sightings::GroupOccurrences;
 use super::words::rarest_words_query;
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::{DeliveryArm, Technique};
 use crate::store::apply::places_of_file;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -69,8 +70,8 @@ pub(crate) struct AdviceRow {
 /// Something that made a pattern go away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProvenRemedyRow {
-    /// `shape`, `files` or `command`.
-    pub technique: String,
+    /// What it is known by.
+    pub technique: Technique,
     /// Label for people.
     pub label: String,
     /// Number of successes …
@@ -90,8 +91,8 @@ pub(crate) struct DeliveryRow {
     pub session: String,
     /// When it was due.
     pub at: Timestamp,
-    /// `shown` or `holdout`.
-    pub arm: String,
+    /// Whether it was shown.
+    pub arm: DeliveryArm,
     /// Its place in the list.
     pub rank: u64,
     /// Its score, 0 to 1.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
-use crate::event::{Attempt, FlakeProof, RecipeKind};
+use crate::event::{Attempt, FixState, FlakeProof, RecipeKind};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::segment::SegmentFolder;
@@ -16,8 +16,8 @@ use crate::store::segment::SegmentFolder;
 pub(crate) struct FixFilter {
     /// Start of the id, with its `x-`.
     pub id: Option<String>,
-    /// The state's word: `success`, `weakened`, `undone`, `flaky`, `partial`, `failure`.
-    pub state: Option<String>,
+    /// What became of the failure.
+    pub state: Option<FixState>,
     /// The category of the failure.
     pub category: Option<String>,
     /// The task of an attempt.
@@ -37,9 +37,8 @@ pub(crate) struct FixRow {
     pub key: String,
     /// The work tree.
     pub root: Lossless,
-    /// `success`, `weakened` (passed because the check was made weaker), `undone` (passed because the files went back to
-    /// an earlier state), `flaky` (passed without a change), `partial`, `failure`.
-    pub state: String,
+    /// What became of the failure.
+    pub state: FixState,
     /// Runs with something changed before them.
     pub attempts: u64,
     /// Runs with nothing changed before them.
@@ -272,11 +271,7 @@ impl Index {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             let rows = statement.query_map(params![fix, i64::try_from(tasks).unwrap_or(i64::MAX), limit], |row| {
                 Ok(RecipeRow {
-                    kind: match row.get::<_, String>(0)?.as_str() {
-                        "shape" => RecipeKind::Shape,
-                        "files" => RecipeKind::Files,
-                        _ => RecipeKind::Command,
-                    },
+                    kind: row.get(0)?,
                     key: row.get(1)?,
                     label: row.get(2)?,
                     against: row.get(3)?,
@@ -330,11 +325,7 @@ impl Index {
                     pattern: row.get(0)?,
                     pattern_id: row.get(1)?,
                     title: row.get(2)?,
-                    proof: if row.get::<_, String>(3)? == "proven" {
-                        FlakeProof::Proven
-                    } else {
-                        FlakeProof::Suspected
-                    },
+                    proof: row.get(3)?,
                     pairs: row_unsigned(row, 4)?,
                     failures: row_unsigned(row, 5)?,
                     runs: row_unsigned(row, 6)?,

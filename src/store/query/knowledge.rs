@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::words::{all_words_query, any_word_query, rarest_words_query};
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
-use crate::event::EventAuthor;
+use crate::event::{EntryChangeKind, EntrySource, EntryUse, EventAuthor};
 use crate::store::apply::places_of_path;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -60,8 +60,8 @@ pub(crate) struct EntryRow {
     pub tags: Vec<String>,
     /// What it comes from.
     pub sources: Vec<String>,
-    /// `human`, `check` or `agent`.
-    pub source: String,
+    /// Who knows it.
+    pub source: EntrySource,
     /// It prevented the mistake.
     pub prevented: bool,
     /// Its fix was seen to work.
@@ -98,8 +98,8 @@ pub(crate) struct EntryChangeRow {
     /// `k-…`
     pub entry: String,
     pub at: Timestamp,
-    /// `superseded`, `confidence_set`, `pinned`, `unpinned`, `merged`.
-    pub change: String,
+    /// What was said.
+    pub change: EntryChangeKind,
     /// The confidence that was set.
     pub value: Option<f64>,
     /// The other entry.
@@ -115,18 +115,19 @@ pub(crate) struct EntryUseRow {
     /// `k-…`
     pub entry: String,
     pub at: Timestamp,
-    /// `queried`, `retrieved`, `applied`, `validated`, `prevented`, `did_not_help`.
-    pub how: String,
+    /// What was done.
+    pub how: EntryUse,
+    /// Author.
     pub by: EventAuthor,
 }
 
 /// What a use that helped is called.
-pub(crate) const HELPED: [&str; 3] = ["applied", "validated", "prevented"];
+pub(crate) const HELPED: [EntryUse; 3] = [EntryUse::Applied, EntryUse::Validated, EntryUse::Prevented];
 
 impl EntryUseRow {
     /// Whether it helped.
     pub(crate) fn has_helped(&self) -> bool {
-        HELPED.contains(&self.how.as_str())
+        HELPED.contains(&self.how)
     }
 
     /// Its session, else its task: what counts once.

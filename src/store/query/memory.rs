@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::knowledge::author_from_row;
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
-use crate::event::EventAuthor;
+use crate::event::{EventAuthor, MemoryType};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -24,7 +24,7 @@ pub(crate) struct MemoryRow {
     /// `m-…`
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
-    pub sort: String,
+    pub sort: MemoryType,
     /// Text of the memory.
     pub text: String,
     /// How important it is, 0 to 1.

@@ -56,7 +56,7 @@ const COLUMNS: &str = "
     (SELECT json_array(outcome) FROM task_changes c WHERE c.name = t.name AND change = 'done'
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_no = t.task_no AND r.started_at > c.at)
      ORDER BY c.at DESC, c.event_id DESC LIMIT 1),
-    d.session, d.agent, d.pattern_key, d.family_key, d.arm = 'shown', d.holdout_share, d.failed_in,
+    d.session, d.agent, d.pattern_key, d.family_key, d.arm, d.holdout_share, d.failed_in,
     (SELECT started_at FROM runs WHERE run_id = d.failed_in), d.passed_in,
     (SELECT started_at FROM runs WHERE run_id = d.passed_in),
     EXISTS (SELECT 1 FROM runs r WHERE r.task_no = d.task_no AND r.started_at > d.delivered_at AND r.passed), d.entry_id";
@@ -204,7 +204,7 @@ fn outcome_from_row(row: &Row<'_>) -> rusqlite::Result<DeliveryOutcomeRow> {
         agent: row.get(7)?,
         pattern: row.get(8)?,
         family: row.get(9)?,
-        arm: if row.get(10)? { DeliveryArm::Shown } else { DeliveryArm::Holdout },
+        arm: row.get(10)?,
         holdout: row.get(11)?,
         failed_in: row.get(12)?,
         failed_at: moment(13)?,

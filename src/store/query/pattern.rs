@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::{LessonRow, ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
+use crate::event::ReviewState;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -111,8 +112,9 @@ pub(crate) struct PatternMergeRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatternReviewRow {
     pub at: Timestamp,
-    /// `muted`, `unmuted`, `deprecated`, `restored`.
-    pub state: String,
+    /// What they said.
+    pub state: ReviewState,
+    /// Author.
     pub by: Option<String>,
     pub why: Option<String>,
 }

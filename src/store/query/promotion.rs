@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::knowledge::EntryRow;
 use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::PromotionState;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -25,8 +26,8 @@ pub(crate) struct PromotionRow {
     pub pattern: Option<String>,
     /// `k-…`, of one from the knowledge base.
     pub entry: Option<String>,
-    /// `pending`, `approved`, `rejected`, `rolled_back`.
-    pub state: String,
+    /// Where it stands.
+    pub state: PromotionState,
     /// When it was first heard of.
     pub proposed_at: Timestamp,
     pub decided_at: Option<Timestamp>,

@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
-use crate::event::DECLARED;
+use crate::event::{AttemptOutcome, ErrorMatch, Technique};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::to_json;
@@ -25,12 +25,12 @@ pub(crate) struct RemedyRow {
     pub number: i64,
     /// `s-…`
     pub id: String,
-    /// `substring`, `regex` or `pattern`.
-    pub matches: String,
+    /// How the error is known.
+    pub matches: ErrorMatch,
     /// The error: a text, a regex, a pattern's key.
     pub error: String,
-    /// `said`, `declared` by settings, or of what was learnt `shape`, `files`, `command`.
-    pub technique: String,
+    /// Where it comes from.
+    pub technique: Technique,
     /// What to do, in a few words.
     pub label: String,
     /// How, if recorded.
@@ -53,8 +53,8 @@ pub(crate) struct RemedyAttemptRow {
     pub event: String,
     pub at: Timestamp,
     pub task: String,
-    /// What counts: `success`, `failure`, `partial`.
-    pub outcome: String,
+    /// What counts.
+    pub outcome: AttemptOutcome,
     /// Which kind of worker reported it, if one did.
     pub agent: Option<String>,
     /// Kind of task.
@@ -96,7 +96,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn remedies_by_regex(&self) -> Result<Vec<RemedyRow>, StoreError> {
-        self.remedies_where("match = 'regex' AND technique <> ?1", DECLARED)
+        self.remedies_where("match = 'regex' AND technique <> ?1", Technique::Declared.as_str())
     }
 
     /// What is recorded of a strategy of the settings; `None` without a reported attempt.
@@ -105,7 +105,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn declared_remedy(&self, id: &str) -> Result<Option<RemedyRow>, StoreError> {
         let found = self.remedies_where("strategy_id = ?1", id)?;
-        Ok(found.into_iter().find(|row| row.technique == DECLARED))
+        Ok(found.into_iter().find(|row| row.technique == Technique::Declared))
     }
 
     /// The strategies against patterns with these keys and those that are counted with them, learnt or proposed.

@@ -5,6 +5,7 @@ use rusqlite::params;
 use super::pattern::GROUP;
 use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::{AttemptOutcome, Technique};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -22,8 +23,8 @@ const PATTERNS_MAX: i64 = 5;
 pub(crate) struct StrategyRow {
     /// `s-…`
     pub id: String,
-    /// `shape` (the changed lines read alike), `files` (the same files), `command`.
-    pub technique: String,
+    /// What was the same: the changed lines, the files, the command.
+    pub technique: Technique,
     /// What is the same in all its tries.
     pub recipe: String,
     /// Label for people.
@@ -47,8 +48,8 @@ pub(crate) struct StrategyTryRow {
     pub fix: String,
     /// When its run ended.
     pub at: Timestamp,
-    /// `success`, `failure` or `partial`.
-    pub outcome: String,
+    /// What came of it.
+    pub outcome: AttemptOutcome,
     /// It was a success, but the pattern was back in the same task.
     pub recurred: bool,
     /// The whole failure was solved by it.
@@ -117,10 +118,10 @@ impl Index {
         pattern: i64,
         strategy: &StrategyRow,
     ) -> Result<Vec<StrategyTryRow>, StoreError> {
-        self.sql_result("read", self.read_tries(pattern, &strategy.technique, &strategy.recipe))
+        self.sql_result("read", self.read_tries(pattern, strategy.technique, &strategy.recipe))
     }
 
-    fn read_tries(&self, pattern: i64, technique: &str, recipe: &str) -> rusqlite::Result<Vec<StrategyTryRow>> {
+    fn read_tries(&self, pattern: i64, technique: Technique, recipe: &str) -> rusqlite::Result<Vec<StrategyTryRow>> {
         let mut statement = self.connection.prepare_cached(&format!(
             "{GROUP} SELECT s.event_id, fix_id, s.at, s.outcome, discounted IS 'recurred', a.outcome = 'success',
                     (SELECT count(DISTINCT b.run_id) FROM fix_attempts b WHERE b.fix_id = a.fix_id AND b.means <> 'none'

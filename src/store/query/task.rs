@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::words::rarest_words_query;
 use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
+use crate::event::TaskOutcome;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -35,8 +36,9 @@ pub(crate) struct TaskDetails {
     pub started_at: Option<Timestamp>,
     /// When it was said last that it is over.
     pub done_at: Option<Timestamp>,
-    pub outcome: Option<String>,
-    /// Why it is over, if it was not announced.
+    /// How it went.
+    pub outcome: Option<TaskOutcome>,
+    /// Why it is over, where nobody said so.
     pub why: Option<String>,
     /// Files that it was going to touch.
     pub files: Vec<String>,

@@ -61,7 +61,7 @@ fn what_nobody_answers_for_decides_nothing() {
         event
     };
     let (_dir, mut store) = store(&[said(10), nobodys(11), nobodys(13)]);
-    assert_eq!(only(store.index()).state, "pending");
+    assert_eq!(only(store.index()).state.as_str(), "pending");
     store.append(&[nobodys(14)]).expect("appends");
     assert_eq!(store.index().promotion_changes(&only(store.index()).id).expect("reads").len(), 2, "not a decision");
 }

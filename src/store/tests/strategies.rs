@@ -3,7 +3,7 @@
 use super::{failed_run, flake, folder, key, open, passed_run, snapshot, world};
 use crate::event::sample::{merge, tried};
 use crate::event::{
-    AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, WeakenedCheckRecord,
+    AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, Technique, WeakenedCheckRecord,
 };
 use crate::store::{Store, StrategyRow};
 
@@ -86,7 +86,7 @@ fn a_command_that_did_it_is_the_technique_not_the_lock_file_it_wrote() {
     change(&mut installed, |attempt| attempt.means = AttemptMeans::Command);
     let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), installed]);
     let techniques: Vec<_> = strategies(&store).into_iter().map(|row| row.technique).collect();
-    assert_eq!(techniques, ["command"]);
+    assert_eq!(techniques, [Technique::Command]);
 }
 
 #[test]
@@ -137,7 +137,8 @@ fn merged_patterns_share_what_helps() {
     let other = tried(2, 4, AttemptOutcome::Success, &[key("bravo")], &[]);
     let merged = merge(5, &key("bravo"), &key("alpha"), None);
     let (_dir, store) = store(&[&runs[..], &[at_alpha(1, 3, AttemptOutcome::Success), other, merged]].concat());
-    let of_files = strategies(&store).into_iter().find(|row| row.technique == "files").expect("both changed it");
+    let of_files =
+        strategies(&store).into_iter().find(|row| row.technique == Technique::Files).expect("both changed it");
     assert_eq!((of_files.successes, of_files.tries.len()), (2, 2));
 }
 
@@ -197,4 +198,19 @@ fn only_what_had_changed_when_a_task_began_to_fail_counts_for_it() {
     assert_eq!(changed("one"), ["src/1.js"]);
     assert_eq!(changed("two"), ["src/4.js", "src/5.js"]);
     assert_eq!(changed("three"), ["src/6.js"]);
+}
+
+#[test]
+fn a_word_of_a_newer_version_is_named_and_no_row_is_lost() {
+    let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)]);
+    let known = strategies(&store);
+    let set = |from: &str, to: &str| {
+        let sql = "UPDATE strategies SET technique = ?2 WHERE technique = ?1";
+        store.index().connection.execute(sql, [from, to]).expect("updates")
+    };
+    assert!(set("files", "incantation") > 0);
+    let error = store.index().list_remedies(10).expect_err("a word that this version does not know");
+    assert!(error.is_newer() && error.to_string().contains("Technique \"incantation\""), "{error}");
+    set("incantation", "files");
+    assert_eq!(strategies(&store), known);
 }

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::event::{AtomList, WeakenedCheckRecord};
+use crate::event::{AtomList, FixState, WeakenedCheckRecord};
 use crate::ops::fix::{self, FixList, FixNoteText, FixPage, FixStep, Flakes, Recipes};
 use crate::store::FixFilter;
 
@@ -134,7 +134,11 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
     }
     let filter = FixFilter {
         id: None,
-        state: if args.weakened { Some("weakened".to_owned()) } else { args.state.clone() },
+        state: if args.weakened {
+            Some(FixState::Weakened)
+        } else {
+            args.state.as_deref().and_then(FixState::from_word)
+        },
         category: args.category.clone(),
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
@@ -176,7 +180,7 @@ fn print_list(list: &FixList, output: &mut Output) -> anyhow::Result<()> {
         .map(|fix| {
             vec![
                 fix.id.clone(),
-                fix.state.clone(),
+                fix.state.to_string(),
                 word(fix.confirmed).to_owned(),
                 format!("{}{}", fix.attempts, if fix.high_value { "*" } else { "" }),
                 fix.last_at.local(),
@@ -273,7 +277,7 @@ fn print_page(page: &FixPage, json: bool, output: &mut Output) -> anyhow::Result
     }
     // A strategy is one for each pattern that it made go away: what was done is said once.
     let mut said = HashSet::new();
-    let strategies = page.strategies.iter().filter(|it| said.insert((it.technique.clone(), it.label.clone())));
+    let strategies = page.strategies.iter().filter(|it| said.insert((it.technique, it.label.clone())));
     super::pattern::helps(&page.gotchas, &strategies.cloned().collect::<Vec<_>>(), output)?;
     let earlier = std::iter::once(None).chain(page.steps.iter().map(Some));
     earlier.zip(&page.steps).try_for_each(|(earlier, step)| print_step(earlier, step, output))

@@ -84,7 +84,7 @@ struct MemoryKind {
 impl MemoryKind {
     fn given(&self) -> MemoryDraft {
         MemoryDraft {
-            sort: MemoryType::parse(&self.sort).unwrap_or(MemoryType::Learning),
+            sort: MemoryType::from_word(&self.sort).unwrap_or(MemoryType::Learning),
             text: self.text.join(" "),
             importance: self.importance,
             hours: self.expires,
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         MemoryAction::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
         MemoryAction::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
         MemoryAction::Recall { text, sort, limit } => {
-            let sort = sort.as_deref().and_then(MemoryType::parse);
+            let sort = sort.as_deref().and_then(MemoryType::from_word);
             memory::recall_memories(
                 places,
                 &settings,
@@ -134,7 +134,9 @@ fn print(found: &MemoryList, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = found
         .memories
         .iter()
-        .map(|memory| vec![memory.id.clone(), memory.sort.clone(), ellipsis(&one_line(&memory.text), LINE_BYTES_MAX)])
+        .map(|memory| {
+            vec![memory.id.clone(), memory.sort.to_string(), ellipsis(&one_line(&memory.text), LINE_BYTES_MAX)]
+        })
         .collect();
     if rows.is_empty() {
         output.note("nothing comes to mind");

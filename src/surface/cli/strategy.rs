@@ -4,7 +4,7 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::capture::{self, Identity};
 use crate::config::Settings;
-use crate::event::{AttemptOutcome, DECLARED, StrategyMatchKind};
+use crate::event::{AttemptOutcome, StrategyMatchKind, Technique};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
 
@@ -173,7 +173,7 @@ fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> any
 
 fn print(strategy: &RemedySuggestion, output: &mut Output) -> anyhow::Result<()> {
     let evidence = match (strategy.successes, strategy.tries) {
-        (_, 0) if strategy.origin == DECLARED => "untested: nothing shows yet that it helps".to_owned(),
+        (_, 0) if strategy.origin == Technique::Declared => "untested: nothing shows yet that it helps".to_owned(),
         (_, 0) => "untested".to_owned(),
         (successes, tries) => format!("worked {successes} of {}", count(tries, "time")),
     };

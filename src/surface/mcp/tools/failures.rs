@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
-use crate::event::DECLARED;
+use crate::event::Technique;
 use crate::ops::lookup::{self, LookupReply, LookupRequest, LookupSubject};
 use crate::ops::recent::{self, RecentFailure};
 use crate::retrieval::pattern_match::{KnownRemedy, MatchedPattern, PatternMatch};
@@ -121,7 +121,7 @@ fn known_text(known: &LookupReply) -> String {
     }
     for strategy in &known.strategies {
         let evidence = match (strategy.successes, strategy.tries) {
-            (_, 0) if strategy.origin == DECLARED => "from verify-run.toml, untested".to_owned(),
+            (_, 0) if strategy.origin == Technique::Declared => "from verify-run.toml, untested".to_owned(),
             (_, 0) => "untested".to_owned(),
             (successes, tries) => format!("worked {successes} of {}", count(tries, "time")),
         };

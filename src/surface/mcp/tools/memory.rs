@@ -76,7 +76,7 @@ struct RememberArguments {
 fn remember(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RememberArguments = parsed(arguments)?;
     let remembered = MemoryDraft {
-        sort: given.sort.as_deref().and_then(MemoryType::parse).unwrap_or(MemoryType::Learning),
+        sort: given.sort.as_deref().and_then(MemoryType::from_word).unwrap_or(MemoryType::Learning),
         text: given.text,
         importance: given.importance.unwrap_or(IMPORTANCE),
         hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
@@ -97,7 +97,7 @@ struct RecallArguments {
 
 fn recall(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RecallArguments = parsed(arguments)?;
-    let sort = given.sort.as_deref().and_then(MemoryType::parse);
+    let sort = given.sort.as_deref().and_then(MemoryType::from_word);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
     let text = if found.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found) };
