@@ -199,3 +199,18 @@ fn only_what_had_changed_when_a_task_began_to_fail_counts_for_it() {
     assert_eq!(changed("two"), ["src/4.js", "src/5.js"]);
     assert_eq!(changed("three"), ["src/6.js"]);
 }
+
+#[test]
+fn a_word_of_a_newer_version_is_named_and_no_row_is_lost() {
+    let (_dir, store) = store(&[failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)]);
+    let known = strategies(&store);
+    let set = |from: &str, to: &str| {
+        let sql = "UPDATE strategies SET technique = ?2 WHERE technique = ?1";
+        store.index().connection.execute(sql, [from, to]).expect("updates")
+    };
+    assert!(set("files", "incantation") > 0);
+    let error = store.index().list_remedies(10).expect_err("a word that this version does not know");
+    assert!(error.is_newer() && error.to_string().contains("Technique \"incantation\""), "{error}");
+    set("incantation", "files");
+    assert_eq!(strategies(&store), known);
+}
