@@ -22,7 +22,7 @@ pub(crate) fn install_shims(
     folder: &ShimFolder,
     options: &ShimOptions,
 ) -> anyhow::Result<ShimsReply> {
-    shims::install_shims(folder, &Whitelist::open(places, environment), options)
+    Ok(shims::install_shims(folder, &Whitelist::open(places, environment), options)?)
 }
 
 /// Removes the shims called `names`, all of them if none is named.
@@ -30,7 +30,7 @@ pub(crate) fn install_shims(
 /// # Errors
 /// When there is no shim of a name (nothing is done then), or one can't be removed.
 pub(crate) fn uninstall_shims(folder: &ShimFolder, names: &[String]) -> anyhow::Result<ShimsReply> {
-    shims::uninstall_shims(folder, names)
+    Ok(shims::uninstall_shims(folder, names)?)
 }
 
 /// Every shim, and every program that would get one.

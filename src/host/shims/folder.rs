@@ -11,10 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde::Serialize;
 
-use super::names;
+use super::{ShimError, names};
 use crate::base::file::{Durability, create_private_dir, is_program, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Environment;
@@ -137,15 +136,13 @@ impl ShimFolder {
     ///
     /// # Errors
     /// When there is no home folder, or one that can't be on a `PATH`.
-    pub(crate) fn from_process(environment: &Environment) -> anyhow::Result<Self> {
-        let folder = environment.shims_dir().context("there is no place for shims: set HOME to your home folder")?;
-        anyhow::ensure!(
-            !folder.as_os_str().as_bytes().contains(&b':'),
-            "the shims can't be in {}: a folder on PATH has no colon in its name; set XDG_DATA_HOME to another place",
-            folder.display()
-        );
+    pub(crate) fn from_process(environment: &Environment) -> Result<Self, ShimError> {
+        let folder = environment.shims_dir().ok_or(ShimError::NoHomeFolder)?;
+        if folder.as_os_str().as_bytes().contains(&b':') {
+            return Err(ShimError::ColonInFolder { folder });
+        }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
+        let own = std::env::current_exe().map_err(|source| ShimError::OwnFile { source })?;
         let program = lasting_path(&own, &path);
         Ok(ShimFolder { folder, path, program, environments: Vec::new() })
     }
@@ -254,9 +251,9 @@ pub(crate) fn install_shims(
     shims: &ShimFolder,
     whitelist: &Whitelist,
     wanted: &ShimOptions,
-) -> anyhow::Result<ShimsReply> {
+) -> Result<ShimsReply, ShimError> {
     let names = wanted_names(shims, whitelist, wanted)?;
-    prepare_folder(&shims.folder).with_context(|| format!("cannot make the folder {}", shims.folder.display()))?;
+    prepare_folder(&shims.folder).map_err(ShimError::file("make the folder", &shims.folder))?;
     let mut done = ShimsReply { schema: 1, folder: shims.folder.clone(), ..ShimsReply::default() };
     for name in names {
         let path = shims.folder.join(&name);
@@ -266,7 +263,7 @@ pub(crate) fn install_shims(
         } else if fs::read_link(&path).is_ok_and(|target| target == shims.program) {
             &mut done.kept
         } else {
-            create_link(&shims.program, &path).with_context(|| format!("cannot make the shim {}", path.display()))?;
+            create_link(&shims.program, &path).map_err(ShimError::file("make the shim", &path))?;
             if is_there { &mut done.mended } else { &mut done.made }
         };
         list.push(name);
@@ -279,18 +276,18 @@ pub(crate) fn install_shims(
 ///
 /// # Errors
 /// When there is no shim of a name (nothing is done then), or one can't be removed.
-pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> anyhow::Result<ShimsReply> {
+pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> Result<ShimsReply, ShimError> {
     let mut done = ShimsReply { schema: 1, folder: shims.folder.clone(), ..ShimsReply::default() };
     let links = shims.own_links();
-    for name in names {
-        let known = links.iter().any(|(link, is_ours)| link == name && *is_ours);
-        anyhow::ensure!(known, "there is no shim `{name}`; type `verify-run shims status` to see which there are");
+    let is_known = |name: &String| links.iter().any(|(link, is_ours)| link == name && *is_ours);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        return Err(ShimError::NoShim { name: name.clone() });
     }
     for (name, is_ours) in links {
         let is_named = names.is_empty() || names.contains(&name);
         if is_ours && is_named {
             let path = shims.folder.join(&name);
-            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            fs::remove_file(&path).map_err(ShimError::file("remove", &path))?;
             done.removed.push(name);
         } else if is_ours {
             done.kept.push(name);
@@ -299,12 +296,16 @@ pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> anyhow::R
         }
     }
     if done.kept.is_empty() {
-        clear_folder(&shims.folder).with_context(|| format!("cannot remove {}", shims.folder.display()))?;
+        clear_folder(&shims.folder).map_err(ShimError::file("remove", &shims.folder))?;
     }
     Ok(done)
 }
 
-fn wanted_names(shims: &ShimFolder, whitelist: &Whitelist, wanted: &ShimOptions) -> anyhow::Result<BTreeSet<String>> {
+fn wanted_names(
+    shims: &ShimFolder,
+    whitelist: &Whitelist,
+    wanted: &ShimOptions,
+) -> Result<BTreeSet<String>, ShimError> {
     let is_installed = |name: &String| shims.find_program(name).is_some() || shims.of_environment(name).is_some();
     let installed = |names: BTreeSet<String>| names.into_iter().filter(is_installed);
     let mut names: BTreeSet<String> = match wanted {
@@ -313,11 +314,9 @@ fn wanted_names(shims: &ShimFolder, whitelist: &Whitelist, wanted: &ShimOptions)
         ShimOptions::Named(names) => {
             for name in names {
                 let is_name = !name.starts_with('.') && !name.contains('/') && name != "verify-run";
-                anyhow::ensure!(
-                    is_name && whitelist.names_program(OsStr::new(name)),
-                    "`{name}` is no program that the whitelist names, so a shim would do nothing; type `verify-run \
-                     whitelist list` to see them"
-                );
+                if !is_name || !whitelist.names_program(OsStr::new(name)) {
+                    return Err(ShimError::NotInWhitelist { name: name.clone() });
+                }
             }
             return Ok(names.iter().cloned().collect());
         }
