@@ -86,6 +86,11 @@ pub fn ellipsis(text: &str, max: usize) -> String {
     format!("{}…", prefix(text, max.saturating_sub('…'.len_utf8())))
 }
 
+/// The number of the line that `offset` is in, from 1.
+pub fn line_number(text: impl AsRef<[u8]>, offset: usize) -> usize {
+    text.as_ref().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
 /// A path as a word that a POSIX shell takes for itself and nothing else: log lines and hints are copied into shells, and
 /// a log may get where one reads it.
 pub fn path(path: &Path) -> String {

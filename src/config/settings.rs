@@ -22,6 +22,7 @@ use crate::base::limits::{
     CONFIG_FILE_BYTES_MAX, LESSON_BYTES_MAX, RAW_BYTES_MAX, RAW_DAYS_MAX, SNAPSHOT_BYTES_MAX, SNAPSHOT_DAYS_MAX,
     SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_MS_MAX,
 };
+use crate::base::text::line_number;
 
 /// The file's name in each layer.
 pub const SETTINGS_FILE: &str = "verify-run.toml";
@@ -172,7 +173,7 @@ impl Settings {
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
-                let line = error.span().map(|span| line_of(text, span.start));
+                let line = error.span().map(|span| line_number(&**text, span.start));
                 return layer.problem(
                     line,
                     error.message().replace('\n', ", "),
@@ -402,10 +403,6 @@ pub(super) fn line_of_key(text: &str, section: &str, key: &str) -> Option<usize>
         }
     }
     None
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
 }
 
 /// The file's text; `None` when there is none. The error is a reason for people.

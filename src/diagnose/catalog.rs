@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 use serde_json::value::RawValue;
 
-use crate::base::limits::DEFINITION_REGEX_BYTES_MAX;
 use crate::base::literals::Literals;
 use crate::base::one_or_many::OneOrMany;
 
@@ -16,6 +15,7 @@ use crate::base::one_or_many::OneOrMany;
 use super::definition;
 use super::definition::{DefinitionRuleText, PackedFile, PackedRule, PackedTool, ToolText};
 use super::imported::ImportedFormat;
+use super::rule_regex::compile_regex;
 
 macro_rules! shipped {
     ($($name:literal)*) => {
@@ -149,23 +149,6 @@ impl LazyDefinition {
         });
         compiled.as_deref()
     }
-}
-
-/// Compiles a rule's regex.
-///
-/// # Errors
-/// Bad syntax, or larger than [`DEFINITION_REGEX_BYTES_MAX`].
-pub(super) fn compile_regex(source: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(source)
-        .unicode(false)
-        .size_limit(DEFINITION_REGEX_BYTES_MAX)
-        .dfa_size_limit(DEFINITION_REGEX_BYTES_MAX)
-        .build()
-}
-
-/// Compiles a regex of the program's own, of bytes as all here: with Unicode's classes it takes several times as long.
-pub(super) fn constant_regex(source: &str) -> Regex {
-    RegexBuilder::new(source).unicode(false).build().expect("a constant regex, compiled in a test")
 }
 
 /// All definitions.

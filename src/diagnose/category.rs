@@ -7,8 +7,9 @@ use regex::bytes::Regex;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
-use super::catalog::{Catalog, constant_regex};
+use super::catalog::Catalog;
 use super::engine::RawDiagnostic;
+use super::rule_regex::constant_regex;
 use super::{Category, Diagnostic, Input, Severity, generic, missing};
 
 mod content;

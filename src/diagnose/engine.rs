@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use regex::bytes::CaptureLocations;
 
-use crate::base::limits::{LINE_MATCH_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
@@ -23,6 +23,7 @@ mod candidates;
 mod claim;
 mod drive;
 mod found;
+mod line;
 mod tally;
 mod wrapped;
 
@@ -30,7 +31,9 @@ use block::OpenBlock;
 use candidates::{Candidates, RuleCandidate};
 pub(super) use drive::is_in as may_have_drives;
 use found::Groups;
-pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome, severity_of_word};
+pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome};
+pub(super) use line::severity_of_word;
+use line::{indent_width, line_head, logged_severity};
 pub(super) use tally::{ReportedCounts, Tally};
 
 /// Matches `catalog` against `lines`. `named` says which tools the command names; `streams` lists the indices of the
@@ -75,23 +78,6 @@ pub(super) fn run<'a>(
     }
     engine.outcome.vital.sort_unstable();
     engine.outcome
-}
-
-fn line_head(line: &str) -> &str {
-    prefix(line, LINE_MATCH_BYTES_MAX)
-}
-
-fn indent_width(text: &str) -> usize {
-    text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-}
-
-/// How bad a message is whose rule doesn't say it: none that begins with a log's word for less.
-fn logged_severity(message: &str) -> Severity {
-    let word = message.trim_start_matches('[').split(|c: char| !c.is_ascii_uppercase()).next().unwrap_or_default();
-    match word {
-        "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Severity::Info,
-        _ => Severity::Error,
-    }
 }
 
 /// What a tool remembers between lines.

@@ -11,8 +11,8 @@ use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::constant_regex;
 use super::engine::{self, Frame};
+use super::rule_regex::constant_regex;
 
 /// How sure a line is about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,10 +8,12 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::base::limits::DEFINITION_RULES_MAX;
+use crate::base::text::line_number;
 use crate::config::Categories;
 
 use super::catalog::{self, Catalog};
 use super::definition::{self, DefinitionFileText, DefinitionRuleText, SCHEMA, ToolText};
+use super::rule_regex;
 use super::{Category, imported, inline};
 
 /// The definitions in force.
@@ -163,7 +165,7 @@ fn read_file(
     let mut text = match definition::parse(&file.text) {
         Ok(text) => text,
         Err(error) => {
-            let line = error.span().map(|span| line_of(&file.text, span.start));
+            let line = error.span().map(|span| line_number(&file.text, span.start));
             faults.push(new_fault(file, line, error.message().replace('\n', ", "), THE_FILE));
             return None;
         }
@@ -190,7 +192,7 @@ fn read_file(
             Some((_, text)) => text.clone(),
             None => Err("was not read".to_owned()),
         };
-        let (found, wrong) = imported::import_formats(tool, attached);
+        let (found, wrong) = imported::import_formats(tool.errorformat.as_ref(), tool.matcher.as_ref(), attached);
         tool.imported = found;
         for reason in wrong {
             let line = Spans::from_text(&file.text).name_line(&file.text, &tool.name);
@@ -226,7 +228,7 @@ fn idle_removals(parsed: &[(&DefinitionFile, DefinitionFileText)], shipped: &[To
 
 fn check_compiles(rule: &DefinitionRuleText) -> Result<(), String> {
     for source in [Some(&rule.regex), rule.closing.as_ref()].into_iter().flatten() {
-        catalog::compile_regex(source).map_err(|error| {
+        rule_regex::compile_regex(source).map_err(|error| {
             let error = error.to_string();
             let said = error.lines().last().unwrap_or_default();
             format!("the regex does not compile: {}", said.trim_start_matches("error: "))
@@ -242,7 +244,7 @@ fn rule_name(tool: &ToolText, at: usize) -> String {
 /// Which rules of the tool match some line of `input`.
 fn list_hits(tool: &ToolText, input: &str) -> String {
     let matching = |rule: &DefinitionRuleText| {
-        let regex = catalog::compile_regex(&rule.regex).ok()?;
+        let regex = rule_regex::compile_regex(&rule.regex).ok()?;
         input.lines().position(|line| {
             rule.needs.as_slice().iter().any(|need| line.contains(need.as_str())) && regex.is_match(line.as_bytes())
         })
@@ -258,10 +260,6 @@ fn list_hits(tool: &ToolText, input: &str) -> String {
     } else {
         format!("first matches: {}", hits.join(", "))
     }
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 /// Where things stand in a file; parsed only to say what is wrong.
@@ -327,7 +325,7 @@ impl Spans {
 }
 
 fn start_line(text: &str, span: Range<usize>) -> usize {
-    line_of(text, span.start)
+    line_number(text, span.start)
 }
 
 #[cfg(test)]

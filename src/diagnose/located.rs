@@ -13,9 +13,9 @@ use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
 use super::Severity;
-use super::catalog::constant_regex;
 use super::engine::{Frame, severity_of_word};
 use super::generic::{self, looks_like_a_file};
+use super::rule_regex::constant_regex;
 
 mod languages;
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::catalog::constant_regex;
+use super::rule_regex::constant_regex;
 
 /// The forms, by who prints them.
 const FORMS: &[(&str, &str)] = &[

@@ -34,6 +34,7 @@ mod padded;
 mod passing;
 mod paths;
 mod progress;
+mod rule_regex;
 mod shortfall;
 mod skeleton;
 mod streams;

@@ -10,8 +10,8 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant_regex;
 use super::generic::{self, Strength, looks_like_a_file};
+use super::rule_regex::constant_regex;
 
 /// Whether a line says that something is wrong with what it names.
 pub(super) fn blames_files(line: &str) -> bool {

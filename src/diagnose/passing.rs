@@ -13,8 +13,8 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant_regex;
 use super::generic;
+use super::rule_regex::constant_regex;
 
 /// Lines between two verdicts that are taken for one test's.
 const TEST_LINES_MAX: usize = 400;

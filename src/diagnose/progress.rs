@@ -8,8 +8,8 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::catalog::constant_regex;
 use super::generic;
+use super::rule_regex::constant_regex;
 
 /// Whether a line only reports progress. A line with a word for failure never does, and neither does one with a place.
 pub(super) fn is_progress(line: &str) -> bool {

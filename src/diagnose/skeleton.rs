@@ -13,9 +13,9 @@ use crate::base::tree::NoTree;
 use crate::config::Categories;
 use crate::run::Ended;
 
-use super::catalog;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
+use super::rule_regex;
 use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose_output, plain_text};
 
 /// What was made of a sample.
@@ -140,7 +140,7 @@ fn draft_rules(lines: &[&str]) -> Option<Vec<Draft>> {
             best_of(lines, &format!("^{place}"), needs, &mut best);
         }
     }
-    let header = catalog::compile_regex(HEADER).ok()?;
+    let header = rule_regex::compile_regex(HEADER).ok()?;
     let is_header =
         |line: &&&str| header.captures(line.as_bytes()).is_some_and(|_| looks_like_a_file(line.trim_end_matches(':')));
     if let Some(file) = lines.iter().find(is_header) {
@@ -157,7 +157,7 @@ fn draft_rules(lines: &[&str]) -> Option<Vec<Draft>> {
 
 /// Whether the line begins with such a place and the place's file looks like one.
 fn leads_with(place: &str, line: &str) -> bool {
-    let captures = catalog::compile_regex(&format!("^{place}")).ok().and_then(|regex| {
+    let captures = rule_regex::compile_regex(&format!("^{place}")).ok().and_then(|regex| {
         let file = regex.captures(line.as_bytes())?.name("file")?.as_bytes().to_vec();
         String::from_utf8(file).ok()
     });
@@ -170,7 +170,7 @@ fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, u
         for said in SAID {
             for between in BETWEEN {
                 let source = format!("{start}{between}{severity}{said}$");
-                let Ok(regex) = catalog::compile_regex(&source) else { continue };
+                let Ok(regex) = rule_regex::compile_regex(&source) else { continue };
                 let count = lines.iter().filter(|line| line.contains(needs) && fits_line(&regex, line)).count();
                 let groups = regex.capture_names().flatten().count();
                 let better = best.as_ref().is_none_or(|(other, theirs, _)| (count, groups) > (*other, *theirs));
@@ -198,7 +198,7 @@ fn draft_from_words(lines: &[&str]) -> Option<Vec<Draft>> {
 
 /// The part of the sample that the inline test shows: from the first line that a rule matches, with the line before.
 fn test_text(lines: &[&str], rules: &[Draft]) -> String {
-    let regexes: Vec<Regex> = rules.iter().filter_map(|rule| catalog::compile_regex(&rule.regex).ok()).collect();
+    let regexes: Vec<Regex> = rules.iter().filter_map(|rule| rule_regex::compile_regex(&rule.regex).ok()).collect();
     let first = lines.iter().position(|line| regexes.iter().any(|regex| fits_line(regex, line))).unwrap_or(0);
     let from = first.saturating_sub(1);
     lines[from..].iter().take(TEST_LINES_MAX).map(|line| format!("{line}\n")).collect()

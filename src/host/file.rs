@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::text::line_number;
 use crate::config::Problem;
 use crate::host::document::EditError;
 
@@ -59,7 +60,7 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
         Ok(text) => Ok(Editable { path: real, text: Some(text) }),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            let line = line_number(error.as_bytes(), at);
             Err(self::problem(&path, Some(line), "it is not UTF-8".to_owned(), format!("file {}", quoted(&path))))
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::file_name::{is_lesson_name, lesson_id};
 use super::git_index;
 use super::place::{self, LessonLocation};
 use super::shared_lesson::{self, SharedLesson, SharedLessonFile};
@@ -323,20 +324,6 @@ impl LessonFolder {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
-}
-
-pub(super) fn is_lesson_name(name: &str) -> bool {
-    lesson_id(name).is_some()
-}
-
-/// The id in `<anything>-l-<8 base32 characters>.md`.
-pub(super) fn lesson_id(name: &str) -> Option<&str> {
-    let stem = name.strip_suffix(".md")?;
-    let (before, id) = stem.rsplit_once("l-")?;
-    let is_id = (before.is_empty() || before.ends_with('-'))
-        && id.len() == 8
-        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    is_id.then(|| &stem[before.len()..])
 }
 
 /// Takes out of a file what is not for others, and leaves its time. What is no lesson stays as it is.

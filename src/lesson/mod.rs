@@ -6,6 +6,7 @@
 mod body;
 mod conflict;
 mod facts;
+mod file_name;
 mod fix;
 mod folder;
 mod front_matter;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::folder::is_lesson_name;
+use super::file_name::is_lesson_name;
 use crate::base::file::{Durability, write_atomic};
 use crate::config::{Places, Settings, packager};
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::folder::lesson_id;
+use super::file_name::lesson_id;
 use super::{Error, LessonFrontMatter, conflict, fix, parse_lesson};
 use crate::base::private;
 

@@ -13,7 +13,6 @@ use crate::config::{Environment, Places, Settings};
 use crate::pattern::confidence::{JudgedDelivery, PatternOccurrence};
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::TaskHistory;
-use crate::pattern::wording;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
 use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
@@ -187,7 +186,7 @@ impl PatternReader {
         let family = row.masked_family.clone();
         let (mut summary, _) = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         if patterns > 1 && single >= self.settings.patterns.collapse_patterns {
-            wording::collapse_family(&mut summary, &family, single);
+            summary.stand_for_family(&family, single);
         }
         Ok(summary)
     }

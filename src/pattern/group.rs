@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::summary::message_title;
+use super::wording::message_title;
 use crate::base::clock::Timestamp;
 use crate::store::{GroupMemberRow, PatternMergeRow, PatternReviewRow};
 

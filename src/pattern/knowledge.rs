@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::confidence::{Confidence, ConfidenceIncrement, IncrementKind, unused_increments};
 use super::statistics::share_bound;
-use super::summary::message_title;
+use super::wording::message_title;
 use crate::base::clock::Timestamp;
 use crate::config::{ConfidenceSettings, Settings};
 use crate::store::{StrategyRow, StrategyTryRow};

@@ -14,9 +14,6 @@ use crate::base::text;
 use crate::config::Settings;
 use crate::store::{LessonRow, OccurrenceRow, PatternRow};
 
-/// A title, bytes.
-const TITLE_BYTES_MAX: usize = 160;
-
 /// A pattern in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct PatternSummary {
@@ -205,7 +202,7 @@ impl PatternSummary {
             family: row.family,
             tool: row.tool,
             code: row.code,
-            title: message_title(&row.masked),
+            title: wording::message_title(&row.masked),
             category: row.category,
             failures: row.failures,
             tasks: row.tasks,
@@ -217,6 +214,16 @@ impl PatternSummary {
             last_seen: row.last_seen,
         };
         (summary, confidence)
+    }
+
+    /// Lets the row stand for the `single` patterns of its family that were each seen in one task only.
+    pub(crate) fn stand_for_family(&mut self, family: &str, single: u64) {
+        let known =
+            WordingFacts { tool: &self.tool, code: self.code.as_deref(), masked: family, ..WordingFacts::default() };
+        self.name = wording::pattern_name(&known, &[]);
+        self.title = text::one_line(family);
+        self.summary = wording::family_sentence(&self.name, single, self.family_tasks);
+        self.stands_for = Some(single);
     }
 }
 
@@ -243,7 +250,7 @@ impl PatternPage {
         let lessons = lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file);
         PatternPage {
             schema: 1,
-            family_title: message_title(family),
+            family_title: wording::message_title(family),
             summary,
             together,
             findings,
@@ -272,13 +279,6 @@ impl FailureOccurrence {
             message: row.message,
         }
     }
-}
-
-pub(super) fn message_title(masked: &str) -> String {
-    if masked.trim().is_empty() {
-        return "(no message)".to_owned();
-    }
-    text::ellipsis(&text::one_line(masked), TITLE_BYTES_MAX)
 }
 
 /// A row for tests.

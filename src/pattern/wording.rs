@@ -2,9 +2,10 @@
 //! them, from a detector that knows the mistake, else from the masked message and the files.
 
 use super::detector::DetectorFinding;
-use super::summary::PatternSummary;
 use crate::base::text::{count, ellipsis, one_line};
 
+/// A title, bytes.
+const TITLE_BYTES_MAX: usize = 160;
 /// A name, bytes.
 const NAME_BYTES_MAX: usize = 110;
 /// A quoted message in a sentence, bytes.
@@ -92,16 +93,18 @@ pub(crate) fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFin
     format!("{what}.{rule}")
 }
 
-/// Lets a row stand for the `single` patterns of its family that were each seen in one task only.
-pub(crate) fn collapse_family(summary: &mut PatternSummary, family: &str, single: u64) {
-    let known =
-        WordingFacts { tool: &summary.tool, code: summary.code.as_deref(), masked: family, ..WordingFacts::default() };
-    summary.name = pattern_name(&known, &[]);
-    summary.title = one_line(family);
-    let tasks = count(summary.family_tasks, "task");
-    summary.summary =
-        format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(&summary.name));
-    summary.stands_for = Some(single);
+/// What a row says that stands for the `single` patterns of a family that were each seen in one task only.
+pub(crate) fn family_sentence(name: &str, single: u64, tasks: u64) -> String {
+    let tasks = count(tasks, "task");
+    format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(name))
+}
+
+/// A masked message on one line, as a title.
+pub(super) fn message_title(masked: &str) -> String {
+    if masked.trim().is_empty() {
+        return "(no message)".to_owned();
+    }
+    ellipsis(&one_line(masked), TITLE_BYTES_MAX)
 }
 
 /// What happens, without a full stop.

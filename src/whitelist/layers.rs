@@ -18,6 +18,7 @@ use super::{Check, CheckDecision, CheckKind, ExitMeaning};
 use crate::base::bytes;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
+use crate::base::text::line_number;
 use crate::config::{Environment, Places, Problem};
 
 /// The file's name, in the user's folder and at a repository's root.
@@ -324,7 +325,7 @@ impl WhitelistFile {
     fn compile_layer(&self) -> Result<Option<CompiledLayer>, WhitelistError> {
         let fault = |reason: String| WhitelistError { line: None, reason, fatal: true };
         let text = std::str::from_utf8(&self.text).map_err(|error| {
-            let line = 1 + self.text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            let line = line_number(&self.text, error.valid_up_to());
             WhitelistError { line: Some(line), reason: "is not UTF-8".to_owned(), fatal: true }
         })?;
         let Some(layer) = WhitelistLayer::parse(text)? else { return Ok(None) };
@@ -360,7 +361,7 @@ impl WhitelistFile {
 
     fn find_line(&self, text: &str) -> Option<usize> {
         let at = bytes::find(&self.text, text.as_bytes())?;
-        Some(1 + self.text[..at].iter().filter(|byte| **byte == b'\n').count())
+        Some(line_number(&self.text, at))
     }
 }
 

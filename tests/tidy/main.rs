@@ -1,5 +1,6 @@
 //! The rules of the tree that neither the compiler nor clippy can hold. Each finding says what to do instead.
 
+mod circles;
 mod vocabulary;
 
 use std::collections::BTreeSet;

@@ -1,3 +1,5 @@
+use regex::bytes::RegexBuilder;
+
 use super::*;
 use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;

@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 use crate::diagnose::Category;
-use crate::diagnose::catalog::constant_regex;
+use crate::diagnose::rule_regex::constant_regex;
 use crate::whitelist::CheckKind;
 
 /// Texts that say what is wrong whoever prints them; the first that is found wins. Compiled when it is asked.

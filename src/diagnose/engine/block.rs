@@ -10,7 +10,8 @@ use crate::diagnose::paths;
 
 use super::candidates::RuleCandidate;
 use super::found::{Frame, Groups, LineRole, RawDiagnostic};
-use super::{Engine, drive, indent_width, line_head};
+use super::line::{indent_width, line_head};
+use super::{Engine, drive};
 
 /// The open block.
 #[derive(Debug)]

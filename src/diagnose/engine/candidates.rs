@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use crate::diagnose::catalog::{Catalog, Meaning, Scanner};
 use crate::diagnose::definition::DefinitionKind;
 
-use super::{drive, line_head};
+use super::drive;
+use super::line::line_head;
 
 /// A rule that may match a line, with what is asked about it before its regex.
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,9 @@ use crate::base::text::prefix;
 use crate::diagnose::Severity;
 use crate::diagnose::imported::MatcherHit;
 
+use super::Engine;
 use super::found::{Frame, LineRole, RawDiagnostic, Rest};
-use super::{Engine, line_head};
+use super::line::line_head;
 
 /// What imported matchers see in a stream, by the position of the first line.
 #[derive(Debug, Default)]

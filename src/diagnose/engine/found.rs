@@ -6,6 +6,7 @@ use crate::diagnose::catalog::{DefinitionGroup, RuleMatcher};
 use crate::diagnose::texts::Texts;
 use crate::diagnose::{Category, Severity};
 
+use super::line::severity_of_word;
 use super::tally::{ReportedCounts, Tally};
 
 /// What a line is to the item that it belongs to.
@@ -200,35 +201,4 @@ fn without_label(file: &str) -> &str {
         file = rest.trim_start();
     }
     file
-}
-
-/// The longest word for a severity, bytes.
-const SEVERITY_BYTES_MAX: usize = 23;
-
-/// The severity that a tool's word or letter means.
-pub(crate) fn severity_of_word(word: &str) -> Option<Severity> {
-    let word = word.trim_end_matches(':');
-    let mut lower = [0; SEVERITY_BYTES_MAX];
-    let lower = lower.get_mut(..word.len())?;
-    lower.copy_from_slice(word.as_bytes());
-    lower.make_ascii_lowercase();
-    Some(match str::from_utf8(lower).ok()? {
-        "error"
-        | "fatal"
-        | "fatal error"
-        | "err"
-        | "e"
-        | "f"
-        | "critical"
-        | "high"
-        | "severe"
-        | "fail"
-        | "failed"
-        | "internal compiler error"
-        | "syntaxerror" => Severity::Error,
-        "warning" | "warn" | "w" | "medium" => Severity::Warning,
-        "info" | "note" | "hint" | "help" | "style" | "convention" | "refactor" | "performance" | "portability"
-        | "information" | "low" | "c" | "r" | "i" | "n" | "suggestion" => Severity::Info,
-        _ => return None,
-    })
 }

@@ -3,8 +3,9 @@
 use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::text::prefix;
 
+use super::Engine;
 use super::found::LineRole;
-use super::{Engine, line_head};
+use super::line::line_head;
 
 impl<'a> Engine<'a> {
     /// Takes a line as the rest of the open block's message, when it is: all lines up to the one that ends in the code

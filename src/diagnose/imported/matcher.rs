@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{MatcherHit, javascript};
 use crate::base::limits::{BLOCK_LINES_MAX, DEFINITION_RULES_MAX};
-use crate::diagnose::{Severity, catalog, engine};
+use crate::diagnose::{Severity, engine, rule_regex};
 
 /// A matcher.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ impl MatcherPattern {
     fn from_value(value: &Value, alone: bool, last: bool) -> Result<Self, String> {
         let source = value["regexp"].as_str().ok_or("has no `regexp`")?;
         let translated = javascript::translate_regex(source)?;
-        let regex = catalog::compile_regex(&translated)
+        let regex = rule_regex::compile_regex(&translated)
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())?;
         let group = |key: &str| value[key].as_u64().and_then(|group| usize::try_from(group).ok());
         let mut groups: BTreeMap<CaptureRole, usize> =

@@ -3,8 +3,8 @@
 //! They are interpreted as those programs do it, not turned into rules: both match runs of lines, and an `errorformat`
 //! keeps state that rules don't have. What they ask for and can't be had (lookaround, `\zs`) is said when they are read.
 
+use crate::base::one_or_many::OneOrMany;
 use crate::diagnose::Severity;
-use crate::diagnose::definition::ToolText;
 
 mod errorformat;
 mod javascript;
@@ -51,23 +51,24 @@ impl ImportedFormat {
     }
 }
 
-/// What a definition imports. `attached` gives the text of a file that it names.
+/// What a definition imports by its `errorformat` and the files of its `matcher`. `attached` gives the text of a file that it names.
 ///
 /// # Errors
 /// For each part that can't be used, what is wrong with it. The other parts hold.
 pub(super) fn import_formats(
-    tool: &ToolText,
+    errorformat: Option<&OneOrMany>,
+    matchers: Option<&OneOrMany>,
     attached: impl Fn(&str) -> Result<String, String>,
 ) -> (Vec<ImportedFormat>, Vec<String>) {
     let mut imported = Vec::new();
     let mut faults = Vec::new();
-    if let Some(format) = &tool.errorformat {
+    if let Some(format) = errorformat {
         match errorformat::ErrorFormat::parse(format) {
             Ok(format) => imported.push(ImportedFormat::Format(format)),
             Err(reason) => faults.push(format!("errorformat: {reason}")),
         }
     }
-    for name in tool.matcher.iter().flat_map(|names| names.as_slice()) {
+    for name in matchers.into_iter().flat_map(|names| names.as_slice()) {
         match attached(name).and_then(|text| matcher::parse(&text)) {
             Ok(found) => {
                 for found in found {

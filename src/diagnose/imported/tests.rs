@@ -117,7 +117,7 @@ fn regexes_of_javascript_mean_the_same_here() {
     ] {
         let translated = javascript::translate_regex(regex).unwrap_or_else(|error| panic!("{regex}: {error}"));
         let compiled =
-            crate::diagnose::catalog::compile_regex(&translated).unwrap_or_else(|error| panic!("{regex}: {error}"));
+            crate::diagnose::rule_regex::compile_regex(&translated).unwrap_or_else(|error| panic!("{regex}: {error}"));
         assert!(compiled.is_match(matches.as_bytes()), "{regex} became {translated}");
         assert!(!compiled.is_match(other.as_bytes()), "{regex} became {translated}");
     }

@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{Census, Test, identifiers_of, without_whitespace};
+use super::census::{Census, Test};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
+use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleSeverity, Rules};
 use super::view::{DiffLine, FileView, Side};
-use super::{Sheet, gone, ground, lines, loosened, numbers, source_changed, swallowed};
+use super::{Sheet, gone, ground, loosened, numbers, rule_match, source_changed, swallowed};
 use crate::base::text;
 use crate::fix::patch::{Hunk, PatchChange, PatchKind};
 
@@ -140,13 +141,13 @@ fn judge_test<'v>(
         sheet.add_named("failure-caught", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
-    let is_logged = left.added.iter().any(|line| lines::has_rule(rules, view, line, "failure-logged"));
+    let is_logged = left.added.iter().any(|line| rule_match::has_rule(rules, view, line, "failure-logged"));
     let remarked = swallowed::mark_remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
     if let Some(line) = remarked {
         sheet.add_named("failure-remarked", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) =
-        loosened::skips_more(before, body, |line| loosened::says_skip(line) || lines::is_skip(rules, view, line))
+        loosened::skips_more(before, body, |line| loosened::says_skip(line) || rule_match::is_skip(rules, view, line))
     {
         sheet.add_named("skip-widened", (new_file, Side::New, line), RuleSeverity::Certain, name);
     }
@@ -167,8 +168,8 @@ fn says_nothing(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool
     repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
             rule.text.id.starts_with("assertion-always-true")
-                && lines::applies_to(rule, view, Side::Old)
-                && lines::match_rule(rule, line).is_some()
+                && rule_match::applies_to(rule, view, Side::Old)
+                && rule_match::match_rule(rule, line).is_some()
         })
 }
 

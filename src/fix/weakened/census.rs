@@ -5,9 +5,10 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::language::{FileRole, Language};
+use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, FileView, Side};
-use super::{Sheet, gone, lines};
+use super::{Sheet, gone, rule_match};
 use crate::fix::patch::PatchChange;
 
 /// Two tests whose words agree in this share are the same test under two names.
@@ -242,7 +243,8 @@ impl Census {
         for test in self.old.iter().filter(|test| test.twin.is_none()) {
             let lines = &views[test.file].hunks[test.hunk].old;
             // It didn't run before either.
-            if lines[test.start..=test.at].iter().any(|line| lines::is_skip(sheet.rules, &views[test.file], line)) {
+            if lines[test.start..=test.at].iter().any(|line| rule_match::is_skip(sheet.rules, &views[test.file], line))
+            {
                 continue;
             }
             match self.find_fate(test, views, &added) {
@@ -425,17 +427,6 @@ impl<'v> AddedTest<'v> {
 
 fn is_telling(line: &DiffLine<'_>) -> bool {
     line.has_code() && line.masked.text.trim().len() >= TELLING_BYTES_MIN
-}
-
-/// `text` without blanks.
-pub(super) fn without_whitespace(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-/// The words that may be names.
-pub(super) fn identifiers_of(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn test_language(views: &[FileView<'_>], test: &Test) -> &'static str {

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::without_whitespace;
 use super::language::FileRole;
 use super::lazy::compile_regex;
+use super::lexis::without_whitespace;
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{Census, identifiers_of};
+use super::census::Census;
 use super::language::FileRole;
 use super::lazy::compile_regex;
+use super::lexis::identifiers_of;
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 

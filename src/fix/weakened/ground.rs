@@ -1,7 +1,8 @@
 //! What a line of a hunk stands on: whether that was there before, and whether it holds only under a condition.
 
-use super::census::{Census, is_attribute, is_continued, without_whitespace};
+use super::census::{Census, is_attribute, is_continued};
 use super::language::Language;
+use super::lexis::without_whitespace;
 use super::lines::LineHit;
 use super::view::{DiffLine, FileView, Side, Sides};
 

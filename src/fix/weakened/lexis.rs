@@ -309,6 +309,17 @@ impl Masks {
     }
 }
 
+/// `text` without blanks.
+pub(super) fn without_whitespace(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The words that may be names.
+pub(super) fn identifiers_of(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| word.len() > 1 && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::fix::weakened::language::Language;

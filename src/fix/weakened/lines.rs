@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::census::{Census, identifiers_of, without_whitespace};
+use super::census::Census;
 use super::language::FileRole;
 use super::lazy::LazySet;
+use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleKind, RuleScope, RuleSeverity, Rules, WeakenedRule};
+use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, ground};
 use crate::fix::patch::PatchChange;
@@ -24,8 +26,6 @@ static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
 });
 /// Files in which several tools have their tables.
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
-/// The family of what makes a test not run.
-const SKIPPED: &str = "skipped-test";
 /// A part of a line that says where it comes from, bytes.
 const PART_BYTES_MIN: usize = 6;
 /// Lines that brackets hold.
@@ -299,63 +299,6 @@ fn is_excused(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> bool {
     let line = lines[at].raw;
     let opens = || line.trim_end().ends_with('(').then(|| lines.get(at + 1)).flatten();
     rule.is_excused(line) || opens().is_some_and(|next| rule.is_excused(&[line.trim_end(), next.raw.trim()].concat()))
-}
-
-/// Whether a line skips the test that it belongs to.
-pub(super) fn is_skip(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
-    candidates.any(|rule| {
-        rule.text.family == SKIPPED
-            && !rule.text.conditional
-            && rule.text.below.is_none()
-            && applies_to(rule, view, Side::Old)
-            && match_rule(rule, line).is_some()
-    })
-}
-
-/// Whether the rule `id` matches a line.
-pub(super) fn has_rule(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
-    rules.find_rule(id).is_some_and(|rule| applies_to(rule, view, Side::New) && match_rule(rule, line).is_some())
-}
-
-/// The rules of `kinds` that look at every line of a file.
-pub(super) fn untold_rules(rules: &Rules, view: &FileView<'_>, side: Side, kinds: &[RuleKind]) -> Vec<usize> {
-    let looks = |&index: &usize| {
-        let rule = &rules.rules[index];
-        let headings = view.file.hunks.iter().map(|hunk| hunk.heading.as_str());
-        let lines = || view.all_lines(side).map(|line| line.masked.text.as_str()).chain(headings);
-        kinds.contains(&rule.text.kind) && applies_to(rule, view, side) && rule.may_be_below(lines())
-    };
-    rules.untold.iter().copied().filter(looks).collect()
-}
-
-/// Whether a rule looks at such files at all.
-pub(super) fn applies_to(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> bool {
-    let text = &rule.text;
-    let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
-    let file = || text.files.is_empty() || rule.files.is_match(view.folded_text(side));
-    let part = match text.tests {
-        None => view.part != FileRole::Document || view.is("markdown") || !text.files.is_empty(),
-        Some(true) => view.part == FileRole::Test,
-        Some(false) => view.part == FileRole::Source,
-    };
-    language && part && file()
-}
-
-/// The match of `rule` on what it looks at of `line`.
-pub(super) fn match_rule<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> Option<Captures<'s>> {
-    let groups = rule.line_regex()?.captures(looked_at(rule, line))?;
-    (rule.is_under(&line.path) && rule.is_along(line.raw)).then_some(groups)
-}
-
-/// What `rule` looks at of `line`.
-pub(super) fn looked_at<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> &'s str {
-    match rule.text.place {
-        RuleScope::Code => line.masked.code.as_str(),
-        RuleScope::Text => line.masked.text.as_str(),
-        RuleScope::Comment => line.masked.comment.as_str(),
-        RuleScope::Line => line.raw,
-    }
 }
 
 /// The units of every match on a line: a command may have an option several times.

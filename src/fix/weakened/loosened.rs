@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{identifiers_of, without_whitespace};
 use super::language::Language;
 use super::lazy::{LazySet, compile_regex};
+use super::lexis::{identifiers_of, without_whitespace};
 use super::view::DiffLine;
 
 /// Says exactly what comes out.

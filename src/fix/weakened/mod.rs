@@ -28,6 +28,7 @@ mod loosened;
 mod matrix;
 mod numbers;
 mod rule;
+mod rule_match;
 mod snapshots;
 mod swallowed;
 #[cfg(test)]

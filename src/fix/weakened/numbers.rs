@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::without_whitespace;
 use super::language::FileRole;
 use super::lazy::compile_regex;
-use super::lines::{applies_to, looked_at, match_rule, untold_rules};
+use super::lexis::without_whitespace;
 use super::rule::{RuleKind, RuleSeverity, Rules, WeakenedRule};
+use super::rule_match::{applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 

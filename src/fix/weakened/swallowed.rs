@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Sheet;
-use super::census::{identifiers_of, without_whitespace};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
-use super::lines::{applies_to, match_rule};
+use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleKind, RuleSeverity, Rules};
+use super::rule_match::{applies_to, match_rule};
 use super::view::{DiffLine, FileView, Side};
 use crate::fix::patch::PatchChange;
 

@@ -1,12 +1,7 @@
-//! Lines of a text: their numbers, their ends, what they are indented by.
+//! Lines of a text: their ends, what they are indented by.
 
 /// A byte order mark, which stays where it is.
 const MARK: char = '\u{feff}';
-
-/// The number of the line of `offset`, from 1.
-pub(super) fn number(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
-}
 
 /// How lines of `text` end.
 pub(super) fn end_of(text: &str) -> &'static str {

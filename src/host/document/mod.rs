@@ -15,6 +15,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::base::text::line_number;
+
 /// Why a document is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
@@ -29,7 +31,7 @@ pub struct EditError {
 
 impl EditError {
     fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
-        EditError { line: Some(line::number(text, offset)), reason: reason.into(), by_hand: false }
+        EditError { line: Some(line_number(text, offset)), reason: reason.into(), by_hand: false }
     }
 
     fn by_hand(text: &str, offset: usize, reason: impl Into<String>) -> Self {

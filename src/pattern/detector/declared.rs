@@ -29,7 +29,7 @@ use toml::Spanned;
 use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
-use crate::base::text::{ellipsis, one_line};
+use crate::base::text::{ellipsis, line_number, one_line};
 use crate::config::{Categories, Category, Settings};
 use crate::diagnose::{DefinitionFault, DefinitionFile};
 use crate::pattern::history::{
@@ -121,7 +121,7 @@ pub(super) fn load_layered(
             let texts = match toml::from_str::<DetectorFileText>(&file.text) {
                 Ok(texts) => texts.detectors,
                 Err(error) if file.text.contains("[[detector]]") => {
-                    let line = error.span().map(|span| line_number_at(&file.text, span.start));
+                    let line = error.span().map(|span| line_number(&file.text, span.start));
                     faults.push(DefinitionFault {
                         without: Some("the file"),
                         ..fault(line, error.message().replace('\n', ", "))
@@ -131,7 +131,7 @@ pub(super) fn load_layered(
                 Err(_) => continue,
             };
             for text in texts {
-                let line = Some(line_number_at(&file.text, text.span().start));
+                let line = Some(line_number(&file.text, text.span().start));
                 let text = text.into_inner();
                 let name = text.name.clone();
                 if names.len() >= DETECTORS_MAX {
@@ -152,10 +152,6 @@ pub(super) fn load_layered(
     let shipped = shipped.into_iter().map(Spanned::into_inner).filter(|text| !taken.contains(&text.name));
     found.extend(shipped.filter_map(|text| DeclaredDetector::new(text, categories).ok()));
     (found, faults)
-}
-
-fn line_number_at(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
 impl DeclaredDetector {
