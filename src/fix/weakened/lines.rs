@@ -10,7 +10,7 @@ use super::language::FileRole;
 use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleKind, RuleScope, RuleSeverity, Rules, WeakenedRule};
-use super::rule_match::{applies_to, looked_at, match_rule, untold_rules};
+use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, FileView, Side};
 use super::{Sheet, ground};
 use crate::fix::patch::PatchChange;
@@ -26,8 +26,6 @@ static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
 });
 /// Files in which several tools have their tables.
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
-/// The family of what makes a test not run.
-const SKIPPED: &str = "skipped-test";
 /// A part of a line that says where it comes from, bytes.
 const PART_BYTES_MIN: usize = 6;
 /// Lines that brackets hold.

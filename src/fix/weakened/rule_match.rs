@@ -7,7 +7,7 @@ use super::rule::{RuleKind, RuleScope, Rules, WeakenedRule};
 use super::view::{DiffLine, FileView, Side};
 
 /// The family of what makes a test not run.
-const SKIPPED: &str = "skipped-test";
+pub(super) const SKIPPED: &str = "skipped-test";
 
 /// Whether a line skips the test that it belongs to.
 pub(super) fn is_skip(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
