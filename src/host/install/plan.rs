@@ -9,7 +9,6 @@ use super::ledger::Ledger;
 use super::transaction::{FinishedFile, HostedChange, install_changes};
 use super::{InstallError, site};
 use crate::advice::diff;
-use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent};
 use crate::host::survey::Survey;

@@ -12,7 +12,6 @@ use super::plan::ensure_known_hosts;
 use super::status::find_unrecorded;
 use super::transaction::{mode_of, read_if_present, remove_folders, write_file};
 use crate::advice::block;
-use crate::base::refusal::Refusal;
 use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError};
 use crate::host::{InstallScope, agent, file};

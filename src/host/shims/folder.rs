@@ -16,7 +16,6 @@ use serde::Serialize;
 use super::{ShimError, names};
 use crate::base::file::{Durability, create_private_dir, is_program, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
-use crate::base::refusal::Refusal;
 use crate::config::Environment;
 use crate::run::{ROUNDS, SHIMS_MARK, real_program};
 use crate::whitelist::Whitelist;
