@@ -48,7 +48,7 @@ pub(crate) trait ClosedSet: Sized {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
+    use crate::event::{
         AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryUse, ErrorMatch, FixState,
         FlakeProof, MemoryType, PromotionState, RecipeKind, ReviewState, TaskOutcome, Technique,
     };
