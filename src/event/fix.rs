@@ -19,6 +19,7 @@ use crate::base::lossless::Lossless;
 pub(crate) struct Attempt {
     /// The command key of the open failure. The run may have had another one that covers it.
     pub key: String,
+    /// The run of the attempt.
     pub run: RunId,
     /// The first failing run of the open stretch.
     pub opened_by: RunId,
@@ -174,6 +175,7 @@ pub(crate) struct Atom {
     pub hash: String,
     /// Its pattern key.
     pub pattern: String,
+    /// The file, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The failing test.
@@ -187,9 +189,11 @@ pub(crate) struct Atom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecordedCommand {
+    /// The run.
     pub run: RunId,
     /// The command line, redacted.
     pub line: String,
+    /// Whether it exited with 0.
     pub passed: bool,
     /// It is a check itself: it looks at files and changes nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

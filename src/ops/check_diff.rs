@@ -60,6 +60,7 @@ pub(crate) struct Regression {
     pub fix: String,
     /// `f-…` of the failure that it made go away; `null` when that is not in the store.
     pub failure: Option<String>,
+    /// Category of the failure.
     pub category: Option<String>,
     /// Its first message.
     pub summary: Option<String>,
@@ -71,6 +72,7 @@ pub(crate) struct Regression {
     pub line: u32,
     /// Whether `line` is one that goes.
     pub deleted: bool,
+    /// Text of the line.
     pub text: String,
 }
 

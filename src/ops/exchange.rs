@@ -78,9 +78,11 @@ pub(crate) struct Merged {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ExchangeFault {
+    /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
+    /// The reason.
     pub reason: String,
 }
 

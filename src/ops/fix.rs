@@ -57,11 +57,13 @@ pub(crate) struct Summary {
     pub reruns: u64,
     /// The first attempt.
     pub first_at: Timestamp,
+    /// Time of the last attempt.
     pub last_at: Timestamp,
     /// When the failure was gone.
     pub resolved_at: Option<Timestamp>,
     /// `f-…` of the failure that began it.
     pub failure: Option<String>,
+    /// Category of the failure.
     pub category: Option<String>,
     /// Its first message.
     pub summary: String,
@@ -132,6 +134,7 @@ pub(crate) struct Recipes {
 pub(crate) struct Flaky {
     /// `p-…`
     pub pattern: Option<String>,
+    /// The command key.
     pub key: String,
     /// Its masked text.
     pub title: String,

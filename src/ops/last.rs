@@ -34,6 +34,7 @@ pub(crate) struct Last {
     pub argv: Vec<Lossless>,
     /// Where, relative to the root.
     pub dir: Lossless,
+    /// Task of the run.
     pub task: Option<String>,
     /// The sitting.
     pub session: Option<String>,
@@ -43,10 +44,13 @@ pub(crate) struct Last {
     pub tool: Option<String>,
     /// What it checks: `test`, `lint`, `type`, `format` or `build`.
     pub check: Option<String>,
+    /// Start of the run.
     pub started_at: Timestamp,
+    /// End of the run.
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
+    /// Whether the command exited with 0.
     pub passed: bool,
     /// `{"exit": 1}` or `{"signal": 9}`.
     pub ended: Ended,
@@ -86,11 +90,13 @@ pub(crate) struct LastFailure {
     pub tool: String,
     /// Rule, error code or exception class.
     pub code: Option<String>,
+    /// The file of the first diagnostic.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
     /// The failing test.
     pub test: Option<String>,
+    /// The message of the first diagnostic.
     pub message: String,
     /// How many equal ones there were in that file.
     pub count: u32,

@@ -38,6 +38,7 @@ pub(crate) struct CandidatePage {
     pub schema: u32,
     /// The page, relative to the root.
     pub path: PathBuf,
+    /// The outcome.
     pub outcome: CandidatePageOutcome,
     /// Notes for standard error.
     #[serde(skip)]

@@ -29,9 +29,11 @@ pub(crate) struct LogEntry {
     pub run: String,
     /// `f-…`, when it failed.
     pub failure: Option<String>,
+    /// End of the run.
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
+    /// Whether the command exited with 0.
     pub passed: bool,
     /// The exit code, or 128 + signal.
     pub exit_code: i32,

@@ -65,9 +65,11 @@ pub(crate) struct Memory {
     pub importance: f64,
     /// Since when.
     pub at: Timestamp,
+    /// Time after which it is not recalled.
     pub expires_at: Option<Timestamp>,
     /// Its owner.
     pub agent: Option<String>,
+    /// The task in which it was recorded.
     pub task: Option<String>,
     /// Number of earlier lookups.
     pub accesses: u64,

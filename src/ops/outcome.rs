@@ -20,6 +20,7 @@ pub(crate) struct Acknowledged {
     pub schema: u32,
     /// `w-…`
     pub warning: String,
+    /// Task of the delivery.
     pub task: String,
     /// The latest rating.
     pub useful: Option<bool>,

@@ -53,6 +53,7 @@ pub(crate) struct SearchHit {
     pub recorded_at: Timestamp,
     /// The check.
     pub tool: String,
+    /// Category of the failure.
     pub category: String,
     /// Affected files, up to five.
     pub files: Vec<String>,

@@ -94,6 +94,7 @@ pub(crate) struct PromotionCounts {
     pub promoted: u64,
     /// Proposed, not decided yet.
     pub waiting: u64,
+    /// Rejected proposals.
     pub rejected: u64,
     /// Were in the file and were removed.
     pub retired: u64,
@@ -192,7 +193,7 @@ fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
     let at_once = pair(|period| period.first_passed, |period| period.first_runs);
     let (attempts, cases) = pair(|period| period.attempts, |period| period.fixes);
     Ok(vec![
-        change("failure_rate", "checks that fail", failing, -0.25),
+        change("failure_rate", "share of checks that fail", failing, -0.25),
         change("first_time_pass", "checks that pass at the first run of a task", at_once, 0.30),
         StatsFigure {
             name: "attempts",

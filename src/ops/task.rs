@@ -46,6 +46,7 @@ pub(crate) struct Announced {
 pub(crate) struct TaskPage {
     /// Version of this shape.
     pub schema: u32,
+    /// Name of the task.
     pub name: String,
     /// `open` or `done`.
     pub state: &'static str,

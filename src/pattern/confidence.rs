@@ -67,6 +67,7 @@ pub(crate) enum IncrementKind {
 pub(crate) struct ConfidenceStep {
     /// The event that it comes from.
     pub event: String,
+    /// Time of the event.
     pub at: Timestamp,
     /// What it is for.
     pub kind: IncrementKind,
@@ -89,6 +90,7 @@ pub(crate) struct ConfidenceEvidence {
     pub alpha: f64,
     /// Second parameter.
     pub beta: f64,
+    /// Mean of the posterior, 0 to 1.
     pub mean: f64,
     /// Its lower bound: breaks ties, and says how little may be behind a mean.
     pub lower_bound: f64,

@@ -43,6 +43,7 @@ pub(crate) struct GroupMerge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct GroupReview {
+    /// Time of the review.
     pub at: Timestamp,
     /// `muted`, `unmuted`, `deprecated`, `restored`.
     pub state: ReviewState,

@@ -100,6 +100,7 @@ pub(crate) struct FailureOccurrence {
     pub run: String,
     /// When the run was started.
     pub at: Timestamp,
+    /// The task of the run.
     pub task: String,
     /// Category of the failure.
     pub category: String,

@@ -48,7 +48,7 @@ pub(crate) enum StoreError {
         path: PathBuf,
     },
     /// No record has this id.
-    #[error("nothing recorded has the id {id}")]
+    #[error("no record has the id {id}")]
     NoSuchId {
         /// As typed.
         id: String,

@@ -57,8 +57,11 @@ pub(crate) struct StoreCounts {
     pub events: u64,
     /// Runs, passed or failed.
     pub runs: u64,
+    /// Failures.
     pub failures: u64,
+    /// Patterns.
     pub patterns: u64,
+    /// Tasks.
     pub tasks: u64,
     /// Lessons decided on, forgotten ones not counted.
     pub lessons: u64,

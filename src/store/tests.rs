@@ -304,7 +304,7 @@ fn a_newer_store_is_left_as_it_is() {
     let before = fs::read(&path).expect("reads");
     let error = try_open(state).expect_err("newer");
     assert!(error.is_newer(), "{error}");
-    assert!(error.to_string().contains("upgrade"), "{error}");
+    assert!(error.to_string().contains("newer verify-run"), "{error}");
     assert!(Index::open_read(&path).expect_err("newer").is_newer());
     assert_eq!(fs::read(&path).expect("reads"), before);
 }

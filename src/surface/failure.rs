@@ -200,7 +200,7 @@ mod tests {
             ("zzz", "log"),
         ] {
             let report = report(StoreError::NoSuchId { id: id.into() });
-            let text = format!("nothing recorded has the id {id}\nhint: run `verify-run {listing}`");
+            let text = format!("no record has the id {id}\nhint: run `verify-run {listing}`");
             assert_eq!((report.kind, report.to_text()), (FailureKind::NotFound, text));
         }
     }

@@ -115,9 +115,9 @@ fn a_tool_is_added_as_documented() {
     let item = &sandbox.events()[0]["failure"]["items"][0];
     assert_eq!((&item["tool"], &item["code"]), (&"acme-lint".into(), &"no-wrong".into()));
     let again = sandbox.verify_run(["whitelist", "new", "acme-lint", "sample.txt"]).outcome();
-    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("already exists"), "{again:?}");
+    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("is there already"), "{again:?}");
     let bad = sandbox.verify_run(["whitelist", "new", "../x", "sample.txt"]).outcome();
-    assert!(bad.ended == Ended::Exit(1) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
+    assert!(bad.ended == Ended::Exit(2) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
             assert_eq!(last["commands"][0]["line"], "npm install --no-audit --no-fund --offline");
             assert!(lesson.contains("\n  npm install --no-audit --no-fund --offline\n"), "{lesson}");
         }
-        assert!(lesson.contains("Changed outside of the repository's files:\n  app/node_modules\n"), "{lesson}");
+        assert!(lesson.contains("Changed outside the repository:\n  app/node_modules\n"), "{lesson}");
         assert_eq!(sandbox.verify_run(["fix", "list", "--flakes"]).outcome().stdout(), "");
     }
 }

@@ -358,7 +358,7 @@ fn the_doctor_names_the_line_that_keeps_lessons_out_of_an_sdist_and_it_does() {
         sandbox.bare("tar").args(["tzf", "dist/demo-1.tar.gz"]).prints().contains(".lessons/")
     };
     let warned = || sandbox.verify_run(["doctor"]).outcome().stdout().to_owned();
-    assert!(!packed() && warned().contains("hatchling packs .lessons into an sdist"), "{}", warned());
+    assert!(!packed() && warned().contains("hatchling packs .lessons into the sdist"), "{}", warned());
     let listed = sandbox.verify_run(["lesson", "list"]).prints();
     assert!(listed.contains("'x' is not defined") && !sandbox.path(".lessons").exists(), "{listed}");
     let line = "exclude = [\"/.lessons\"]";

@@ -108,7 +108,7 @@ fn trouble_is_an_exit_code_of_its_own() {
     assert!(outcome.stderr().ends_with("\nhint: change into a git work tree\n"), "{}", outcome.stderr());
     let sandbox = project();
     let outcome = sandbox.verify_run(["check-diff"]).env("PATH", "/nowhere").outcome();
-    let said = "verify-run: cannot look at the change: git is not installed\nhint: install git\n";
+    let said = "verify-run: cannot read the change: git is not installed\nhint: install git\n";
     assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(3), said));
     for wrong in
         [&["check-diff", "--", "--output=x"][..], &["check-diff", "HEAD", "--staged"], &["check-diff", "nothing"]]

@@ -27,6 +27,7 @@ pub(crate) struct ObjectFolderStatus {
     /// The last tree.
     #[serde(default)]
     pub tree: Option<String>,
+    /// Time of the newest snapshot.
     #[serde(default)]
     pub taken_at: Option<Timestamp>,
     /// Why the last try gave none; absent after one that did.

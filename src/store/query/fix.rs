@@ -90,6 +90,7 @@ pub(crate) struct SolvedFixRow {
 pub(crate) struct RecipeRow {
     /// What was compared.
     pub kind: RecipeKind,
+    /// Key of the recipe.
     pub key: String,
     /// Label for people.
     pub label: String,
@@ -109,6 +110,7 @@ pub(crate) struct RecipeRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixRateRow {
+    /// The category.
     pub category: String,
     /// Workflows, flaky and undone ones not counted.
     pub workflows: u64,
@@ -160,6 +162,7 @@ pub(crate) struct FlakeRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixNoteRow {
+    /// Time of the note.
     pub at: Timestamp,
     /// Why it failed.
     pub cause: Option<String>,

@@ -48,11 +48,13 @@ pub(crate) struct PromotionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionChangeRow {
+    /// Time of the change.
     pub at: Timestamp,
     /// `proposed`, `approved`, `rejected`, `rolled_back`, `retirement_proposed`.
     pub change: String,
     /// Whether it was strong then, of a proposal.
     pub strong: Option<bool>,
+    /// The reason that was given.
     pub reason: String,
     /// Who decided.
     pub person: Option<String>,

@@ -72,7 +72,7 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
     let report =
-        check_diff::check_diff(&context.places, &settings, &compared, wanted).context("cannot look at the change")?;
+        check_diff::check_diff(&context.places, &settings, &compared, wanted).context("cannot read the change")?;
     if report.cut > 0 {
         context.output.note(&format!("verify-run: {} left out (files, lines and marks beyond the limits)", report.cut));
     }

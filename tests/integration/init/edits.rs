@@ -107,6 +107,6 @@ fn what_was_promised_by_a_crash_is_not_missed() {
     sandbox.write(".claude/settings.json", "{}\n");
     fs::remove_file(sandbox.path("AGENTS.md")).expect("removed");
     let out = done(&sandbox, &["hook", "uninstall"]);
-    assert!(out.contains("AGENTS.md: somebody deleted it: nothing to take out"), "{out}");
+    assert!(out.contains("AGENTS.md: was deleted: nothing to remove"), "{out}");
     assert_eq!(below(&sandbox.work()), before);
 }

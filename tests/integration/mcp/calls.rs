@@ -107,7 +107,9 @@ fn reads(sandbox: &Sandbox, server: &mut Server, lesson: &str, pattern: &str) {
     assert!(text.contains(lesson) && text.contains("Why: `an off-by-one error`"), "{text}");
     let typed = sandbox.verify_run(["lesson", "search", "off", "by", "one", "--json"]).prints_json();
     assert_eq!(typed["lessons"], found["lessons"], "the same verb");
-    assert!(server.tool("lessons_search", json!({"query": "zebra"})).0.starts_with("Nothing that was learnt here"));
+    assert!(
+        server.tool("lessons_search", json!({"query": "zebra"})).0.starts_with("No lesson or entry has these words")
+    );
     let read = |server: &mut Server, uri: String| {
         let answer = server.ask("resources/read", json!({"uri": uri}));
         answer["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()

@@ -101,7 +101,7 @@ fn a_bad_call_is_the_tools_error_in_both_generations() {
             ("record_fix", json!({"id": "", "cause": "x"}), "neither a fix"),
             ("remember", json!({"text": ""}), "text: has 0 characters, too few"),
             ("remember", json!({"text": " \u{7} "}), "nothing to remember"),
-            ("remember", json!({"text": "x", "type": "mood"}), "type: has to be one of"),
+            ("remember", json!({"text": "x", "type": "mood"}), "type: must be one of"),
             ("remember", json!({"text": "x", "importance": 7}), "importance: 7 is out of range"),
             ("recall", json!({"limit": "all"}), "limit: must be an integer"),
             ("recent_failures", json!({"open": "yes"}), "open: must be a boolean"),

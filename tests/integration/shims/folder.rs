@@ -204,7 +204,7 @@ fn only_programs_of_the_whitelist_get_one() {
     let before = tree(&sandbox.home());
     for name in ["own-tool", "../eslint", "verify-run", ".rounds", ""] {
         let outcome = sandbox.verify_run(["shims", "install", "eslint", name]).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), ""), "{name}");
+        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(2), ""), "{name}");
         assert!(outcome.stderr().contains("verify-run whitelist list"), "{}", outcome.stderr());
     }
     assert_eq!(tree(&sandbox.home()), before);

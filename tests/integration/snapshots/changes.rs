@@ -90,7 +90,7 @@ fn a_base_whose_objects_are_gone_is_said_so() {
     sandbox.write("new", "x\n");
     let event = fail(&sandbox);
     assert_eq!(event["base"]["tree"], passed["tree"]);
-    assert!(event["unavailable"].as_str().is_some_and(|why| why.contains("gone")), "{event}");
+    assert!(event["unavailable"].as_str().is_some_and(|why| why.contains("missing")), "{event}");
     assert!(event["tree"].is_string());
 }
 

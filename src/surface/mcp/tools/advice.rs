@@ -124,7 +124,7 @@ fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
     };
     let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
     let report =
-        check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted).context("cannot look at the change")?;
+        check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted).context("cannot read the change")?;
     let mut text = String::new();
     for mark in report.weakened.iter().take(PLACES_MAX) {
         let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };
