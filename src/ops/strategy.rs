@@ -83,7 +83,7 @@ pub(crate) enum ErrorSource {
 pub(crate) struct StrategyChangeReply {
     /// Version of this shape.
     pub schema: u32,
-    /// Id of the strategy.
+    /// The strategy.
     pub strategy: RemedySuggestion,
     /// It has failed in this task too often.
     pub escalation: Option<RemedyEscalation>,

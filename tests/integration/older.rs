@@ -22,8 +22,13 @@ const CHANGING: [&str; 3] = ["uses", "accesses", "weight"];
 const RENAMED: [(&str, &str); 0] = [];
 
 /// Parts of sentences that were reworded since, with their present form.
-const REWORDED: [(&str, &str); 1] =
-    [("not measurable: warnings tell gotchas, and it is ", "not measurable: warnings are about gotchas, and this is ")];
+const REWORDED: [(&str, &str); 2] = [
+    ("not measurable: warnings tell gotchas, and it is ", "not measurable: warnings are about gotchas, and this is "),
+    (
+        "no recorded failure is what it comes from, or says what its pitfall says",
+        "no recorded failure is its source or has the message of its pitfall",
+    ),
+];
 /// Fields that name a row; the first that it has counts.
 const ROW_NAMES: [&str; 4] = ["run", "id", "name", "key"];
 /// How far a number may be from the printed one.

@@ -118,7 +118,7 @@ fn reads(sandbox: &Sandbox, server: &mut Server, lesson: &str, pattern: &str) {
     assert!(text.contains("Rule: `sum() needs no start`") && text.contains("test_total"), "{text}");
     let text = read(server, format!("verify-run://patterns/{pattern}"));
     assert!(text.contains(pattern) && text.contains("an off-by-one error"), "{text}");
-    assert!(read(server, "verify-run://patterns/active".to_owned()).contains("None yet: a failure recurs"));
+    assert!(read(server, "verify-run://patterns/active".to_owned()).contains("None yet: a failure is recurring"));
     let prompt = json!({"name": "before-work", "arguments": {"task": "totals", "files": "shop.py, other.py"}});
     let prompt = server.ask("prompts/get", prompt)["result"]["messages"][0].clone();
     let text = prompt["content"]["text"].as_str().expect("a text");
