@@ -1,83 +1,20 @@
-//! The certainty of a share: the Beta distribution and Wilson's interval. Own lines instead of a crate: two functions
-//! are all that is needed of one.
+//! How sure a share is: the Beta distribution and Wilson's interval.
 
-/// Steps of the continued fraction; it is exact to 1e-12 long before for the sizes that occur here.
-const FRACTION_STEPS_MAX: u32 = 300;
-/// Steps to a quantile, of which it takes about six, and how close the last two are.
-const STEPS_MAX: u32 = 60;
-const CLOSE: f64 = 1e-14;
+use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::function::beta;
 
-/// P(X <= `x`) of a Beta distribution: the regularised incomplete beta function I_x(a, b).
-///
-/// By its continued fraction (DLMF 8.17.22), evaluated as Lentz does. `a` and `b` are taken as at least 1e-9.
-#[cfg(test)]
-fn beta_probability(x: f64, a: f64, b: f64) -> f64 {
-    let (a, b) = (a.max(1e-9), b.max(1e-9));
-    incomplete_beta(x, a, b, ln_beta(a, b))
-}
+/// A Beta distribution has no smaller shape here: at 0 it has no quantiles.
+const SHAPE_MIN: f64 = 1e-9;
 
-fn incomplete_beta(x: f64, a: f64, b: f64, ln_beta: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    let front = (-ln_beta + a * x.ln() + b * (1.0 - x).ln()).exp();
-    // The fraction converges fast on this side of the mean only.
-    if x < (a + 1.0) / (a + b + 2.0) {
-        front * beta_continued_fraction(x, a, b) / a
-    } else {
-        1.0 - front * beta_continued_fraction(1.0 - x, b, a) / b
-    }
-}
-
-fn beta_continued_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0));
-    let mut product = d;
-    for step in 1..=FRACTION_STEPS_MAX {
-        let m = f64::from(step);
-        for numerator in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 / nonzero(1.0 + numerator * d);
-            c = nonzero(1.0 + numerator / c);
-            product *= c * d;
-        }
-        if (c * d - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    product
-}
-
-/// The value below which a Beta distribution lies with probability `p`: by Newton's method, and by halving what is left
-/// where that would leave it.
+/// The value below which a Beta distribution lies with probability `p`. `a` and `b` are taken as at least 1e-9.
 pub(crate) fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
-    let (a, b) = (a.max(1e-9), b.max(1e-9));
-    let ln_beta = ln_beta(a, b);
-    let (mut low, mut high) = (0.0, 1.0);
-    let mut value = a / (a + b);
-    for _ in 0..STEPS_MAX {
-        let over = incomplete_beta(value, a, b, ln_beta) - p;
-        if over < 0.0 {
-            low = value
-        } else {
-            high = value
-        }
-        let density = ((a - 1.0) * value.ln() + (b - 1.0) * (1.0 - value).ln() - ln_beta).exp();
-        let step = value - over / density;
-        let next = if step > low && step < high { step } else { f64::midpoint(low, high) };
-        let moved = (next - value).abs();
-        value = next;
-        if moved < CLOSE {
-            break;
-        }
-    }
-    value
+    // Only an infinite shape is refused, and no count is infinite.
+    Beta::new(a.max(SHAPE_MIN), b.max(SHAPE_MIN)).map_or(0.5, |beta| beta.inverse_cdf(p.clamp(0.0, 1.0)))
+}
+
+/// ln B(a, b) for a, b > 0.
+pub(crate) fn ln_beta(a: f64, b: f64) -> f64 {
+    beta::ln_beta(a, b)
 }
 
 /// With three digits, so that it reads the same everywhere.
@@ -109,33 +46,6 @@ pub(crate) fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
     ((middle - spread) / (1.0 + z * z / n)).max(0.0)
 }
 
-/// ln B(a, b) for a, b > 0.
-pub(crate) fn ln_beta(a: f64, b: f64) -> f64 {
-    ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
-}
-
-/// ln Γ(x) for x > 0, by Lanczos' approximation (g = 7, 9 terms: 15 digits).
-fn ln_gamma(x: f64) -> f64 {
-    const TERMS: [f64; 8] = [
-        676.520_368_121_885_1,
-        -1_259.139_216_722_402_8,
-        771.323_428_777_653_1,
-        -176.615_029_162_140_6,
-        12.507_343_278_686_905,
-        -0.138_571_095_265_720_12,
-        9.984_369_578_019_572e-6,
-        1.505_632_735_149_311_6e-7,
-    ];
-    if x < 0.5 {
-        // Euler's reflection.
-        return (std::f64::consts::PI / (std::f64::consts::PI * x).sin()).ln() - ln_gamma(1.0 - x);
-    }
-    let x = x - 1.0;
-    let series = (1u8..).zip(TERMS).fold(0.999_999_999_999_809_9, |sum, (k, term)| sum + term / (x + f64::from(k)));
-    let t = x + 7.5;
-    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + series.ln()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,39 +56,95 @@ mod tests {
     }
 
     #[test]
-    fn the_gamma_function_has_its_known_values() {
-        for (x, wanted) in [(1.0, 0.0), (2.0, 0.0), (5.0, 24f64.ln()), (0.5, std::f64::consts::PI.sqrt().ln())] {
-            close(ln_gamma(x), wanted);
-        }
-        // ln(99!) = 359.1342053695754, Abramowitz and Stegun 6.1.
-        close(ln_gamma(100.0), 359.134_205_369_575_4);
+    fn ln_beta_has_its_known_values() {
+        close(ln_beta(1.0, 1.0), 0.0);
+        close(ln_beta(0.5, 0.5), std::f64::consts::PI.ln());
+        close(ln_beta(5.0, 2.0), (1.0f64 / 30.0).ln());
+        // B(100, 1) is 1/100, however large the factorials behind it are.
+        close(ln_beta(100.0, 1.0), -(100f64.ln()));
     }
 
     #[test]
-    fn beta_has_its_closed_forms() {
-        for x in [0.01, 0.2, 0.5, 0.77, 0.99] {
-            close(beta_probability(x, 1.0, 1.0), x);
-            close(beta_probability(x, 4.0, 1.0), x.powi(4));
-            close(beta_probability(x, 1.0, 3.0), 1.0 - (1.0 - x).powi(3));
+    fn quantiles_have_their_closed_forms() {
+        for p in [1e-6, 0.05, 0.3, 0.5, 0.77, 0.95, 0.999] {
+            close(beta_quantile(p, 1.0, 1.0), p);
+            close(beta_quantile(p, 4.0, 1.0), p.powf(0.25));
+            close(beta_quantile(p, 1.0, 3.0), 1.0 - (1.0 - p).cbrt());
+            close(beta_quantile(p, 1_000.0, 1.0), p.powf(0.001));
             // The arcsine distribution.
-            close(beta_probability(x, 0.5, 0.5), 2.0 / std::f64::consts::PI * x.sqrt().asin());
-            // By the binomial: P(at least 3 of 5 heads).
-            let heads = 10.0 * x.powi(3) * (1.0 - x).powi(2) + 5.0 * x.powi(4) * (1.0 - x) + x.powi(5);
-            close(beta_probability(x, 3.0, 3.0), heads);
-            for (a, b) in [(2.5, 7.25), (300.0, 20.0), (0.4, 900.0)] {
-                close(beta_probability(x, a, b) + beta_probability(1.0 - x, b, a), 1.0);
+            close(beta_quantile(p, 0.5, 0.5), (std::f64::consts::FRAC_PI_2 * p).sin().powi(2));
+            for (a, b) in [(2.5, 7.25), (300.0, 20.0), (0.5, 900.0)] {
+                close(beta_quantile(p, a, b) + beta_quantile(1.0 - p, b, a), 1.0);
             }
         }
-        assert_eq!((beta_probability(-1.0, 2.0, 2.0), beta_probability(2.0, 2.0, 2.0)), (0.0, 1.0));
     }
 
     #[test]
-    fn quantiles_turn_probabilities_round() {
-        close(beta_quantile(0.05, 4.0, 1.0), 0.05f64.powf(0.25));
-        close(beta_quantile(0.3, 1.0, 1.0), 0.3);
-        for (p, a, b) in [(0.05, 2.0, 2.0), (0.5, 8.0, 4.0), (0.95, 0.5, 30.0), (0.05, 900.0, 100.0)] {
-            close(beta_probability(beta_quantile(p, a, b), a, b), p);
+    fn quantiles_are_as_published() {
+        // Clopper and Pearson's exact 95 % limits, as tables print them.
+        for (hits, tries, low, high) in
+            [(1.0, 10.0, 0.0025, 0.4450), (5.0, 10.0, 0.1871, 0.8129), (9.0, 10.0, 0.5550, 0.9975)]
+        {
+            let got = [beta_quantile(0.025, hits, tries - hits + 1.0), beta_quantile(0.975, hits + 1.0, tries - hits)];
+            for (got, wanted) in got.into_iter().zip([low, high]) {
+                assert!((got - wanted).abs() < 5e-5, "{hits} of {tries}: {got} is not {wanted}");
+            }
         }
+        // Upper 5 % points of F, as in every table of them: F = (n / m) x / (1 - x) with x of Beta(m/2, n/2).
+        for (m, n, wanted) in [(1.0, 1.0, 161.4), (5.0, 10.0, 3.326), (10.0, 5.0, 4.735), (20.0, 30.0, 1.932)] {
+            let x = beta_quantile(0.95, m / 2.0, n / 2.0);
+            let got = n / m * x / (1.0 - x);
+            assert!((got - wanted).abs() < 6e-4 * wanted, "F({m}, {n}): {got} is not {wanted}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_the_same_as_ever() {
+        // By Newton's method on the continued fraction of DLMF 8.17.22: the 5 %, 50 % and 90 % quantiles.
+        let known = [
+            (0.5, 0.5, [0.006_155_829_702, 0.5, 0.975_528_258_148]),
+            (0.5, 1.0, [0.002_5, 0.25, 0.81]),
+            (0.5, 2.0, [0.001_111_935_225, 0.120_614_758_428, 0.531_877_433_474]),
+            (0.5, 30.0, [0.000_066_081_867, 0.007_616_525_602, 0.044_450_074_432]),
+            (0.5, 500.0, [0.000_003_934_099, 0.000_455_060_368, 0.002_703_235_918]),
+            (1.0, 0.5, [0.097_5, 0.75, 0.99]),
+            (1.0, 1.0, [0.05, 0.5, 0.9]),
+            (1.0, 2.0, [0.025_320_565_519, 0.292_893_218_813, 0.683_772_233_983]),
+            (1.0, 30.0, [0.001_708_315_644, 0.022_840_031_566, 0.073_881_271_871]),
+            (1.0, 500.0, [0.000_102_581_327, 0.001_385_333_899, 0.004_594_582_648]),
+            (2.0, 0.5, [0.341_627_846_136, 0.879_385_241_572, 0.995_542_318_112]),
+            (2.0, 1.0, [0.223_606_797_75, 0.707_106_781_187, 0.948_683_298_051]),
+            (2.0, 2.0, [0.135_350_362_172, 0.5, 0.804_199_894_341]),
+            (2.0, 30.0, [0.011_585_315_861, 0.053_552_052_117, 0.119_769_238_113]),
+            (2.0, 500.0, [0.000_709_761_405, 0.003_347_727_073, 0.007_741_556_173]),
+            (8.0, 0.5, [0.780_716_365_205, 0.971_092_840_454, 0.998_982_289_927]),
+            (8.0, 1.0, [0.687_656_021_934, 0.917_004_043_205, 0.986_916_281_366]),
+            (8.0, 2.0, [0.570_864_452_969, 0.820_380_388_02, 0.939_230_950_349]),
+            (8.0, 30.0, [0.112_399_968_555, 0.205_412_630_675, 0.297_622_680_852]),
+            (8.0, 500.0, [0.007_875_246_018, 0.015_116_745_202, 0.023_107_574_872]),
+            (900.0, 0.5, [0.997_867_540_346, 0.999_747_219_283, 0.999_991_224_949]),
+            (900.0, 1.0, [0.996_676_942_204, 0.999_230_132_966, 0.999_882_939_612]),
+            (900.0, 2.0, [0.994_745_815_78, 0.998_137_940_792, 0.999_409_600_557]),
+            (900.0, 30.0, [0.957_679_400_417, 0.968_076_770_674, 0.974_916_705_715]),
+            (900.0, 500.0, [0.621_684_101_288, 0.642_925_188_474, 0.659_222_470_775]),
+            (3.5, 4.25, [0.182_058_204_586, 0.447_247_228_869, 0.678_322_785_245]),
+        ];
+        for (a, b, wanted) in known {
+            for (p, wanted) in [0.05, 0.5, 0.9].into_iter().zip(wanted) {
+                close(beta_quantile(p, a, b), wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_shapes_have_quantiles_too() {
+        for (a, b) in [(0.0, 0.0), (0.0, 5.0), (5.0, -1.0), (1e6, 1.0), (1e6, 1e6), (f64::INFINITY, 1.0)] {
+            for p in [0.0, 0.05, 0.5, 1.0] {
+                let got = beta_quantile(p, a, b);
+                assert!((0.0..=1.0).contains(&got), "{p} of Beta({a}, {b}): {got}");
+            }
+        }
+        assert_eq!((beta_quantile(0.0, 2.0, 2.0), beta_quantile(1.0, 2.0, 2.0)), (0.0, 1.0));
     }
 
     #[test]
