@@ -13,6 +13,7 @@ import tempfile
 import time
 import types
 
+import against
 import history
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -28,7 +29,7 @@ STUB = '#!/bin/sh\n[ -s "$FINDINGS" ] || exit 0\ncat "$FINDINGS"\nexit 1\n'
 class Store:
     def __init__(self, binary, folder, quick):
         self.binary, self.folder, self.quick = binary, folder, quick
-        self.results = []
+        self.results, self.label, self.hand_over = [], '', lambda: None
         bin_, home = os.path.join(folder, 'bin'), os.path.join(folder, 'home')
         os.makedirs(bin_, exist_ok=True)
         os.makedirs(home, exist_ok=True)
@@ -41,12 +42,12 @@ class Store:
                     'GIT_AUTHOR_NAME': 'b', 'GIT_AUTHOR_EMAIL': 'b@example.invalid', 'GIT_COMMITTER_NAME': 'b',
                     'GIT_COMMITTER_EMAIL': 'b@example.invalid'}
 
-    def report(self, name, value, limit, unit, detail=''):
+    def report(self, name, value, limit, unit, detail='', samples=()):
         over = limit is not None and value > limit
         load = os.getloadavg()[0]
-        self.results.append(dict(name=name, value=value, limit=limit, unit=unit, over=over, detail=detail, load=load))
+        self.results.append(dict(name=name, value=value, limit=limit, unit=unit, over=over, detail=detail, load=load, samples=list(samples)))
         bound = '' if limit is None else f' (limit {limit:g})'
-        print(f'{"OVER " if over else "     "}{name}: {value:.2f} {unit}{bound}  {detail}  [load {load:.1f}]', flush=True)
+        print(f'{self.label}{"OVER " if over else "     "}{name}: {value:.2f} {unit}{bound}  {detail}  [load {load:.1f}]', flush=True)
 
     def call(self, *argv, **kw):
         done = subprocess.run([self.binary, *argv], cwd=self.project, env=self.env, capture_output=True, text=True, **kw)
@@ -183,6 +184,11 @@ class Store:
         return self.timed([self.binary, '--sync', '--task', task, 'eslint', 'src'])
 
     def timed(self, argv):
+        taken = self.timed_at_once(argv)
+        self.hand_over()
+        return taken
+
+    def timed_at_once(self, argv):
         read, write = os.pipe()
         here = os.getcwd()
         os.chdir(self.project)
@@ -233,6 +239,7 @@ def main(bench, sizes, prefix):
     parser.add_argument('--json')
     parser.add_argument('--keep', action='store_true', help='leave the stores where they are')
     parser.add_argument('--reuse', metavar='FOLDER', help='take the stores that were left there')
+    against.add_option(parser)
     options = parser.parse_args()
     if not sys.platform.startswith('linux'):
         print('the measurement needs Linux: skipped')
@@ -246,14 +253,20 @@ def main(bench, sizes, prefix):
     folder = options.reuse or tempfile.mkdtemp(prefix=prefix)
     try:
         measured = bench(os.path.abspath(binary), folder, options.quick)
+        benches = [measured]
+        if options.against:
+            benches.append(bench(os.path.abspath(options.against), os.path.join(folder, 'other'), options.quick))
+            benches[1].label = 'other '
         for size in sizes:
-            measured.measure(size, bool(options.reuse))
+            against.measure(benches, lambda bench: bench.measure(size, bool(options.reuse)))
             if not (options.keep or options.reuse):
-                shutil.rmtree(measured.project)
+                for each in benches:
+                    shutil.rmtree(each.project)
+        within = not options.against or against.compare(measured.results, benches[1].results, options.ratio)
         if options.json:
             with open(options.json, 'w') as file:
                 json.dump(measured.results, file, indent=1)
-        return 1 if any(result['over'] for result in measured.results) else 0
+        return 1 if not within or any(result['over'] for result in measured.results) else 0
     finally:
         if options.keep or options.reuse:
             print(folder)
