@@ -24,6 +24,7 @@ mod knowledge;
 mod lessons;
 mod look_back;
 mod mcp;
+mod older;
 mod patterns;
 mod quickstart;
 mod recording;

@@ -1,0 +1,1 @@
+export const price = (item) => missingRate(item)
