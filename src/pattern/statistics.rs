@@ -1,4 +1,4 @@
-//! How sure a share is: the Beta distribution and Wilson's interval.
+//! The certainty of a share: the Beta distribution and Wilson's interval.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 use statrs::function::beta;

@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use nix::fcntl::OFlag;
 use nix::libc;
 
 use super::keys::TerminalKeys;
@@ -310,7 +311,7 @@ fn line_cut(pending: &[u8], at_end: bool) -> usize {
 /// A description of our own for the same terminal or pipe: only its flags are ours to set.
 fn private(outer: RawFd) -> Way {
     let path = std::ffi::CString::new(format!("/dev/fd/{outer}")).unwrap_or_default();
-    match sys::open(&path, libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY) {
+    match sys::open(&path, OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY) {
         // On macOS /dev/fd hands out the same description: its flags are not ours, and O_NONBLOCK was not set.
         Ok(fd) if cfg!(target_os = "linux") => Way::Private(fd),
         _ => Way::Waiting,

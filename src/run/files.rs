@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use nix::fcntl::OFlag;
 use nix::libc;
 
 use super::sys;
@@ -24,7 +25,7 @@ impl Region {
     /// Before the run: remembers where it begins. A description for appending says offset 0 until it has written,
     /// so there the size counts.
     pub fn begin(fd: RawFd) -> Self {
-        let append = sys::fcntl(fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_APPEND != 0);
+        let append = sys::flags(fd).is_ok_and(|flags| flags & libc::O_APPEND != 0);
         let size = size(fd);
         let start = if append { size } else { sys::position(fd).unwrap_or(size) };
         Region { fd, append, start, shared: append || size > 0 }
@@ -39,7 +40,7 @@ impl Region {
             return None;
         }
         let path = std::ffi::CString::new(format!("/dev/fd/{}", self.fd)).ok()?;
-        let reader = sys::open(&path, libc::O_RDONLY | libc::O_NOCTTY).ok()?;
+        let reader = sys::open(&path, OFlag::O_RDONLY | OFlag::O_NOCTTY).ok()?;
         Some(Excerpt { reader, range: self.start..end, shared: self.shared })
     }
 }

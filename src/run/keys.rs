@@ -10,6 +10,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use nix::libc;
 use nix::unistd::{getpgrp, tcgetpgrp};
 
@@ -35,7 +36,7 @@ impl TerminalKeys {
     pub(super) fn sought(master: &OwnedFd, real: RawFd) -> Option<Self> {
         let half = pty::name(master)?;
         let reader = processes().find_map(|process| reading(&process, &half))?;
-        let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let real = sys::open(&std::ffi::CString::new(format!("/dev/fd/{real}")).ok()?, flags).ok()?;
         Some(TerminalKeys { reader, half, master: master.try_clone().ok()?, real })
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use nix::fcntl::{FcntlArg, OFlag};
 use nix::libc;
 
 #[cfg(target_os = "linux")]
@@ -120,7 +121,7 @@ impl StreamPlan {
 /// `None` when the descriptor is closed.
 fn look(fd: RawFd) -> Option<Outer> {
     let stat = sys::stat(fd)?;
-    let flags = sys::fcntl(fd, libc::F_GETFL, 0).ok()?;
+    let flags = sys::flags(fd).ok()?;
     let mut outer = Outer { fd, object: Object::Inherited, identity: file_identity(&stat), flags };
     if flags & libc::O_ACCMODE == libc::O_RDONLY {
         return Some(outer);
@@ -128,7 +129,8 @@ fn look(fd: RawFd) -> Option<Outer> {
     outer.object = match stat.st_mode & libc::S_IFMT {
         // A relay would lose the borders of packets.
         libc::S_IFIFO if !is_packet_pipe(flags) => Object::Pipe,
-        libc::S_IFSOCK if is_plain_socket(fd) => Object::Socket,
+        // Only these can be replaced by a pair without the command seeing another family or losing borders.
+        libc::S_IFSOCK if sys::is_unix_stream(fd) => Object::Socket,
         libc::S_IFREG => Object::File,
         libc::S_IFCHR if pty::is_terminal(fd) => {
             // Two names of one terminal (/dev/tty and its device) have to share one half terminal.
@@ -145,11 +147,6 @@ fn file_identity(stat: &libc::stat) -> (u64, u64) {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-/// Only Unix stream sockets can be replaced by a pair without the command seeing another family or losing borders.
-fn is_plain_socket(fd: RawFd) -> bool {
-    sys::socket_option(fd, libc::SO_TYPE).is_ok_and(|kind| kind == libc::SOCK_STREAM) && sys::is_unix_socket(fd)
-}
-
 /// Other writable descriptors of the same pipe or socket (`3>&1`): they have to go through the channel too, or what
 /// is written to them overtakes.
 fn copies(outer: &Outer) -> Vec<RawFd> {
@@ -161,7 +158,7 @@ fn copies(outer: &Outer) -> Vec<RawFd> {
     let open = watches.iter().filter(|watch| watch.revents & libc::POLLNVAL == 0).map(|watch| watch.fd);
     let same = |fd: &RawFd| {
         sys::stat(*fd).is_some_and(|stat| file_identity(&stat) == outer.identity)
-            && sys::fcntl(*fd, libc::F_GETFL, 0).is_ok_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+            && sys::flags(*fd).is_ok_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
     };
     open.filter(same).collect()
 }
@@ -184,11 +181,11 @@ fn open(outer: &Outer) -> io::Result<(Channel, OwnedFd)> {
         }
     };
     if outer.object != Object::Terminal {
-        sys::fcntl(inner.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK)?;
+        sys::fcntl(inner.as_raw_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         // The command sees the flags that its own descriptor would have had.
-        let visible = outer.flags & (libc::O_NONBLOCK | libc::O_APPEND);
-        if visible != 0 {
-            sys::fcntl(end.as_raw_fd(), libc::F_SETFL, visible)?;
+        let visible = OFlag::from_bits_truncate(outer.flags) & (OFlag::O_NONBLOCK | OFlag::O_APPEND);
+        if !visible.is_empty() {
+            sys::fcntl(end.as_raw_fd(), FcntlArg::F_SETFL(visible))?;
         }
     }
     Ok((Channel::new(inner, outer.fd, kind), end))
@@ -197,13 +194,13 @@ fn open(outer: &Outer) -> io::Result<(Channel, OwnedFd)> {
 /// Gives the inner pipe the outer one's capacity, so that back-pressure begins where it would have bare.
 #[cfg(target_os = "linux")]
 fn same_capacity(outer: RawFd, end: &OwnedFd) -> usize {
-    let capacity = sys::fcntl(outer, libc::F_GETPIPE_SZ, 0).ok();
+    let capacity = sys::fcntl(outer, FcntlArg::F_GETPIPE_SZ).ok();
     let wanted = capacity.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(BLOCK_BYTES);
     if wanted == BLOCK_BYTES {
         return BLOCK_BYTES;
     }
     let size = i32::try_from(wanted).unwrap_or(i32::MAX);
-    sys::fcntl(end.as_raw_fd(), libc::F_SETPIPE_SZ, size)
+    sys::fcntl(end.as_raw_fd(), FcntlArg::F_SETPIPE_SZ(size))
         .ok()
         .and_then(|bytes| usize::try_from(bytes).ok())
         .unwrap_or(BLOCK_BYTES)

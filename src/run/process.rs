@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::AsRawFd;
 
+use nix::fcntl::OFlag;
 use nix::libc;
 
 use super::sys;
@@ -25,7 +26,7 @@ impl<'b> Process<'b> {
     /// Looks at the process `pid`. `None` when there is none, or no `/proc`.
     pub(super) fn look(pid: libc::pid_t, buffer: &'b mut [u8; STAT_BYTES]) -> Option<Self> {
         let path = CString::new(format!("/proc/{pid}/stat")).ok()?;
-        let file = sys::open(&path, libc::O_RDONLY).ok()?;
+        let file = sys::open(&path, OFlag::O_RDONLY).ok()?;
         let count = sys::read(file.as_raw_fd(), buffer).ok()?;
         Process::parse(&buffer[..count])
     }

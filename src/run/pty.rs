@@ -13,6 +13,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
+use nix::fcntl::OFlag;
 use nix::libc;
 
 use super::sys;
@@ -47,7 +48,7 @@ pub(super) fn open(real: RawFd) -> io::Result<(Terminal, OwnedFd, OwnedFd)> {
 
 #[cfg(target_os = "linux")]
 fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    let master = sys::open(c"/dev/ptmx", libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK)?;
+    let master = sys::open(c"/dev/ptmx", OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_NONBLOCK)?;
     let unlocked: libc::c_int = 0;
     // SAFETY: reads one integer. The peer is opened by descriptor, so /dev/pts need not be mounted here.
     let slave = unsafe {
@@ -60,11 +61,13 @@ fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 
 #[cfg(not(target_os = "linux"))]
 fn open_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    use nix::fcntl::FcntlArg;
+
     let pair = nix::pty::openpty(None, None)?;
     for end in [&pair.master, &pair.slave] {
-        sys::fcntl(end.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC)?;
+        nix::fcntl::fcntl(end, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
     }
-    sys::fcntl(pair.master.as_raw_fd(), libc::F_SETFL, libc::O_RDWR | libc::O_NONBLOCK)?;
+    nix::fcntl::fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_RDWR | OFlag::O_NONBLOCK))?;
     Ok((pair.master, pair.slave))
 }
 

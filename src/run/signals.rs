@@ -361,7 +361,7 @@ mod source {
         let _ = set;
         let (read_end, write_end) = sys::pipe()?;
         for end in [read_end.as_raw_fd(), write_end.as_raw_fd()] {
-            sys::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK)?;
+            sys::fcntl(end, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
         }
         WRITE_END.store(std::os::fd::IntoRawFd::into_raw_fd(write_end), Ordering::Relaxed);
         for signal in CAUGHT {

@@ -1,149 +1,124 @@
-//! System calls in the exact form that the wrapper needs. Every `unsafe` of a plain call is here.
-#![allow(unsafe_code, reason = "thin safe functions over libc, each call with its reason")]
+//! System calls in the exact form that the wrapper needs: `nix` where it has a safe form without pitfalls. Every other
+//! `unsafe` of a plain call is here, with the reason why.
+#![allow(unsafe_code, reason = "calls that have no safe form, each with its reason")]
 
 use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag};
 use nix::libc;
+use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockType, SockaddrLike, SockaddrStorage};
+use nix::sys::stat::Mode;
+use nix::unistd::{self, AccessFlags, Pid, SysconfVar, Whence};
 
 /// Turns the -1 of a system call into its error.
 pub(super) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-fn check_size(result: isize) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+/// A descriptor for the time of one call. The numbers are those that the command was given (0, 1, 2) or of descriptors
+/// that their callers own; where one is closed all the same, the kernel says so.
+fn borrowed(fd: RawFd) -> BorrowedFd<'static> {
+    debug_assert!(fd >= 0, "no descriptor");
+    // SAFETY: `fd` is not -1, and no caller keeps what is returned for longer than one call.
+    unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
 /// What a file is, through links.
 pub(super) fn stat_file(path: &CStr) -> io::Result<libc::stat> {
-    let mut stat = MaybeUninit::uninit();
-    // SAFETY: `path` is a C string; `stat` is valid for writing one `struct stat`, and read only after the call filled it.
-    check(unsafe { libc::stat(path.as_ptr(), stat.as_mut_ptr()) }).map(|_| unsafe { stat.assume_init() })
+    Ok(nix::sys::stat::stat(path)?)
 }
 
 /// Whether this process may execute the file.
 pub(super) fn may_execute(path: &CStr) -> bool {
-    // SAFETY: `path` is a C string.
-    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
-}
-
-/// Owns a descriptor that a call just returned.
-fn owned(fd: c_int) -> OwnedFd {
-    // SAFETY: `fd` was just returned to us by the kernel and nothing else closes it.
-    unsafe { OwnedFd::from_raw_fd(fd) }
+    unistd::access(path, AccessFlags::X_OK).is_ok()
 }
 
 /// `fstat`; `None` when the descriptor is closed.
 pub(super) fn stat(fd: RawFd) -> Option<libc::stat> {
-    let mut stat = MaybeUninit::uninit();
-    // SAFETY: `stat` is valid for writing one `struct stat`, and is read only after the call filled it.
-    unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+    nix::sys::stat::fstat(borrowed(fd)).ok()
 }
 
-/// `fcntl` with an integer argument.
-pub(super) fn fcntl(fd: RawFd, command: c_int, argument: c_int) -> io::Result<c_int> {
-    // SAFETY: the commands used take an integer and touch no memory of this process.
-    check(unsafe { libc::fcntl(fd, command, argument) })
+/// `fcntl`.
+pub(super) fn fcntl(fd: RawFd, argument: FcntlArg<'_>) -> io::Result<c_int> {
+    Ok(nix::fcntl::fcntl(borrowed(fd), argument)?)
+}
+
+/// The flags of an open file: `fcntl` with `F_GETFL`.
+pub(super) fn flags(fd: RawFd) -> io::Result<c_int> {
+    fcntl(fd, FcntlArg::F_GETFL)
 }
 
 /// A pipe, both ends closed on exec: (read end, write end).
 pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
     #[cfg(target_os = "linux")]
-    // SAFETY: `ends` has room for two descriptors.
-    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    return Ok(unistd::pipe2(OFlag::O_CLOEXEC)?);
     #[cfg(not(target_os = "linux"))]
-    {
-        // SAFETY: `ends` has room for two descriptors.
-        check(unsafe { libc::pipe(ends.as_mut_ptr()) })?;
-        for end in ends {
-            fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC)?;
-        }
-    }
-    Ok((owned(ends[0]), owned(ends[1])))
+    close_on_exec(unistd::pipe()?)
 }
 
 /// A pair of connected Unix stream sockets, closed on exec.
 pub(super) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
+    let pair = |flags| socket::socketpair(AddressFamily::Unix, SockType::Stream, None, flags);
     #[cfg(target_os = "linux")]
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    return Ok(pair(SockFlag::SOCK_CLOEXEC)?);
     #[cfg(not(target_os = "linux"))]
-    let kind = libc::SOCK_STREAM;
-    // SAFETY: `ends` has room for two descriptors.
-    check(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) })?;
-    #[cfg(not(target_os = "linux"))]
-    for end in ends {
-        fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC)?;
-    }
-    Ok((owned(ends[0]), owned(ends[1])))
+    close_on_exec(pair(SockFlag::empty())?)
 }
 
-/// An integer socket option of level `SOL_SOCKET`.
-pub(super) fn socket_option(fd: RawFd, name: c_int) -> io::Result<c_int> {
-    let mut value: c_int = 0;
-    let mut length = size_of::<c_int>() as libc::socklen_t;
-    // SAFETY: `value` and `length` describe one integer that is ours to write.
-    check(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut length) })?;
-    Ok(value)
+#[cfg(not(target_os = "linux"))]
+fn close_on_exec(ends: (OwnedFd, OwnedFd)) -> io::Result<(OwnedFd, OwnedFd)> {
+    for end in [&ends.0, &ends.1] {
+        nix::fcntl::fcntl(end, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
+    }
+    Ok(ends)
 }
 
-/// Whether a socket belongs to the Unix family.
-pub(super) fn is_unix_socket(fd: RawFd) -> bool {
-    let mut address = MaybeUninit::<libc::sockaddr_storage>::zeroed();
-    let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-    // SAFETY: `address` has the length that is given, and zeroes are a valid `sockaddr_storage`.
-    unsafe {
-        libc::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) == 0
-            && c_int::from(address.assume_init().ss_family) == libc::AF_UNIX
-    }
+/// Whether a descriptor is a stream socket of the Unix family.
+pub(super) fn is_unix_stream(fd: RawFd) -> bool {
+    let kind = socket::getsockopt(&borrowed(fd), socket::sockopt::SockType);
+    let family = || socket::getsockname::<SockaddrStorage>(fd).ok().and_then(|address| address.family());
+    kind == Ok(SockType::Stream) && family() == Some(AddressFamily::Unix)
 }
 
 /// Opens `path`, closed on exec.
-pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
-    // SAFETY: `path` is a C string; without O_CREAT no mode is read.
-    check(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC) }).map(owned)
+pub(super) fn open(path: &CStr, flags: OFlag) -> io::Result<OwnedFd> {
+    Ok(nix::fcntl::open(path, flags | OFlag::O_CLOEXEC, Mode::empty())?)
 }
 
 /// Opens the regular file `path` for reading and writing, closed on exec, never through a link. It is made where it
 /// isn't there, for its owner alone.
 pub(super) fn open_own(path: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    // SAFETY: `path` is a C string; the mode is an integer, as O_CREAT asks.
-    let file = check(unsafe { libc::open(path.as_ptr(), flags, 0o600) }).map(owned)?;
-    let found = stat(file.as_raw_fd()).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: no memory is involved.
-    let is_own = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_uid == unsafe { libc::geteuid() };
-    if is_own { Ok(file) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let file = nix::fcntl::open(path, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    let found = nix::sys::stat::fstat(&file)?;
+    let is_own = found.st_mode & libc::S_IFMT == libc::S_IFREG && found.st_uid == unistd::geteuid().as_raw();
+    if is_own { Ok(file) } else { Err(Errno::EPERM.into()) }
 }
 
 /// `read`, once.
 pub(super) fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the buffer is valid for its length.
-    check_size(unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) })
+    Ok(unistd::read(borrowed(fd), buffer)?)
 }
 
 /// `pread`, once.
 pub(super) fn read_at(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-    // SAFETY: the buffer is valid for its length.
-    check_size(unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset) })
+    Ok(nix::sys::uio::pread(borrowed(fd), buffer, offset)?)
 }
 
 /// `pwrite`, once.
 pub(super) fn write_at(fd: RawFd, bytes: &[u8], offset: u64) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-    // SAFETY: the bytes are valid for their length.
-    check_size(unsafe { libc::pwrite(fd, bytes.as_ptr().cast(), bytes.len(), offset) })
+    Ok(nix::sys::uio::pwrite(borrowed(fd), bytes, offset)?)
 }
 
-/// `write`, once.
+/// `write`, once. A signal handler calls it too.
 pub(super) fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: the bytes are valid for their length.
-    check_size(unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) })
+    Ok(unistd::write(borrowed(fd), bytes)?)
 }
 
 /// Writes everything, or as much as the descriptor takes before it fails.
@@ -158,12 +133,14 @@ pub(super) fn write_all(fd: RawFd, mut bytes: &[u8]) {
     }
 }
 
-/// Writes to a pipe without blocking and without touching its flags, which its other users share.
+/// Writes to a pipe without blocking and without touching its flags, which its other users share. `nix` has no call with
+/// RWF_NOWAIT.
 #[cfg(target_os = "linux")]
 pub(super) fn write_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     let vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     // SAFETY: one vector over bytes that are only read; an offset of -1 means the current position.
-    check_size(unsafe { libc::pwritev2(fd, &raw const vector, 1, -1, libc::RWF_NOWAIT) })
+    let written = unsafe { libc::pwritev2(fd, &raw const vector, 1, -1, libc::RWF_NOWAIT) };
+    usize::try_from(written).map_err(|_| io::Error::last_os_error())
 }
 
 /// There is no such call here; the caller takes another way.
@@ -174,23 +151,24 @@ pub(super) fn write_nowait(_fd: RawFd, _bytes: &[u8]) -> io::Result<usize> {
 
 /// Sends to a socket without blocking and without SIGPIPE.
 pub(super) fn send_nowait(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: the bytes are valid for their length.
-    check_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) })
+    // `nix` names the second one on fewer systems than have it.
+    let flags = MsgFlags::from_bits_retain(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
+    Ok(socket::send(fd, bytes, flags)?)
 }
 
 /// `lseek` to where the descriptor is.
 pub(super) fn position(fd: RawFd) -> Option<u64> {
-    // SAFETY: no memory is involved.
-    u64::try_from(unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) }).ok()
+    unistd::lseek(borrowed(fd), 0, Whence::SeekCur).ok().and_then(|offset| u64::try_from(offset).ok())
 }
 
 /// Whether a descriptor is open, and not one that an exec closes.
 pub(super) fn stays_open_on_exec(fd: RawFd) -> bool {
-    // SAFETY: no memory is involved.
-    unsafe { libc::fcntl(fd, libc::F_GETFD) == 0 }
+    fcntl(fd, FcntlArg::F_GETFD).is_ok_and(|flags| flags == 0)
 }
 
 /// `poll`; interruption reads as "nothing yet". `timeout` in milliseconds, -1 waits.
+///
+/// The entries are numbers, not borrowed descriptors as `nix` wants them: which of them are open is what is asked.
 pub(super) fn poll(fds: &mut [libc::pollfd], timeout: c_int) -> io::Result<usize> {
     // SAFETY: the slice is valid for its length.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) }) {
@@ -216,7 +194,7 @@ pub(super) enum Fork {
     Child,
 }
 
-/// `fork`. The process has one thread, so the child may do everything.
+/// `fork`, which no crate can make safe. The process has one thread, so the child may do everything.
 pub(super) fn fork() -> io::Result<Fork> {
     // SAFETY: no other thread exists that could hold a lock.
     match check(unsafe { libc::fork() })? {
@@ -262,7 +240,7 @@ pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
     }
 }
 
-/// `dup2`: the copy stays open over exec.
+/// `dup2`: the copy stays open over exec. The target is a number that the command is to have, and nobody owns it here.
 pub(super) fn duplicate_onto(fd: RawFd, target: RawFd) -> io::Result<()> {
     // SAFETY: no memory is involved; a descriptor that is replaced is not owned by a Rust value.
     check(unsafe { libc::dup2(fd, target) }).map(drop)
@@ -274,7 +252,7 @@ pub(super) fn exit_now(code: c_int) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// `kill`; errors mean that the process is gone, which the caller learns elsewhere.
+/// `kill`; errors mean that the process is gone, which the caller learns elsewhere. `nix` knows no real-time signals.
 pub(super) fn kill(pid: libc::pid_t, signal: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
@@ -282,17 +260,16 @@ pub(super) fn kill(pid: libc::pid_t, signal: c_int) {
 
 /// A new session without a terminal.
 pub(super) fn new_session() {
-    // SAFETY: no memory is involved; it fails only for a group leader, which a fresh child is not.
-    unsafe { libc::setsid() };
+    // It fails only for a group leader, which a fresh child is not.
+    let _ = unistd::setsid();
 }
 
 /// `chdir("/")`, so that no caller's folder is kept busy.
 pub(super) fn leave_folder() {
-    // SAFETY: a constant C string.
-    unsafe { libc::chdir(c"/".as_ptr()) };
+    let _ = unistd::chdir(c"/");
 }
 
-/// Lowers the priority by `by`.
+/// Lowers the priority by `by`; `nix` has no such call.
 pub(super) fn be_nice(by: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::nice(by) };
@@ -300,20 +277,18 @@ pub(super) fn be_nice(by: c_int) {
 
 /// This process's id.
 pub(super) fn own_id() -> libc::pid_t {
-    // SAFETY: no memory is involved; cannot fail.
-    unsafe { libc::getpid() }
+    unistd::getpid().as_raw()
 }
 
 /// The parent's id, 0 when it is in another PID namespace.
 pub(super) fn parent_id() -> libc::pid_t {
-    // SAFETY: no memory is involved; cannot fail.
-    unsafe { libc::getppid() }
+    unistd::getppid().as_raw()
 }
 
 /// This process's session.
 pub(super) fn own_session() -> libc::pid_t {
-    // SAFETY: no memory is involved; cannot fail for oneself.
-    unsafe { libc::getsid(0) }
+    // It cannot fail for oneself.
+    unistd::getsid(None).map_or(0, Pid::as_raw)
 }
 
 /// A change of state of a child.
@@ -330,6 +305,8 @@ pub(super) enum ChildState {
 }
 
 /// Looks at a child's state without consuming it: a stop stays visible for as long as it lasts.
+///
+/// `nix` has `waitid` on fewer systems, and reads the death by a real-time signal as an error.
 pub(super) fn peek_child(pid: libc::pid_t) -> io::Result<ChildState> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
@@ -350,10 +327,8 @@ pub(super) fn peek_child(pid: libc::pid_t) -> io::Result<ChildState> {
 
 /// Waits until a child that has ended, or is about to, is gone.
 pub(super) fn reap(pid: libc::pid_t) {
-    // SAFETY: a null status is allowed.
-    while unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) } < 0
-        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-    {}
+    // What it ended with is known, and an error other than an interruption leaves nothing to wait for.
+    while nix::sys::wait::waitpid(Pid::from_raw(pid), None) == Err(Errno::EINTR) {}
 }
 
 /// Reaps every ended child but `spared`, as PID 1 has to.
@@ -377,21 +352,16 @@ pub(super) fn reap_others(spared: libc::pid_t) {
 
 /// No core dump from here on: the command has written one if there is to be one.
 pub(super) fn forbid_core() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is only read.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    // A core pattern that is a pipe ignores the limit.
     #[cfg(target_os = "linux")]
-    // SAFETY: no memory is involved. (A core pattern that is a pipe ignores the limit.)
-    unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0)
-    };
+    let _ = nix::sys::prctl::set_dumpable(false);
 }
 
 /// Names this process in `/proc/PID/stat`; at most 15 bytes count.
 #[cfg(target_os = "linux")]
 pub(super) fn name_process(name: &CStr) {
-    // SAFETY: the kernel reads at most 16 bytes of a C string.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+    let _ = nix::sys::prctl::set_name(name);
 }
 
 /// The kernel has no such name here.
@@ -401,8 +371,7 @@ pub(super) fn name_process(_name: &CStr) {}
 /// Lets the kernel kill this process when its parent (thread) dies.
 #[cfg(target_os = "linux")]
 pub(super) fn die_with_parent() {
-    // SAFETY: no memory is involved.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
 }
 
 /// The kernel cannot do it here: SIGKILL of the wrapper leaves the command running.
@@ -447,7 +416,7 @@ pub(super) fn gained_privileges() -> bool {
     return unsafe { libc::issetugid() } != 0;
 }
 
-/// Closes every descriptor but `keep`.
+/// Closes every descriptor but `keep`. No type can say that none of them is owned any more.
 pub(super) fn close_all_but(keep: &[RawFd]) {
     let mut keep: Vec<RawFd> = keep.to_vec();
     keep.sort_unstable();
@@ -476,10 +445,9 @@ fn close_range(first: RawFd, last: RawFd) {
 }
 
 fn close_each(first: RawFd, last: RawFd) {
-    // SAFETY: no memory is involved; no Rust value that owns one of these is used afterwards.
-    let most = unsafe { libc::sysconf(libc::_SC_OPEN_MAX) }.clamp(256, 65_536);
+    let most = unistd::sysconf(SysconfVar::OPEN_MAX).ok().flatten().unwrap_or(0).clamp(256, 65_536);
     for fd in first..=last.min(RawFd::try_from(most).unwrap_or(256)) {
-        // SAFETY: as above.
+        // SAFETY: no memory is involved; no Rust value that owns one of these is used afterwards.
         unsafe { libc::close(fd) };
     }
 }
@@ -487,12 +455,12 @@ fn close_each(first: RawFd, last: RawFd) {
 /// Makes 0, 1 and 2 of a process that has closed them `/dev/null`.
 pub(super) fn null_streams() {
     for _ in 0..3 {
-        if let Ok(fd) = open(c"/dev/null", libc::O_RDWR) {
+        if let Ok(fd) = open(c"/dev/null", OFlag::O_RDWR) {
             if fd.as_raw_fd() > libc::STDERR_FILENO {
                 return;
             }
             // Stays open over exec too: the programs of the recorder expect their three streams.
-            let _ = fcntl(fd.as_raw_fd(), libc::F_SETFD, 0);
+            let _ = fcntl(fd.as_raw_fd(), FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty()));
             std::mem::forget(fd);
         }
     }
