@@ -258,7 +258,7 @@ pub(super) fn block() {
 }
 
 /// Ignores SIGPIPE, in a process that learns from the failing write instead.
-pub(super) fn ignore_broken_pipes() {
+pub fn ignore_broken_pipes() {
     set_action(libc::SIGPIPE, libc::SIG_IGN);
 }
 

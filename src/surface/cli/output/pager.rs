@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 
+use crate::run;
+
 /// What runs when PAGER is not set: it keeps colours, and ends at once when everything fits on the screen.
 const PAGER: &str = "less -FRX";
 
@@ -12,8 +14,9 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts `$PAGER`, a shell line as everywhere.
+    /// Starts `$PAGER`, a shell line as everywhere. From here on, a pager that was left early is a failing write.
     pub(super) fn start() -> io::Result<Self> {
+        run::ignore_broken_pipes();
         let line = std::env::var("PAGER").ok().filter(|line| !line.trim().is_empty());
         #[allow(clippy::disallowed_methods, reason = "a pager is for the screen: nothing but the surface starts one")]
         let mut command = Command::new("sh");
