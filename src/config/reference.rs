@@ -158,7 +158,9 @@ fn render_schema(defaults: &Value) -> String {
             let text = "Entry types of your own: a JSON Schema each";
             keys.insert("types".into(), json!({ "type": "object", "description": text }));
         }
-        let schema = json!({ "type": "object", "description": sentence(&section.text), "properties": keys });
+        let text = sentence(&section.text);
+        let schema =
+            json!({ "type": "object", "description": text, "properties": keys, "additionalProperties": false });
         sections.insert(section.name, schema);
     }
     let text = "Categories of your own: a name and its meaning";
@@ -173,6 +175,7 @@ fn render_schema(defaults: &Value) -> String {
         "title": "verify-run.toml",
         "type": "object",
         "properties": sections,
+        "additionalProperties": false,
     });
     serde_json::to_string_pretty(&schema).expect("serializes") + "\n"
 }

@@ -85,6 +85,7 @@ pub struct LessonFrontMatter {
     pub category: String,
     /// Affected files, all of them.
     #[serde(default, deserialize_with = "deserialize_files")]
+    #[cfg_attr(test, schemars(schema_with = "files_schema"))]
     pub files: Vec<String>,
     /// Patterns of its items.
     #[serde(default)]
@@ -156,10 +157,23 @@ impl Lesson {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum FrontMatterFiles {
+    /// Paths.
     List(Vec<String>),
+    /// Names by folder, of long lists.
     Folders(BTreeMap<String, Vec<String>>),
+}
+
+/// Replies list paths; a lesson file may have names by folder instead.
+#[cfg(test)]
+fn files_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    if generator.contract().is_serialize() {
+        generator.subschema_for::<Vec<String>>()
+    } else {
+        generator.subschema_for::<FrontMatterFiles>()
+    }
 }
 
 fn deserialize_files<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use verify_run::run::Ended;
 
+use crate::json_replies;
+
 pub(crate) use lesson::Lesson;
 
 /// The program under test.
@@ -367,8 +369,11 @@ impl Invocation<'_> {
         self
     }
 
-    /// Runs to the end; stdout and stderr through pipes.
+    /// Runs to the end; stdout and stderr through pipes. What a command of verify-run prints for `--json` has to be
+    /// what its schema describes, in every test.
+    #[track_caller]
     pub(crate) fn outcome(self) -> Outcome {
+        let arguments = (self.program == VERIFY_RUN).then(|| self.arguments.clone());
         let stdin = self.stdin.clone().unwrap_or_default();
         let mut command = self.command();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -380,7 +385,11 @@ impl Invocation<'_> {
         if let Some(feeder) = feeder {
             feeder.join().expect("the feeding thread");
         }
-        Outcome { ended: ended(output.status), stdout: output.stdout, stderr: output.stderr }
+        let outcome = Outcome { ended: ended(output.status), stdout: output.stdout, stderr: output.stderr };
+        if let Some(arguments) = arguments {
+            json_replies::assert_documented(&arguments, &outcome);
+        }
+        outcome
     }
 
     /// Runs to the end and compares all three: how it ended, stdout and stderr.

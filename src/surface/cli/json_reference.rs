@@ -195,7 +195,7 @@ const REPLIES: [ReplyShape; 55] = [
     ),
     shape("doctor", &["doctor"], "Findings about the installation", schema::<ops::doctor::DoctorReport>),
     shape("uninstall", &["uninstall"], "What is kept for this project", schema::<ops::uninstall::UninstallPlan>),
-    shape("lesson-front-matter", &[], "The front matter of a lesson file, as JSON", schema::<LessonFrontMatter>),
+    shape("lesson-front-matter", &[], "The front matter of a lesson file, as JSON", read_schema::<LessonFrontMatter>),
     shape("spool-header", &[], "The first line of a spool file", schema::<SpoolHeader>),
 ];
 
@@ -212,8 +212,16 @@ reference`). A test runs every command and validates what it prints.
 
 /// The schema of what is written of `T`, closed: no other fields.
 fn schema<T: JsonSchema>() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    closed_schema::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// As [`schema`], of what `T` is read from: fields with a default may be missing.
+fn read_schema<T: JsonSchema>() -> Value {
+    closed_schema::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+fn closed_schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     close(&mut schema);
     schema
 }

@@ -13,7 +13,7 @@ impl ReplySchema {
         ReplySchema { root }
     }
 
-    /// What is wrong with a document, each with its path; nothing when it fits.
+    /// What is wrong with a document, each fault with its path; nothing when it fits.
     pub(super) fn faults(&self, document: &Value) -> Vec<String> {
         let mut faults = Vec::new();
         self.check(&self.root, document, "$", &mut faults);
@@ -37,14 +37,28 @@ impl ReplySchema {
                 }
                 "const" if wanted != value => faults.push(format!("{path}: {value} is not {wanted}")),
                 "enum" | "const" => {}
-                "minimum" if value.as_f64() < wanted.as_f64() => faults.push(format!("{path}: {value} < {wanted}")),
-                "maximum" if value.as_f64() > wanted.as_f64() => faults.push(format!("{path}: {value} > {wanted}")),
-                "minItems" if items(value).len() < size(wanted) => faults.push(format!("{path}: too few items")),
+                "minimum" if value.is_number() && value.as_f64() < wanted.as_f64() => {
+                    faults.push(format!("{path}: {value} < {wanted}"))
+                }
+                "maximum" if value.is_number() && value.as_f64() > wanted.as_f64() => {
+                    faults.push(format!("{path}: {value} > {wanted}"))
+                }
+                "minItems" if value.is_array() && items(value).len() < size(wanted) => {
+                    faults.push(format!("{path}: too few items"))
+                }
                 "maxItems" if items(value).len() > size(wanted) => faults.push(format!("{path}: too many items")),
-                "minimum" | "maximum" | "minItems" | "maxItems" => {}
                 "required" => {
-                    let missing = items(wanted).iter().filter(|name| value.get(name.as_str().unwrap_or("")).is_none());
+                    let missing = items(wanted)
+                        .iter()
+                        .filter(|_| value.is_object())
+                        .filter(|name| value.get(name.as_str().unwrap_or("")).is_none());
                     faults.extend(missing.map(|name| format!("{path}: {name} is missing")));
+                }
+                "minimum" | "maximum" | "minItems" | "maxItems" => {}
+                "uniqueItems" => {
+                    let all = items(value);
+                    let mut repeated = all.iter().enumerate().filter(|(index, item)| all[..*index].contains(item));
+                    faults.extend(repeated.next().map(|(_, item)| format!("{path}: {item} is there twice")));
                 }
                 "items" => {
                     for (index, item) in items(value).iter().enumerate() {
@@ -57,7 +71,7 @@ impl ReplySchema {
                     }
                 }
                 "allOf" => items(wanted).iter().for_each(|one| self.check(one, value, path, faults)),
-                "anyOf" | "oneOf" => self.check_alternatives(items(wanted), value, path, faults),
+                "anyOf" | "oneOf" => self.check_alternatives(keyword, items(wanted), value, path, faults),
                 "additionalProperties" | "unevaluatedProperties" => {
                     let known = self.known_properties(schema, value);
                     for (name, field) in value.as_object().into_iter().flatten() {
@@ -76,11 +90,23 @@ impl ReplySchema {
         }
     }
 
-    fn check_alternatives(&self, alternatives: &[Value], value: &Value, path: &str, faults: &mut Vec<String>) {
+    fn check_alternatives(
+        &self,
+        keyword: &str,
+        alternatives: &[Value],
+        value: &Value,
+        path: &str,
+        faults: &mut Vec<String>,
+    ) {
         let tried: Vec<Vec<String>> = alternatives.iter().map(|one| self.faults_of(one, value, path)).collect();
-        if tried.iter().all(|faults| !faults.is_empty()) {
-            let closest = tried.into_iter().min_by_key(Vec::len).unwrap_or_default();
-            faults.push(format!("{path}: {value} fits no alternative: {}", closest.join("; ")));
+        match tried.iter().filter(|faults| faults.is_empty()).count() {
+            0 => {
+                let closest = tried.into_iter().min_by_key(Vec::len).unwrap_or_default();
+                faults.push(format!("{path}: {value} fits no alternative: {}", closest.join("; ")));
+            }
+            1 => {}
+            fitting if keyword == "oneOf" => faults.push(format!("{path}: {value} fits {fitting} alternatives")),
+            _ => {}
         }
     }
 
@@ -90,7 +116,7 @@ impl ReplySchema {
         faults
     }
 
-    /// Fields that the schema or an alternative that fits describes.
+    /// Fields that the schema, or an alternative that fits, describes.
     fn known_properties(&self, schema: &Value, value: &Value) -> Vec<String> {
         let own = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned();
         let referred = schema.get("$ref").map(|name| self.definition(name));
@@ -151,7 +177,7 @@ fn the_checker_finds_what_a_schema_forbids() {
         (r#"{"a": -1}"#, Some("$.a: -1 < 0")),
         (r#"{"a": 1, "c": 1}"#, Some("$.c: nothing is allowed here")),
         (r#"{"a": 1, "b": "y"}"#, Some("$.b: \"y\" fits no alternative")),
-        (r#"[]"#, Some("$: [] is no \"object\"")),
+        ("[]", Some("$: [] is no \"object\"")),
     ] {
         let faults = schema.faults(&serde_json::from_str(document).expect("JSON"));
         match fault {
@@ -159,6 +185,9 @@ fn the_checker_finds_what_a_schema_forbids() {
             None => assert_eq!(faults, [""; 0], "{document}"),
         }
     }
+    let twice = ReplySchema::new(serde_json::json!({"oneOf": [{"type": "integer"}, {"minimum": 1}]}));
+    assert_eq!(twice.faults(&Value::from(1)), ["$: 1 fits 2 alternatives"]);
+    assert_eq!(twice.faults(&Value::from(0)), [""; 0]);
     let unknown = ReplySchema::new(serde_json::json!({"pattern": "x"}));
     assert_eq!(unknown.faults(&Value::Null).len(), 1, "an unknown keyword is a fault");
 }
