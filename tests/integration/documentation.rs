@@ -1,5 +1,7 @@
 //! The examples of README.md and of docs/, and the table of what agents' hooks can do.
 
+mod blocks;
+
 use std::path::Path;
 
 use verify_run::host::agent::{AGENTS, probe};
@@ -10,12 +12,15 @@ use crate::sandbox::{Sandbox, VERIFY_RUN, need, skip};
 
 #[test]
 fn the_examples_of_the_documentation_are_true() {
-    trycmd::TestCases::new()
-        .register_bin("verify-run", std::path::Path::new(VERIFY_RUN))
-        .case("README.md")
-        .case("docs/*.md")
-        .case("docs/*/*.md");
+    let cases = trycmd::TestCases::new();
+    cases.register_bin("verify-run", Path::new(VERIFY_RUN));
+    for page in blocks::pages() {
+        cases.case(page);
+    }
 }
+
+/// Blocks that show commands of scripts/demo.
+const DEMO_BLOCKS: usize = 6;
 
 /// `scripts/demo` once more: its picture and its text, without what differs from run to run.
 fn demo() -> Option<(String, Vec<String>)> {
@@ -63,7 +68,12 @@ fn the_demo_and_what_the_documentation_shows_of_it_are_what_the_program_prints()
             assert!(stale.is_empty(), "{} shows what scripts/demo does not:\n{}", page.display(), stale.join("\n"));
         }
     }
-    assert_eq!(compared, 6, "blocks of the documentation that show the demo; all lines:\n{}", lines.join("\n"));
+    assert_eq!(
+        compared,
+        DEMO_BLOCKS,
+        "blocks of the documentation that show the demo; all lines:\n{}",
+        lines.join("\n")
+    );
 }
 
 #[test]
