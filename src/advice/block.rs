@@ -6,11 +6,11 @@
 //! <!-- verify-run end -->
 //! ```
 //!
-//! The number in the first mark is a hash of the lines between the marks: a block that somebody edited is not written
-//! over unless a person says that the edits stay. `+1` counts the line ends that were put before the block, so that
-//! taking it out gives the bytes from before.
+//! The number in the first mark is a hash of the lines between the marks: an edited block is not overwritten unless a
+//! person keeps the edits. `+1` counts the line ends that were put before the block, so that taking it out gives the
+//! bytes from before.
 //!
-//! What `init` tells agents has marks of its own; both blocks may be in one file.
+//! The instructions that `init` writes have marks of their own; both blocks may be in one file.
 
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ const LINE_BYTES_MAX: usize = 2_000;
 /// Line ends that are ever put before a block.
 const GAP_MAX: usize = 2;
 
-/// What a block stands between.
+/// What a block is between.
 struct BlockMarks {
     /// How the first mark starts.
     begin: &'static str,
@@ -37,7 +37,7 @@ const PROMOTED: BlockMarks = BlockMarks {
     begin_end: ": written by `verify-run promote`, change it there -->",
     end: "<!-- verify-run end -->",
 };
-/// Around what agents are told to do.
+/// Around the instructions for agents.
 const INSTRUCTIONS: BlockMarks = BlockMarks {
     begin: "<!-- verify-run instructions begin ",
     begin_end: ": by `verify-run init` -->",
@@ -51,7 +51,7 @@ pub(crate) struct BlockLine {
     text: String,
 }
 
-/// What becomes of lines that somebody edited.
+/// What happens to edited lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EditPolicy {
     /// Nothing is written.
@@ -61,13 +61,13 @@ pub(crate) enum EditPolicy {
 }
 
 impl BlockLine {
-    /// The line of the promotion `id` (letters, digits, hyphens). `text` is Markdown, quoted by the caller, without list
-    /// mark and id; whatever it is, it stays one line and can't be a mark.
+    /// The line of the promotion `id` (letters, digits, hyphens). `text` is Markdown, quoted by the caller, without
+    /// list mark and id; it always stays one line and can't be a mark.
     pub(crate) fn new(id: &str, text: &str) -> Self {
         BlockLine { id: id.to_owned(), text: ellipsis(one_line(text).trim(), LINE_BYTES_MAX) }
     }
 
-    /// As it stands in the file.
+    /// As it is in the file.
     pub(crate) fn to_markdown(&self) -> String {
         format!("- {} (`{}`)", self.text, self.id)
     }
@@ -76,10 +76,10 @@ impl BlockLine {
 /// Why a block can't be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BlockError {
-    /// Somebody changed the lines between the marks.
+    /// The lines between the marks were edited.
     #[error(
-        "line {line}: the lines between verify-run's marks were edited by hand; take the edits back, move them out of the \
-         block, or let them stay with: --edits keep"
+        "line {line}: the lines between verify-run's marks were edited by hand; revert the edits, move them out of \
+         the block, or keep them with: --edits keep"
     )]
     Edited {
         /// Line of the first mark, from 1.
@@ -95,7 +95,7 @@ pub enum BlockError {
     },
     /// It would be longer than it may be.
     #[error(
-        "the block would have {found} lines and may have {max} (setting promotion.lines): take one back first with: \
+        "the block would have {found} lines and may have {max} (setting promotion.lines): remove one first with: \
          verify-run promote rollback ID"
     )]
     Full {
@@ -115,7 +115,7 @@ struct ExistingBlock {
     end: usize,
     /// The lines between the marks, without line ends.
     lines: Vec<String>,
-    /// Somebody edited them.
+    /// They were edited.
     is_edited: bool,
 }
 
@@ -156,7 +156,7 @@ fn find_block(text: &str, marks: &BlockMarks, edits: EditPolicy) -> Result<Optio
             open = Some((start, gap, hash.to_owned(), number));
         } else if line == marks.end {
             let Some((start, gap, hash, first)) = open.take() else {
-                return broken("a block ends that never began");
+                return broken("an end mark without a begin mark");
             };
             let is_edited = compute_seal(&lines) != hash;
             if is_edited && edits == EditPolicy::Refuse {
@@ -169,7 +169,7 @@ fn find_block(text: &str, marks: &BlockMarks, edits: EditPolicy) -> Result<Optio
         }
     }
     match open {
-        Some((.., line)) => Err(BlockError::Broken { line, what: "the block never ends" }),
+        Some((.., line)) => Err(BlockError::Broken { line, what: "the end mark is missing" }),
         None => Ok(found),
     }
 }
@@ -180,7 +180,8 @@ fn find_gap_start(text: &str, start: usize, gap: usize) -> usize {
     let mark = text[start..].split_inclusive('\n').next().unwrap_or_default();
     let line_end = if mark.ends_with("\r\n") { "\r\n" } else { "\n" };
     let at = (0..gap).fold(start, |at, _| text[..at].strip_suffix(line_end).map_or(at, str::len));
-    // One line end was put behind a whole line: where it is the only one left, somebody took ours out, and it is theirs.
+    // One line end was put behind a whole line: if it is the only one left, verify-run's was removed, and this one is
+    // the user's.
     if gap == 1 && at > 0 && !text[..at].ends_with('\n') { start } else { at }
 }
 
@@ -223,8 +224,8 @@ pub(crate) fn with_line(
     Ok(place_block(text, &PROMOTED, found.as_ref(), &lines))
 }
 
-/// `text` without the line with `line`'s id; with the last line the block goes too, and the bytes are those from before it.
-/// Where edits stay, a line that somebody made another one of stays too: behind the block, as their own.
+/// `text` without the line with `line`'s id; with the last line the block goes too, and the bytes are those from
+/// before it. Where edits stay, a reworded line stays too: after the block, as the user's own.
 ///
 /// # Errors
 /// When the block was edited or its marks are broken.
@@ -268,7 +269,7 @@ pub(crate) fn without_instructions(text: &str) -> Result<String, BlockError> {
 
 fn remove_block(text: &str, found: &ExistingBlock) -> String {
     let (before, after) = (&text[..found.start], &text[found.end..]);
-    // What somebody wrote behind the block stays a line of its own.
+    // What a user wrote after the block stays a line of its own.
     let joins = !before.is_empty() && !before.ends_with('\n') && !after.is_empty();
     format!("{before}{}{after}", if joins { line_ending(text) } else { "" })
 }
@@ -339,15 +340,15 @@ mod tests {
         for result in [with(&edited, &line("p-b", "x"), 15), without(&edited, "p-a")] {
             assert_eq!(result, Err(BlockError::Edited { line: 3 }));
         }
-        assert_eq!(block_ids(&edited), Ok(vec!["p-a".to_owned()]), "what is there can still be told");
+        assert_eq!(block_ids(&edited), Ok(vec!["p-a".to_owned()]), "what is there can still be shown");
         // The way out: the edits stay, and are the block's from now on.
         let kept = super::with_line(&edited, &line("p-b", "x"), 15, EditPolicy::Keep).expect("they stay");
         assert!(kept.contains("- Run it twice (`p-a`)\n- x (`p-b`)\n"), "{kept}");
         let rest = without(&kept, "p-b").expect("it is sealed again");
         assert_eq!(without(&rest, "p-a").as_deref(), Ok("one\n"));
         let taken_out = |text: &str| super::without_line(text, &line("p-a", "Run it"), EditPolicy::Keep);
-        assert_eq!(taken_out(&edited).as_deref(), Ok("one\n- Run it twice\n"), "what somebody wrote is theirs");
-        assert_eq!(taken_out(&text).as_deref(), Ok("one\n"), "nobody edited it");
+        assert_eq!(taken_out(&edited).as_deref(), Ok("one\n- Run it twice\n"), "a user's text is kept");
+        assert_eq!(taken_out(&text).as_deref(), Ok("one\n"), "it is unedited");
         let both = with(&text, &line("p-b", "x"), 15).expect("there is room").replace("- x", "- x and y");
         let rest = taken_out(&both).expect("the edit stays");
         assert!(rest.contains("- x and y (`p-b`)\n<!-- verify-run end -->\n") && !rest.contains("Run it"), "{rest}");
@@ -379,8 +380,8 @@ mod tests {
             let error = with(text, &line("p-b", "y"), 15).expect_err("broken");
             assert_eq!(error, BlockError::Broken { line: number, what });
         };
-        broken(&text.replace(PROMOTED.end, ""), 1, "the block never ends");
-        broken(&format!("{}\n", PROMOTED.end), 1, "a block ends that never began");
+        broken(&text.replace(PROMOTED.end, ""), 1, "the end mark is missing");
+        broken(&format!("{}\n", PROMOTED.end), 1, "an end mark without a begin mark");
         broken(&format!("{text}{text}"), 4, "a second block begins");
         broken(&text.replace(" +0:", " 0:"), 1, "the first mark was changed");
         broken(&text.replace(" +0:", " +99999999999999999:"), 1, "the first mark was changed");

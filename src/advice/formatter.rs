@@ -1,7 +1,7 @@
 //! Warnings as text: templates (minijinja), shipped ones and the user's.
 //!
 //! A template decides the words around the facts, never their quoting: what it prints of a warning is escaped for the
-//! place it goes to, whatever the template says. It can read nothing, write nothing and not run for ever.
+//! place it goes to, whatever the template says. It can read nothing, write nothing and not run forever.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub(crate) fn check_template(template: &str, names: &[&str]) -> Result<(), Templ
     let is_known = |name: &str| names.contains(&name) || environment.globals().any(|(global, _)| global == name);
     let unknown = parsed.undeclared_variables(false).into_iter().filter(|name| !is_known(name)).min();
     if let Some(unknown) = unknown {
-        let reason = format!("there is no `{unknown}`; there are {}", names.join(", "));
+        let reason = format!("unknown variable `{unknown}`; known are {}", names.join(", "));
         return Err(TemplateError { line: None, reason });
     }
     // Any other fault may be one of the facts alone.
@@ -123,7 +123,7 @@ fn build_environment(quoting: TemplateQuoting) -> Environment<'static> {
             TemplateQuoting::Markdown => markdown::code(&untagged(text)),
         })
     });
-    // One word of a command line, whatever it holds; quoted for its place like any text.
+    // One word of a command line, with any content; quoted for its place like any text.
     environment.add_filter("shell", |text: Option<&str>| text.map(|text| shell_words::quote(text).into_owned()));
     environment
 }
@@ -183,7 +183,7 @@ mod tests {
             render_template("fine\n\n{{ what | no_such }}", TemplateQuoting::Plain, &FACTS).expect_err("is broken");
         assert_eq!(fault.line, Some(3), "{fault:?}");
         let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}";
-        assert!(render_template(endless, TemplateQuoting::Plain, &FACTS).is_err(), "it may not run for ever");
+        assert!(render_template(endless, TemplateQuoting::Plain, &FACTS).is_err(), "it must end");
     }
 
     #[test]

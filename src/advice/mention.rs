@@ -43,7 +43,7 @@ fn is_like_file(word: &str) -> bool {
 }
 
 /// What a person said of a prompt: without the blocks that hosts put into one (`<task-notification>…`,
-/// `<system-reminder>…`), which they send also when nobody said anything.
+/// `<system-reminder>…`), which they also send without a prompt of a person.
 pub(crate) fn strip_host_blocks(prompt: &str) -> String {
     let mut said = String::with_capacity(prompt.len());
     let mut rest = prompt;

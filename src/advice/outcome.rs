@@ -1,4 +1,4 @@
-//! What became of advice, told from the runs that followed it in its task.
+//! The outcome of advice, judged by the runs that followed it in its task.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::event::DeliveryArm;
 use crate::store::DeliveryOutcomeRow;
 
-/// What became of advice.
+/// The outcome of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryOutcome {
@@ -43,7 +43,7 @@ pub(crate) struct ObservedDelivery {
     pub passed: bool,
     /// Any check passed after it.
     pub any_pass: bool,
-    /// The task is over: somebody said so, or nothing was heard of it for `silence`.
+    /// The task is over: announced, or without activity for `silence`.
     pub over: bool,
 }
 
@@ -68,7 +68,7 @@ impl ObservedDelivery {
         }
     }
 
-    /// What became of it.
+    /// Its outcome.
     pub(crate) fn outcome(&self) -> DeliveryOutcome {
         match self {
             ObservedDelivery { failed: true, .. } => DeliveryOutcome::FailedAnyway,

@@ -19,7 +19,7 @@ const DAY_US: u64 = 86_400_000_000;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionFigures {
-    /// How far the pattern is believed: the ledger's value.
+    /// The pattern's confidence: the ledger's value.
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
     pub lower_bound: f64,
@@ -27,13 +27,13 @@ pub(crate) struct PromotionFigures {
     pub tasks: u64,
     /// Failures.
     pub failures: u64,
-    /// Warned tasks that did without it.
+    /// Warned tasks that avoided it.
     pub prevented: u64,
     /// Warned tasks that made it all the same.
     pub failed_anyway: u64,
-    /// `prevented` of both; 0.5 before a warned task told.
+    /// `prevented` of both; 0.5 before the first result of a warned task.
     pub effectiveness: f64,
-    /// How far what is known to help is believed; `null` when nothing is.
+    /// Confidence of what helps; `null` when nothing is known.
     pub knowledge: Option<f64>,
     /// What its warned and held-out tasks say.
     pub own: HoldoutTrial,
@@ -48,7 +48,7 @@ pub(crate) struct PromotionFigures {
 pub(crate) enum Qualification {
     /// Warnings about it prevented it.
     Prevention,
-    /// What is known to help against it is believed.
+    /// What helps against it has enough confidence.
     Knowledge,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct ProofLabel {
     pub e_value: f64,
 }
 
-/// What became of the warned tasks of a pattern: prevented, failed anyway. A task counts once.
+/// The outcome of the warned tasks of a pattern: prevented, failed anyway. A task counts once.
 pub(crate) fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
     let mut tasks: BTreeMap<&str, bool> = BTreeMap::new();
     for one in told {
@@ -86,7 +86,7 @@ pub(crate) fn count_outcomes(told: &[JudgedDelivery]) -> (u64, u64) {
     (tasks.len() as u64 - failed, failed)
 }
 
-/// The share of warned tasks that did without the mistake; 0.5 before one told.
+/// The share of warned tasks that did without the mistake; 0.5 before the first result.
 pub(crate) fn compute_effectiveness(prevented: u64, failed_anyway: u64) -> f64 {
     match prevented + failed_anyway {
         0 => 0.5,
@@ -117,21 +117,21 @@ pub(crate) fn find_qualification(figures: &PromotionFigures, settings: &Promotio
 pub(crate) fn disqualification_reason(figures: &PromotionFigures, settings: &PromotionSettings) -> String {
     let below = |value: f64, least: f64| value + ROUNDING < least;
     if [figures.own, figures.family].iter().any(|trial| trial.verdict() == TrialVerdict::Harms) {
-        "tasks that were warned of it made the mistake more often than held-out ones".to_owned()
+        "warned tasks made the mistake more often than held-out ones".to_owned()
     } else if figures.prevented == 0 {
-        "no warned task did without the mistake".to_owned()
+        "no warned task avoided the mistake".to_owned()
     } else if below(figures.effectiveness, settings.effectiveness) {
         let warned = figures.prevented + figures.failed_anyway;
         format!(
-            "{} of {} did without the mistake, {:.0} % are needed",
+            "{} of {} avoided the mistake, but {:.0} % are needed",
             figures.prevented,
             count(warned, "warned task"),
             settings.effectiveness * 100.0
         )
     } else if figures.tasks < settings.tasks {
-        format!("it was seen in {}, {} are needed", count(figures.tasks, "task"), settings.tasks)
+        format!("it was seen in {}, but {} are needed", count(figures.tasks, "task"), settings.tasks)
     } else {
-        format!("its confidence is {:.2}, {:.2} is needed", figures.confidence, settings.confidence)
+        format!("its confidence is {:.2}, but {:.2} is needed", figures.confidence, settings.confidence)
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn proof_label(figures: &PromotionFigures, settings: &PromotionSettin
     let reason = if is_strong {
         format!("warnings about it prevent it: {counted} (evidence {})", format_figure(e_value))
     } else if held_out.exposures == 0 {
-        "no task was held out yet to compare with".to_owned()
+        "no task was held out yet for comparison".to_owned()
     } else {
         format!(
             "no measurable effect so far: {counted} (evidence {} of {})",
@@ -270,7 +270,7 @@ mod tests {
         let settings = PromotionSettings::default();
         let weak = proof_label(&proven(), &settings);
         assert_eq!(weak.strength, ProofStrength::Weak);
-        assert_eq!(weak.reason, "no task was held out yet to compare with");
+        assert_eq!(weak.reason, "no task was held out yet for comparison");
         let mut trial = HoldoutTrial::default();
         (0..4).for_each(|_| trial.add_task(DeliveryArm::Holdout, true, 0.1));
         trial.add_task(DeliveryArm::Shown, false, 0.1);

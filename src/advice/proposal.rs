@@ -1,6 +1,6 @@
 //! A proposal to promote something: what a reviewer reads, and the line that would be written.
 //!
-//! Every text in it is Markdown in which the words of tools stand in code spans and fences and the words of people are
+//! Every text in it is Markdown in which the words of tools are in code spans and fences and the words of people are
 //! escaped: bounded, and nothing but text wherever it goes.
 
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ const Z_ONE_SIDED_95: f64 = 1.645;
 pub(crate) struct PromotionFacts {
     /// A few words for it.
     pub what: String,
-    /// Its name, where somebody or a detector said why it happens.
+    /// Its name, where a user or a detector explains it.
     pub name: Option<String>,
     /// What follows when certain files are changed, with its figures.
     pub finding: Option<String>,
@@ -45,9 +45,9 @@ pub(crate) struct PromotionFacts {
     pub glob: Option<String>,
     /// Files that it failed in, the most frequent first.
     pub files: Vec<String>,
-    /// Why it happens, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<String>,
-    /// What to do about it, as somebody said.
+    /// What to do about it, as recorded.
     pub rule: Option<String>,
     /// What made it go away.
     pub worked: Option<ProvenRemedy>,
@@ -74,7 +74,7 @@ pub(crate) struct FailureExample {
     pub failure: String,
 }
 
-/// What somebody wrote down and may be promoted.
+/// A written entry that may be promoted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EntryPromotionFacts {
     /// Its type.
@@ -144,7 +144,7 @@ impl PromotionProposal {
         let warned = figures.prevented + figures.failed_anyway;
         let told = match warned {
             0 => String::new(),
-            _ => format!("; {} of {} did without it", figures.prevented, count(warned, "warned task")),
+            _ => format!("; {} of {} avoided it", figures.prevented, count(warned, "warned task")),
         };
         let finding = facts.finding.as_deref().map(escape_statement);
         let finding_said = finding.as_ref().map(|finding| format!(" {finding}.")).unwrap_or_default();
@@ -175,7 +175,7 @@ impl PromotionProposal {
         }
     }
 
-    /// From what somebody wrote down, what came of using it, and how well that proves it.
+    /// The text of an entry, the outcome of its use, and the evidence.
     pub(crate) fn from_entry(
         facts: &EntryPromotionFacts,
         figures: &PromotionFigures,
@@ -203,17 +203,15 @@ impl PromotionProposal {
         let known = solution.as_ref().map(|solution| format!(" {solution}")).unwrap_or_else(|| cause.clone());
         let written = format!("written {}{used}", times(facts.written));
         let mut evidence = vec![
-            format!("believed at {:.2} (lower bound {:.2})", figures.confidence, figures.lower_bound),
+            format!("confidence {:.2} (lower bound {:.2})", figures.confidence, figures.lower_bound),
             written.clone(),
         ];
         evidence.extend(effectiveness_text(figures));
         evidence.push(label.reason.clone());
         evidence.push(match way {
-            Some(Qualification::Prevention) => {
-                "proposed because warnings from it prevented what it is about".to_owned()
-            }
-            Some(Qualification::Knowledge) => "proposed because it is believed and was used".to_owned(),
-            None => "it does not pass the gate now".to_owned(),
+            Some(Qualification::Prevention) => "proposed because warnings from it prevented the mistake".to_owned(),
+            Some(Qualification::Knowledge) => "proposed because it has enough confidence and was used".to_owned(),
+            None => "it no longer passes the gate".to_owned(),
         });
         PromotionProposal {
             context: format!(
@@ -249,7 +247,7 @@ impl PromotionProposal {
         };
         section("Context", &self.context);
         section("Problem", &self.problem);
-        section("Solution", self.solution.as_deref().unwrap_or("Nothing is known that helps."));
+        section("Solution", self.solution.as_deref().unwrap_or("No remedy is known."));
         section("Frequency", &self.frequency);
         if let Some(example) = &self.example {
             section("Example", example);
@@ -273,7 +271,7 @@ fn day_text(at: Option<Timestamp>) -> String {
 }
 
 fn writers_text(names: &[String]) -> String {
-    if names.is_empty() { "somebody".to_owned() } else { names.join(", ") }
+    if names.is_empty() { "a user".to_owned() } else { names.join(", ") }
 }
 
 fn solution_text(facts: &PromotionFacts) -> Option<String> {
@@ -313,23 +311,23 @@ fn evidence_lines(figures: &PromotionFigures, way: Option<Qualification>, label:
         figures.lower_bound,
         count(figures.tasks, "task")
     )];
-    lines.push(effectiveness_text(figures).unwrap_or_else(|| "no warned task has shown anything yet".to_owned()));
-    lines.extend(figures.knowledge.map(|believed| format!("what helps against it is believed at {believed:.2}")));
+    lines.push(effectiveness_text(figures).unwrap_or_else(|| "no result of a warned task yet".to_owned()));
+    lines.extend(figures.knowledge.map(|believed| format!("what helps against it has confidence {believed:.2}")));
     lines.push(label.reason.clone());
     lines.push(match way {
-        Some(Qualification::Prevention) => "proposed because warnings about it prevented it".to_owned(),
-        Some(Qualification::Knowledge) => "proposed because what helps against it is known".to_owned(),
-        None => "it does not pass the gate now".to_owned(),
+        Some(Qualification::Prevention) => "proposed because warnings prevented it".to_owned(),
+        Some(Qualification::Knowledge) => "proposed because a remedy is known".to_owned(),
+        None => "it no longer passes the gate".to_owned(),
     });
     lines
 }
 
-/// What the warned tasks say; `None` before one told.
+/// The results of warned tasks; `None` before the first.
 fn effectiveness_text(figures: &PromotionFigures) -> Option<String> {
     let warned = figures.prevented + figures.failed_anyway;
     (warned > 0).then(|| {
         format!(
-            "effectiveness {:.2}: {} of {} did without it (lower bound {:.2})",
+            "effectiveness {:.2}: {} of {} avoided it (lower bound {:.2})",
             figures.effectiveness,
             figures.prevented,
             count(warned, "warned task"),
@@ -348,7 +346,7 @@ fn escape_statement(text: &str) -> String {
     escape_person_text(text, SAID_BYTES_MAX)
 }
 
-/// A person's words: escaped, without the last full stop. A word with `@` stands in a code span: CLAUDE.md would take it
+/// A person's words: escaped, without the last full stop. A word with `@` is in a code span: CLAUDE.md would take it
 /// for a file to import.
 fn escape_person_text(text: &str, max: usize) -> String {
     let text = ellipsis(one_line(text).trim(), max);
@@ -372,7 +370,7 @@ mod tests {
             name: Some("x was renamed".into()),
             finding: Some("70 % of tasks that modify src/*.js fail (5 of 7).".into()),
             share: Some((5, 40)),
-            cause: Some("x was renamed. Nobody told.".into()),
+            cause: Some("x was renamed. No one said so.".into()),
             rule: Some("Import x from @types/x.".into()),
             example: Some(FailureExample {
                 message: "'x' is not defined".into(),
@@ -401,18 +399,18 @@ mod tests {
         assert_eq!(
             proposal.line,
             "x was renamed: `'x' is not defined (eslint no-undef)` in `src/a.js` (9 failures in 5 tasks; 4 of 5 warned \
-             tasks did without it). 70 % of tasks that modify src/\\*.js fail (5 of 7). Import x from `@types/x`."
+             tasks avoided it). 70 % of tasks that modify src/\\*.js fail (5 of 7). Import x from `@types/x`."
         );
         let page = proposal.to_markdown("r-1", "pending", &label, Some(("AGENTS.md", "--- a\n+++ b\n+```\n")));
         assert!(page.starts_with("# r-1: x was renamed\n\npending, **weak**: no task was held"));
         for part in [
             "\n## Context\n\n`eslint` reports it (`lint_error`) in `src/a.js`, `src/b.js`.\n",
-            "\n## Problem\n\n`'x' is not defined (eslint no-undef)` happens. Why: x was renamed. Nobody told. 70 % of",
+            "\n## Problem\n\n`'x' is not defined (eslint no-undef)` happens. Why: x was renamed. No one said so. 70 % of",
             "\n## Solution\n\nImport x from `@types/x`.\n",
             "\n## Frequency\n\n9 failures in 5 tasks, 5 of 40 tasks, from 1970-01-01 to 1970-01-02.\n",
             "\n## Example\n\nf-1 in `src/a.js:3`, task `A`:\n\n```text\n'x' is not defined\n```\n",
             "\n## Evidence\n\n- confidence 0.80",
-            "- effectiveness 0.80: 4 of 5 warned tasks did without it (lower bound 0.4",
+            "- effectiveness 0.80: 4 of 5 warned tasks avoided it (lower bound 0.4",
             "\n## Change\n\nTo `AGENTS.md`:\n\n````diff\n--- a\n+++ b\n+```\n````\n",
         ] {
             assert!(page.contains(part), "{part}\nis not in\n{page}");
@@ -429,16 +427,16 @@ mod tests {
             proposal.line
         );
         let (bare, _) = propose(&PromotionFacts { rule: None, finding: None, ..facts() });
-        assert!(bare.line.starts_with("x was renamed: ") && bare.line.ends_with(" did without it)."), "{}", bare.line);
+        assert!(bare.line.starts_with("x was renamed: ") && bare.line.ends_with(" avoided it)."), "{}", bare.line);
         let glob = Some("src/*.js".into());
         let (bare, label) =
             propose(&PromotionFacts { rule: None, name: None, finding: None, cause: None, glob, ..facts() });
         assert_eq!(
             bare.line,
-            "`'x' is not defined (eslint no-undef)` in `src/*.js` (9 failures in 5 tasks; 4 of 5 warned tasks did without \
+            "`'x' is not defined (eslint no-undef)` in `src/*.js` (9 failures in 5 tasks; 4 of 5 warned tasks avoided \
              it)."
         );
-        assert!(bare.to_markdown("r-1", "pending", &label, None).contains("Nothing is known that helps."));
+        assert!(bare.to_markdown("r-1", "pending", &label, None).contains("No remedy is known."));
     }
 
     #[test]
@@ -474,7 +472,7 @@ mod tests {
                 assert!(!text.contains(bad), "{bad:?} in {text}");
             }
         }
-        // No line begins with a heading or a fence that isn't ours: what the tool printed stands in one that it can't
+        // No line begins with a heading or a fence that isn't ours: what the tool printed is in one that it can't
         // close.
         let (mut headings, mut fences) = (0, 0);
         for line in page.lines() {

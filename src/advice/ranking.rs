@@ -14,7 +14,7 @@ use crate::pattern::statistics::beta_quantile;
 
 /// A day, microseconds.
 const DAY_US: f64 = 24.0 * 3600.0 * 1e6;
-/// Files of a kind say nothing about the kind before there are so many.
+/// Files of a kind say nothing about the kind before there are this many.
 const KIND_FILES_MIN: usize = 3;
 
 /// How a file of the task concerns a pattern.
@@ -59,7 +59,7 @@ pub(crate) struct WarningCandidate {
     pub confidence: f64,
     /// The evidence behind it.
     pub evidence: ConfidenceEvidence,
-    /// How often lately, 0 to 1.
+    /// How often recently, 0 to 1.
     pub frequency: f64,
     /// Warnings about it that were due before.
     pub exposures: u64,
@@ -74,7 +74,7 @@ pub(crate) struct WarningCandidate {
 }
 
 impl WarningCandidate {
-    /// Whether it is an entry that somebody wrote, not a pattern.
+    /// Whether it is an entry that was written, not a pattern.
     pub(crate) fn is_entry(&self) -> bool {
         self.key.starts_with("k-")
     }
@@ -87,13 +87,13 @@ pub(crate) struct RankedWarning {
     pub candidate: WarningCandidate,
     /// From 1.
     pub rank: u32,
-    /// How far it concerns the task, 0 to 1.
+    /// How closely it concerns the task, 0 to 1.
     pub relevance: f64,
-    /// How far it is believed here: what is unconfirmed no further than a limit.
+    /// Its confidence here, with a limit for what is unconfirmed.
     pub confidence: f64,
     /// Relevance × confidence × frequency.
     pub score: f64,
-    /// Too young to be believed.
+    /// Too young for confidence.
     pub unconfirmed: bool,
     /// It has its place so that something becomes known about it.
     pub exploring: bool,
@@ -165,7 +165,7 @@ pub(crate) fn rank_warnings(
 ) -> Vec<RankedWarning> {
     let mut due: Vec<RankedWarning> =
         candidates.into_iter().filter_map(|candidate| weigh_candidate(candidate, settings)).collect();
-    // What somebody wrote down about a family, and is believed, is said in place of the family's patterns.
+    // An entry about a family with enough confidence is shown in place of the family's patterns.
     let is_written = |ranked: &&RankedWarning| ranked.candidate.is_entry() && !ranked.unconfirmed;
     let written: HashSet<String> = due.iter().filter(is_written).map(|it| it.candidate.family.clone()).collect();
     due.retain(|ranked| ranked.candidate.is_entry() || !written.contains(&ranked.candidate.family));
@@ -189,7 +189,7 @@ pub(crate) fn rank_warnings(
 /// A candidate's figures; `None` when it is not due.
 fn weigh_candidate(candidate: WarningCandidate, settings: &AdviceSettings) -> Option<RankedWarning> {
     let WarningConcern { file, command, text, failed, similar, finding } = &candidate.concern;
-    // What somebody wrote down need not have failed here, and what is known about changes rests on more than one pattern.
+    // A written entry need not have failed here, and what is known about changes rests on more than one pattern.
     let is_rare = candidate.failures < settings.occurrences_min && !candidate.is_entry();
     let unconfirmed = (candidate.confidence < settings.confidence_min || is_rare) && finding.is_none();
     // Of what was hardly seen only the very place says enough.
@@ -267,7 +267,7 @@ fn ranking_reason(ranked: &RankedWarning) -> String {
         "relevance {:.2} × confidence {:.2} × frequency {:.2} = {:.2}",
         ranked.relevance, ranked.confidence, ranked.candidate.frequency, ranked.score
     );
-    let exploring = if ranked.exploring { "; here to find out whether it helps" } else { "" };
+    let exploring = if ranked.exploring { "; shown to measure whether it helps" } else { "" };
     format!("{}: {figures}{exploring}", why.join(", "))
 }
 
@@ -408,7 +408,7 @@ mod tests {
         many[7].exposures = 0;
         let ranked = rank_warnings(many.clone(), 5, &settings(), "s");
         assert_eq!(keys(&ranked), ["0", "1", "2", "3", "7"]);
-        assert!(ranked[4].exploring && ranked[4].reason.ends_with("here to find out whether it helps"));
+        assert!(ranked[4].exploring && ranked[4].reason.ends_with("shown to measure whether it helps"));
         assert_eq!(rank_warnings(many.clone(), 5, &settings(), "s"), ranked, "the same every time");
         many.truncate(5);
         assert!(rank_warnings(many, 5, &settings(), "s").iter().all(|ranked| !ranked.exploring));

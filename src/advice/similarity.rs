@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::AdviceSettings;
 
-/// A word, letters: what is shorter says nothing.
+/// A word, letters: shorter words have no meaning.
 const WORD_LETTERS_MIN: usize = 3;
 /// Words of a task that are looked for.
 const WORDS_MAX: usize = 8;

@@ -132,16 +132,16 @@ impl DeclaredStrategy {
         }
         let keys = table.value.as_object().ok_or_else(|| (None, "is not a table".to_owned()))?;
         if let Some(unknown) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err((None, format!("there is no key `{}`; there are {}", one_line(unknown), KEYS.join(", "))));
+            return Err((None, format!("unknown key `{}`; known are {}", one_line(unknown), KEYS.join(", "))));
         }
         let text = |key: &'static str, max: usize| keys.get(key).map(|value| parse_text(value, max)).transpose();
         let error = text("error", ERROR_BYTES_MAX).map_err(|reason| (Some("error"), reason))?;
         let category = text("category", TOOL_BYTES_MAX).map_err(|reason| (Some("category"), reason))?;
         let tool = text("tool", TOOL_BYTES_MAX).map_err(|reason| (Some("tool"), reason))?;
         let technique = text("technique", TECHNIQUE_BYTES_MAX).map_err(|reason| (Some("technique"), reason))?;
-        let technique = technique.ok_or_else(|| (None, "says not what to do: give it a `technique`".to_owned()))?;
+        let technique = technique.ok_or_else(|| (None, "has no `technique`: say what to do".to_owned()))?;
         if error.is_none() && category.is_none() && tool.is_none() {
-            return Err((None, "is for everything: give it an `error`, a `category` or a `tool`".to_owned()));
+            return Err((None, "matches everything: give it an `error`, a `category` or a `tool`".to_owned()));
         }
         let id = ids::declared_strategy(
             error.as_deref().unwrap_or_default(),
@@ -198,8 +198,8 @@ impl DeclaredStrategy {
         RenderedStrategy { technique: self.technique.clone(), steps: self.steps.clone() }
     }
 
-    /// How it reads for a failure that it fits; `None` when it doesn't fit. What isn't known of a text alone says
-    /// nothing against it.
+    /// How it reads for a failure that it fits; `None` when it doesn't fit. What a text alone does not
+    /// show counts as fitting.
     ///
     /// # Errors
     /// When a template can't be rendered with what is known of this failure.
@@ -255,7 +255,7 @@ impl DeclaredStrategy {
 }
 
 fn known_category(name: &str, categories: &Categories) -> Result<Category, String> {
-    let category = Category::named(name).ok_or_else(|| format!("{name:?} is not the name of a category"))?;
+    let category = Category::named(name).ok_or_else(|| format!("{name:?} is not a category name"))?;
     categories.refusal(&category).map_or(Ok(category), Err)
 }
 
@@ -380,7 +380,7 @@ mod tests {
             (
                 "error = '(?<x>a)'\nsteps = [\"{{ y }}\"]",
                 8,
-                "step 1: there is no `y`; there are tool, code, message, file, command, x",
+                "step 1: unknown variable `y`; known are tool, code, message, file, command, x",
             ),
             ("steps = ['a', '{{ tool ']", 7, "strategies.bad.steps: step 2: "),
             ("steps = ['{{ tool | no_such }}']", 7, "unknown filter"),
@@ -388,7 +388,7 @@ mod tests {
             ("steps = 'a'", 7, "is not a list"),
             (&many, 7, "is not a list of at most 30 texts"),
             ("category = 'odd'", 7, "unknown category `odd`"),
-            ("tol = 'tsc'", 4, "there is no key `tol`; there are error, category"),
+            ("tol = 'tsc'", 4, "unknown key `tol`; known are error, category"),
         ];
         for (text, line, wanted) in cases {
             let good = "[strategies.good]\ntool = \"x\"\ntechnique = \"y\"\n";
@@ -401,8 +401,8 @@ mod tests {
             assert!(problems[0].hint.starts_with("correct it: until then it is not proposed"), "{problems:?}");
         }
         let tables = [
-            ("[strategies.bad]\ntechnique = \"x\"", "is for everything"),
-            ("[strategies.bad]\ntool = \"x\"", "give it a `technique`"),
+            ("[strategies.bad]\ntechnique = \"x\"", "matches everything"),
+            ("[strategies.bad]\ntool = \"x\"", "has no `technique`"),
             (&format!("[strategies.bad]\ntool = \"x\"\n{long}"), "1 to 200 bytes"),
             ("[strategies.\"a b\"]\ntool = \"x\"\ntechnique = \"x\"", "a name has"),
             ("[strategies]\nbad = 1", "is not a table"),

@@ -17,8 +17,8 @@ pub(crate) struct TaskEnd {
     pub why: String,
 }
 
-/// The end of a task as far as is known at `now`: somebody said so or its branch is merged or gone, and nothing ran
-/// since; or nothing happened in it for so long. `None` while it goes on.
+/// The end of a task as far as is known at `now`: announced, or its branch is merged or gone, and nothing ran since;
+/// or nothing happened in it for `silence`. `None` while it goes on.
 pub(crate) fn task_end(task: &TaskDetails, now: Timestamp, silence: Duration) -> Option<TaskEnd> {
     if let Some(at) = task.done_at.filter(|done| *done >= task.last_at) {
         let why = task.why.clone().or_else(|| task.outcome.as_ref().map(|outcome| format!("said to be {outcome}")));

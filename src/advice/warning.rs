@@ -17,7 +17,7 @@ const WHAT_BYTES_MAX: usize = 160;
 /// Files named, and bytes of one.
 const FILES_MAX: usize = 3;
 const FILE_BYTES_MAX: usize = 120;
-/// Warned tasks before which a share of them says nothing.
+/// Warned tasks before which their share is not shown.
 const TASKS_MIN: u64 = 2;
 
 /// What is known of what a warning is about, as it was recorded.
@@ -31,9 +31,9 @@ pub(crate) struct WarningFacts {
     pub lesson: Option<String>,
     /// A few words for it.
     pub what: String,
-    /// Why it happens, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<String>,
-    /// What to do about it, as somebody or a detector says.
+    /// What to do about it, as a user or a detector says.
     pub rule: Option<String>,
     /// What made it go away.
     pub worked: Option<ProvenRemedy>,
@@ -52,7 +52,7 @@ impl WarningFacts {
     }
 }
 
-/// What made it go away, and how surely.
+/// The fix and its success rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProvenRemedy {
@@ -114,7 +114,7 @@ pub(crate) struct Warning {
     pub prevention: Option<String>,
     /// Last failure.
     pub last_seen: Option<Timestamp>,
-    /// Too young to be believed.
+    /// Too young for confidence.
     pub unconfirmed: bool,
     /// Here to find out whether it helps.
     pub exploring: bool,

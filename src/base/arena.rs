@@ -1,6 +1,6 @@
 //! An allocator that hands out blocks from one piece of memory.
 //!
-//! **At the start.** A command that is no check is executed after a few hundred small allocations, and setting the C
+//! **At the start.** A command that is not a check is executed after a few hundred small allocations, and setting the C
 //! library's allocator up for them costs more than making them. So the first [`ARENA_BYTES`] come from zeroed memory of the
 //! program itself; everything later is the C library's, or with musl that of `base::heap`.
 //!

@@ -43,7 +43,7 @@ pub(crate) fn host_findings(places: &Places, environment: &Environment) -> Vec<F
     }
     for name in &status.missing {
         let title = Agent::named(name).map_or(*name, |agent| agent.title);
-        let message = format!("{title} is used here and doesn't call verify-run");
+        let message = format!("{title} is used here but does not call verify-run");
         findings.push(with_hint(
             new_finding(name, CheckStatus::Warning, message, None),
             format!("verify-run hook install {name}"),
@@ -87,11 +87,11 @@ fn standing_of(agent: &Agent, file: &InstalledFile) -> Option<Finding> {
         InstallState::Outdated => {
             (CheckStatus::Warning, "written by an earlier version: prints an error where verify-run is not installed")
         }
-        InstallState::Edited => (CheckStatus::Ok, "edited since it was installed; what verify-run needs is there"),
+        InstallState::Edited => (CheckStatus::Ok, "edited since it was installed; verify-run's entries are complete"),
         InstallState::Incomplete => {
             (CheckStatus::Warning, "edited since it was installed, and entries of verify-run's are missing")
         }
-        InstallState::Gone => (CheckStatus::Warning, "it was installed and is gone"),
+        InstallState::Gone => (CheckStatus::Warning, "it was installed, but is missing"),
     };
     let found = new_finding(agent.name, status, message, Some(&file.path));
     Some(if status == CheckStatus::Ok { found } else { with_hint(found, repair) })
@@ -142,7 +142,7 @@ fn check_doubled(agent: &Agent, places: &Places, environment: &Environment) -> V
         if before
             .is_some_and(|before| before.to_string().contains("rtk hook") || before.to_string().contains("rtk-rewrite"))
         {
-            let message = "rtk replaces commands, too: of two that do, the one that answers last wins";
+            let message = "rtk replaces commands, too: the last hook to answer wins";
             let hint = format!("${{EDITOR:-vi}} {}", quoted(&path));
             findings.push(with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)), hint));
         }
@@ -150,8 +150,8 @@ fn check_doubled(agent: &Agent, places: &Places, environment: &Environment) -> V
     findings
 }
 
-/// Hooks that Codex leaves out until a person trusts them. Whether what was trusted is what stands there now, only it
-/// knows.
+/// Hooks that Codex ignores until a person trusts them. Only Codex knows whether the trusted hooks are the current
+/// ones.
 fn check_untrusted(agent: &Agent, files: &[&InstalledFile], environment: &Environment) -> Option<Finding> {
     let home = environment.home.as_ref().filter(|_| agent.name == "codex")?;
     let settings_of_user = read_settings(&home.join(".codex/config.toml")).map(|(value, _)| value).unwrap_or_default();
@@ -168,7 +168,7 @@ fn check_untrusted(agent: &Agent, files: &[&InstalledFile], environment: &Enviro
             }
         }
     }
-    let message = format!("Codex leaves {} out until you trust them: type /hooks in it", count(missing, "hook"));
+    let message = format!("Codex ignores {} until you trust them: type /hooks in Codex", count(missing, "hook"));
     (missing > 0).then(|| with_hint(new_finding(agent.name, CheckStatus::Warning, message, Some(&file.path)), "codex"))
 }
 
@@ -184,7 +184,7 @@ fn check_unrecorded(agent: &Agent, files: &[&InstalledFile], has_shims: bool) ->
         return None;
     }
     let title = agent.title;
-    let message = format!("the checks that {title} runs are not recorded: it tells hooks no exit codes");
+    let message = format!("checks that {title} runs are not recorded: its hooks get no exit codes");
     let hint = format!(
         "verify-run hook install {} --rewrite (it then runs checks without asking), or: verify-run shims install",
         agent.name
@@ -213,7 +213,7 @@ fn check_displaced(files: &[InstalledFile], places: &Places) -> Option<Finding> 
     {
         return None;
     }
-    let message = "Claude Code reads this in place of AGENTS.md, and so not the instructions there";
+    let message = "Claude Code reads this instead of AGENTS.md, so it misses the instructions there";
     Some(with_hint(
         new_finding("instructions", CheckStatus::Warning, message, Some(&claude)),
         "verify-run hook install claude",
@@ -249,7 +249,7 @@ fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, envir
         let known = known_versions(agent, places, environment);
         let (strange, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, it)| !known.contains(&it.line));
         for (path, line) in strange {
-            let message = format!("not tried, as verify-run doesn't write it so: {}", one_line(&line.line));
+            let message = format!("not tried: verify-run would write it differently: {}", one_line(&line.line));
             findings.push(new_finding(agent.name, CheckStatus::Warning, message, Some(&path)));
         }
         let repair = format!("verify-run hook install{} {}", scope.folder_option(), agent.name);
@@ -305,7 +305,7 @@ fn summarize_host(
     })
 }
 
-/// The command lines of ours in the files of an agent, with the file.
+/// verify-run's command lines in the files of an agent, with the file.
 fn installed_lines(agent: &Agent, files: &[&InstalledFile], scope: InstallScope) -> Vec<(PathBuf, ProbeLine)> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.scope == scope) {
@@ -315,7 +315,7 @@ fn installed_lines(agent: &Agent, files: &[&InstalledFile], scope: InstallScope)
         };
         let pieces = agent.pieces(scope);
         if let Some(ConfigPart::Script(moment)) = pieces.iter().find(is_script).map(|piece| &piece.what) {
-            // Only as we wrote it: anything else is somebody else's program.
+            // Only as verify-run wrote it: anything else is another program.
             if matches!(file.state, InstallState::AsWritten | InstallState::FoundHere) {
                 let line = quoted(&path);
                 found.push((path, ProbeLine { runs: format!("hook {} {moment}", agent.name), line }));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::Problem;
 
-/// How something stands.
+/// The state of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -25,7 +25,7 @@ pub(crate) enum CheckStatus {
 pub(crate) struct Finding {
     /// What was looked at (`state`, `whitelist`).
     pub name: &'static str,
-    /// How it stands.
+    /// Its state.
     pub status: CheckStatus,
     /// A sentence for people.
     pub message: String,
@@ -52,7 +52,7 @@ pub(super) fn with_hint(finding: Finding, hint: impl Into<String>) -> Finding {
     Finding { hint: Some(hint.into()), ..finding }
 }
 
-/// The problems of a kind of file that people write, or one finding that there are none.
+/// The problems of a kind of file that people write, or one finding without a problem.
 pub(crate) fn findings_of_problems(name: &'static str, fine: &str, problems: Vec<Problem>) -> Vec<Finding> {
     if problems.is_empty() {
         return vec![new_finding(name, CheckStatus::Ok, fine, None)];

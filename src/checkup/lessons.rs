@@ -37,7 +37,7 @@ pub(crate) fn check_lesson_files(places: &Places, settings: &Settings) -> Vec<Fi
         let error = match (entry.lesson, entry.conflict) {
             (Ok(_), None) => return None,
             (Ok(_), Some(line)) => {
-                let reason = "conflict markers of a merge; one side of each is read".to_owned();
+                let reason = "conflict markers of a merge; one side of each conflict is used".to_owned();
                 crate::lesson::Error::Parse { path: None, line, reason }
             }
             (Err(error), _) => error,

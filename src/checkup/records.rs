@@ -69,7 +69,7 @@ pub(crate) fn check_waiting_runs(places: &Places) -> Vec<Finding> {
         findings.push(with_hint(new_finding("spool", CheckStatus::Warning, message, None), "verify-run last"));
     }
     for path in recorder::bad_files(places) {
-        let message = "a spool file that can't be recorded; the reason is in the log that `store status` shows";
+        let message = "a spool file cannot be recorded; the log in `store status` has the reason";
         findings.push(with_hint(
             new_finding("spool", CheckStatus::Problem, message, Some(&path)),
             format!("rm {}", text::path(&path)),
@@ -121,14 +121,14 @@ pub(crate) fn check_store(
         }
     }
     for path in folder::files_moved_aside(&places.state) {
-        let message = "this was in the place of a file of verify-run; it was moved aside, and nothing reads it";
+        let message = "this occupied the place of a file of verify-run; it was moved aside and is not used";
         findings.push(with_hint(
             new_finding("state", CheckStatus::Warning, message, Some(&path)),
             format!("ls -ld {}", text::path(&path)),
         ));
     }
     for torn in SegmentFolder::new(places.state.events()).torn_files() {
-        let message = "the end of an event that was cut off (a crash or a full disk); everything before it is kept";
+        let message = "the last event was cut off (by a crash or a full disk); everything before it is kept";
         findings.push(with_hint(
             new_finding("events", CheckStatus::Warning, message, Some(&torn)),
             format!("rm {}", text::path(&torn)),
@@ -153,7 +153,7 @@ fn heal_store(places: &Places, heal_index: &dyn Fn(&str) -> Result<Vec<String>, 
 pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
     let objects = places.state.objects();
     if !settings.snapshot.enabled {
-        let message = "turned off: what changed between a failure and the pass after it is not known";
+        let message = "disabled: changes between a failure and the next pass are unknown";
         return Some(new_finding("snapshots", CheckStatus::Ok, message, None));
     }
     let standings = snapshot::folder_statuses(&places.state);
@@ -161,7 +161,7 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
     if let Some(why) = &standing.skipped {
         let again =
             standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
-        let message = format!("the last one was given up: {why}{again}");
+        let message = format!("the last one was abandoned: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
     }
@@ -171,7 +171,7 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
     Some(new_finding("snapshots", CheckStatus::Ok, format!("{trees}, {kibibytes} KiB"), Some(&objects)))
 }
 
-/// What stands in CLAUDE.md or AGENTS.md.
+/// The promoted lines in CLAUDE.md or AGENTS.md.
 pub(crate) fn check_promotions(places: &Places) -> Option<Finding> {
     let rows = Index::open_read(&places.state.index()).ok().flatten()?.list_promotions().ok()?;
     let approved = rows.iter().filter(|row| row.state == crate::event::PromotionState::Approved).count();

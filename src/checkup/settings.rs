@@ -8,7 +8,7 @@ use super::finding::{CheckStatus, Finding, new_finding, with_hint};
 pub(crate) fn check_advice(settings: &Settings) -> Vec<Finding> {
     let advice = &settings.advice;
     let off = [("warnings", advice.warnings), ("learning", advice.learning), ("injection", advice.injection)];
-    let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("turned off: advice.{name}"));
+    let off = off.iter().filter(|(_, on)| !on).map(|(name, _)| format!("disabled: advice.{name}"));
     let mut findings: Vec<Finding> = off.map(|message| new_finding("advice", CheckStatus::Ok, message, None)).collect();
     let share = advice.held_out() * 100.0;
     let message = if share > 0.0 {
@@ -17,7 +17,7 @@ pub(crate) fn check_advice(settings: &Settings) -> Vec<Finding> {
              advice.holdout = false turns that off"
         )
     } else {
-        "the holdout is off: all tasks are warned, and the effect of warnings is not measured".to_owned()
+        "the holdout is off: every task gets warnings, and their effect is not measured".to_owned()
     };
     findings.push(new_finding("advice", CheckStatus::Ok, message, None));
     findings

@@ -92,7 +92,7 @@ pub(super) fn shell_findings(environment: &Environment, shims: Option<&Path>, ag
             Some((Some(_), path)) => match shims.filter(|dir| !std::env::split_paths(&path).any(|it| it == *dir)) {
                 None => fine.push(name),
                 Some(dir) => {
-                    let message = format!("`{name}` doesn't look into the shims");
+                    let message = format!("`{name}` does not search the shims");
                     findings.push(with_hint(new_finding("shells", worry, message, Some(dir)), repair_line(&form, dir)));
                 }
             },
@@ -105,7 +105,7 @@ pub(super) fn shell_findings(environment: &Environment, shims: Option<&Path>, ag
     findings
 }
 
-/// Whether somebody uses fish here: it makes folders in the home folder when it starts.
+/// Whether fish is used here: it makes folders in the home folder when it starts.
 fn has_fish(environment: &Environment) -> bool {
     let below_home = |dir: &str| environment.home.as_ref().map(|home| home.join(dir));
     let folders = [
@@ -115,7 +115,7 @@ fn has_fish(environment: &Environment) -> bool {
     folders.iter().flatten().filter(|dir| dir.join("fish").is_dir()).count() == folders.len()
 }
 
-/// What the shell calls verify-run, and its PATH; `None` when it says nothing in time.
+/// What the shell calls verify-run, and its PATH; `None` when it does not answer in time.
 fn ask_shell(argv: &[OsString]) -> Option<(Option<PathBuf>, OsString)> {
     let limit = Duration::from_millis(SHELL_MS_MAX);
     let answer = run(ProcessCall { argv, dir: Path::new("/"), variables: &[], input: b"", limit }).ok()?;

@@ -69,7 +69,7 @@ impl Trial {
             return self.try_server(line);
         }
         let moment = line.runs.rsplit(' ').next().unwrap_or_default();
-        let payload = probe::payload(agent.name, moment, self.folder.path()).ok_or("nothing is known to be sent")?;
+        let payload = probe::payload(agent.name, moment, self.folder.path()).ok_or("no sample input is known")?;
         let answer = self.run_to_end(line, payload.to_string().as_bytes())?;
         let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
         probe::judge(agent.name, neutral, &answer.stdout)?;
@@ -88,7 +88,7 @@ impl Trial {
         if lines.any(|it| is_answer(&it)) {
             Ok(answer.took.as_millis())
         } else {
-            Err("it doesn't say what it is".into())
+            Err("it does not identify itself".into())
         }
     }
 
@@ -104,7 +104,7 @@ impl Trial {
         Err(format!("{status}{}{said}", if said.is_empty() { "" } else { ": " }))
     }
 
-    /// Whether the failed check that was told of was recorded.
+    /// Whether the reported failed check was recorded.
     pub(super) fn is_recorded(&self) -> bool {
         let answer = self.call_line("verify-run last --json", b"", RECORD_MS_MAX);
         let last = answer.ok().and_then(|answer| serde_json::from_slice::<Value>(&answer.stdout).ok());

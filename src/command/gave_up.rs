@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a line can't be told apart without running it.
+/// Why a line can't be parsed without running it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GaveUp {
     /// A quote, substitution or group without its end.

@@ -76,7 +76,7 @@ fn shell_texts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// A word is read the same wherever it stands, and between words is nothing that could be one.
+    /// A word is read the same at every place, and the text between words has none.
     #[test]
     fn a_span_is_its_word(text in shell_texts()) {
         let mut tokens = ShellTokenizer::new(&text);

@@ -23,7 +23,7 @@ pub(crate) struct ShellTokenizer<'a> {
 /// A word, with its quotes removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShellWord {
-    /// Where it stands in the text, bytes.
+    /// Its place in the text, bytes.
     pub span: Range<usize>,
     /// Quotes and escapes are resolved; expansions (`$x`, `$(…)`, globs) stay as they are written.
     pub text: String,
@@ -106,7 +106,7 @@ impl<'a> ShellTokenizer<'a> {
     }
 
     /// Whether a substitution that was read had what may be a comment. Brackets in a comment close nothing, and whether
-    /// `#` starts one can't be told in every case: the ends of such words are a guess.
+    /// `#` starts one is not certain in every case: the ends of such words are a guess.
     pub(crate) fn has_comment_in_substitution(&self) -> bool {
         self.comment_in_substitution
     }

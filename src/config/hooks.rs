@@ -1,4 +1,4 @@
-//! `[hooks]`: the checks that git's hooks run where no hook manager does.
+//! `[hooks]`: checks that git's hooks run where no hook manager does.
 
 /// Commands of one hook.
 const COMMANDS_MAX: usize = 32;

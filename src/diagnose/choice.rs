@@ -63,7 +63,7 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
     let (mut used, mut full) = (0, [false; 4]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
-    let mut told = HashSet::new();
+    let mut matched = HashSet::new();
     let mut alike: HashMap<u64, usize> = HashMap::new();
     for &index in &order {
         let (line, worth) = lines[index];
@@ -77,7 +77,7 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
         // In order of rank: once something doesn't fit, nothing less important takes its place.
         full[tier] |= used + size > rooms[tier];
         // In a block lines repeat themselves: what a stack goes through twice is no list.
-        if tier == 0 && is_said(&mut told, line) {
+        if tier == 0 && is_said(&mut matched, line) {
             cut += usize::from(full[tier]);
             continue;
         }
@@ -99,8 +99,8 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
 }
 
 /// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
-fn is_said<'a>(told: &mut HashSet<&'a str>, line: &'a str) -> bool {
-    !is_side(line) && !told.insert(line.trim())
+fn is_said<'a>(matched: &mut HashSet<&'a str>, line: &'a str) -> bool {
+    !is_side(line) && !matched.insert(line.trim())
 }
 
 /// Whether a line may be one side of a difference, also behind the mark of a failing test's lines.
@@ -212,8 +212,8 @@ impl Details {
         self.open = line.trim_end().ends_with(':');
     }
 
-    /// What this further line is worth; `told` means that a rule of the item's definition reads it.
-    pub(super) fn rate_line(&mut self, line: &str, told: bool) -> Worth {
+    /// The worth of this further line; `matched` means that a rule of the item's definition reads it.
+    pub(super) fn rate_line(&mut self, line: &str, matched: bool) -> Worth {
         // Also the mark of a failing test's lines with nothing behind it.
         if matches!(line.trim(), "" | "E") {
             return Worth::Context(self.rank);
@@ -233,7 +233,7 @@ impl Details {
         let bare = line.strip_prefix("E ").unwrap_or(line).trim_start();
         let side = self.differs && bare.starts_with(['-', '+']);
         let compares = side || generic::is_comparison(line);
-        let says = told
+        let says = matched
             || std::mem::take(&mut self.open)
             || leads
             || compares
@@ -243,7 +243,7 @@ impl Details {
         let counts = !message && !place && says && self.said < room;
         self.said += usize::from(counts);
         self.open = (message || place || counts) && line.trim_end().ends_with(':');
-        let core = if compares { !self.files_differ } else { self.said <= CORE_DETAILS_MAX && (told || !leads) };
+        let core = if compares { !self.files_differ } else { self.said <= CORE_DETAILS_MAX && (matched || !leads) };
         let core = core && !self.brief;
         if message && !(self.brief && self.repeated) || counts && core {
             Worth::Core(self.rank)

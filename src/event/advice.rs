@@ -52,7 +52,7 @@ pub(crate) struct Delivery {
     pub by: EventAuthor,
 }
 
-/// What became of advice that was due.
+/// The outcome of advice that was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryArm {

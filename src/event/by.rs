@@ -9,7 +9,7 @@ use crate::redact::sanitize_name;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EventAuthor {
-    /// Which kind of worker (`claude-code`, `ci`, `human`).
+    /// Name of the agent (`claude-code`, `ci`, `human`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Session of the worker.

@@ -212,7 +212,7 @@ pub(crate) struct Recipe {
     pub label: String,
 }
 
-/// What became of a failure.
+/// The outcome of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -251,7 +251,7 @@ pub(crate) enum Technique {
     Files,
     /// A command.
     Command,
-    /// Somebody said it.
+    /// A user or an agent said it.
     #[default]
     Said,
     /// Settings declare it.

@@ -113,7 +113,7 @@ pub(crate) enum EntrySource {
 pub(crate) enum EntryChangeKind {
     /// Another one is better.
     Superseded,
-    /// Somebody set how far it is believed.
+    /// A user set its confidence.
     ConfidenceSet,
     /// It never fades.
     Pinned,

@@ -77,7 +77,7 @@ impl PromotionStep {
     }
 }
 
-/// Where a promotion stands.
+/// State of a promotion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,7 @@ pub(crate) struct Scope {
     /// The command key without directory and selectors ([`crate::command::KeyParts::class`]): runs of different
     /// classes never look at the same thing.
     pub class: String,
-    /// The tool class (`pytest`, `package.json:test`), or `command:` and the program of a run that is no check.
+    /// The tool class (`pytest`, `package.json:test`), or `command:` and the program of a run that is not a check.
     pub subject: String,
     /// The sub-command, where the tool has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ pub(crate) struct Scope {
     /// Where it ran, relative to the root; empty at its top, absolute when outside.
     pub dir: Lossless,
     /// Paths, filters, packages and options that change what is checked, without the sub-command; sorted. The
-    /// arguments in their order of a run that is no check.
+    /// arguments in their order of a run that is not a check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub selectors: Vec<String>,
     /// Further checks in the same line.

@@ -100,7 +100,7 @@ pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> Reach {
     if later.dir == earlier.dir && later.selectors == earlier.selectors {
         return Reach::All;
     }
-    // The arguments of what is no check have no meaning that is known.
+    // The arguments of what is not a check have no meaning that is known.
     if later.subject.starts_with("command:") {
         return Reach::Nothing;
     }

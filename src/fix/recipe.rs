@@ -16,7 +16,7 @@ const LABEL_BYTES_MAX: usize = 120;
 /// Letters and digits that a hunk's changed lines need to have: a brace that moved is no recipe.
 const LETTERS_MIN: usize = 4;
 
-/// The recipes of a change: each hunk's shape, the files together, each command that is no check and passed, and what
+/// The recipes of a change: each hunk's shape, the files together, each command that is not a check and passed, and what
 /// else is known to have changed.
 pub(crate) fn recipes_of_attempt(
     files: &[FileChange],

@@ -54,7 +54,7 @@ pub struct ConfigFileChange {
     /// What is in it now; `None` where there is no such file.
     #[serde(skip)]
     pub before: Option<Vec<u8>>,
-    /// What shall be in it.
+    /// The content to write.
     #[serde(skip)]
     pub after: Vec<u8>,
     /// It has to be executable.

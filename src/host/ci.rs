@@ -1,4 +1,4 @@
-//! CI systems: which one this is, and what it wants to be told where.
+//! CI systems: which one this is, and where it takes reports.
 
 mod job_report;
 

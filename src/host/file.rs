@@ -31,7 +31,7 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
     if fs::symlink_metadata(&path).is_err() {
         let above = path.ancestors().skip(1).find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(top);
         if !above.is_dir() {
-            let reason = format!("{} is no folder", above.display());
+            let reason = format!("{} is not a folder", above.display());
             return Err(problem(reason, format!("ls -ld {}", quoted(above))));
         }
         let real = inside(top, above).map_err(looked_at)?;
@@ -45,10 +45,10 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
     let real = inside(top, &path).map_err(looked_at)?;
     let metadata = fs::metadata(&real).map_err(|error| looked_at(format!("it can't be read: {error}")))?;
     if !metadata.is_file() {
-        return Err(looked_at("it is no regular file".to_owned()));
+        return Err(looked_at("it is not a regular file".to_owned()));
     }
     if metadata.len() > CONFIG_FILE_BYTES_MAX {
-        let reason = format!("it has {} bytes, and at most {CONFIG_FILE_BYTES_MAX} are looked at", metadata.len());
+        let reason = format!("it has {} bytes; the limit is {CONFIG_FILE_BYTES_MAX}", metadata.len());
         return Err(problem(reason, format!("ls -l {}", quoted(&path))));
     }
     if metadata.permissions().mode() & 0o222 == 0 || !may_write(&real) || !real.parent().is_some_and(may_write) {
@@ -147,8 +147,8 @@ mod tests {
         assert!(reason(top, "outside/new.json").contains("a link leads out of"));
         assert!(reason(top, "broken").contains("can't be followed"));
         assert!(reason(top, "git/hooks").contains("into .git"));
-        assert!(reason(top, "folder").contains("no regular file") && reason(top, "pipe").contains("no regular file"));
-        assert!(reason(top, "fixed/a.json").contains("fixed is no folder"));
+        assert!(["folder", "pipe"].iter().all(|name| reason(top, name).contains("not a regular file")));
+        assert!(reason(top, "fixed/a.json").contains("fixed is not a folder"));
         assert_eq!(reason(top, "fixed"), "left alone: it is read-only");
         assert!(reason(top, "large").starts_with("left alone: it has 10485760 bytes"));
         assert_eq!(editable(top, Path::new("latin")).expect_err("not UTF-8").line, Some(2));

@@ -1,8 +1,8 @@
-//! Git's hooks: which managers run them here, and the checks that they run, recorded.
+//! Git's hooks: which managers run them here, and checks that they run, recorded.
 //!
-//! A check is recorded by what is put before it, and nothing else of a file changes. What is put there runs the check all
-//! the same where verify-run is missing: a colleague's commit must not need it. The form depends on who reads the command:
-//! a shell ([`GUARD`]), or nobody (`precommit`).
+//! A check is recorded by what is put before it, and nothing else of a file changes. What is put there runs the check
+//! all the same where verify-run is missing: a colleague's commit must not need it. The form depends on who reads the
+//! command: a shell ([`GUARD`]), or no shell (`precommit`).
 
 mod lefthook;
 mod pkl;
@@ -24,9 +24,9 @@ use crate::base::text::{count, one_line};
 use crate::config::{HookSettings, Problem, Repository};
 use crate::whitelist::Whitelist;
 
-/// Before a command that a POSIX shell reads: `verify-run -- `, and nothing where there is none. It is two words whatever
-/// the path to the program has in it, on two lines because scripts that are strict about words split at line ends only
-/// (`IFS=$'\n\t'`), and it says nothing of its own.
+/// Before a command that a POSIX shell reads: `verify-run -- `, and nothing where there is none. It is two words
+/// whatever the path to the program has in it, on two lines because scripts that are strict about words split at line
+/// ends only (`IFS=$'\n\t'`), and it prints nothing.
 pub const GUARD: &str = "$(command -v verify-run >/dev/null && echo verify-run && echo --) ";
 
 const PRE_COMMIT: [&str; 2] = [".pre-commit-config.yaml", ".pre-commit-config.yml"];
@@ -77,7 +77,7 @@ pub fn plan(site: &Site, whitelist: &Whitelist, hooks: &HookSettings) -> Planned
     planning.planned
 }
 
-/// A file of somebody's with what was put into it.
+/// A user's file with what was put into it.
 #[derive(Debug, Default)]
 struct Edited {
     /// What is in it then; `None` when there is nothing to put.
@@ -148,7 +148,7 @@ impl Planning<'_> {
                 let is_executable = is_program(&path);
                 Some(Kept { path, text, is_executable })
             }
-            // A program is nobody's configuration.
+            // A program is not a configuration.
             Err(error) if error.as_bytes().contains(&0) => None,
             Err(_) => {
                 self.left(file, None, "is not UTF-8");
@@ -173,16 +173,11 @@ impl Planning<'_> {
 
     /// Says that something is left alone.
     fn left(&mut self, file: &Path, line: Option<usize>, reason: &str) {
-        self.problem(
-            file,
-            line,
-            reason,
-            "put `verify-run -- ` before the checks in it by hand, if they shall be recorded",
-        );
+        self.problem(file, line, reason, "put `verify-run -- ` before the checks in it by hand, to record them");
     }
 
     fn problem(&mut self, file: &Path, line: Option<usize>, reason: &str, hint: &str) {
-        let hint = format!("{hint}; look again with: verify-run init");
+        let hint = format!("{hint}; check again with: verify-run init");
         let reason = one_line(reason);
         self.planned.problems.push(Problem { file: file.to_owned(), line, reason, hint, used: true, warning: true });
     }
@@ -203,11 +198,11 @@ impl Planning<'_> {
                     Some(after) if means_the_same(&kept.text, &after) => {
                         self.change(kept.path, Some(kept.text), after, "records the checks in it", false);
                     }
-                    Some(_) => self.left(&file, None, "can't be changed without changing what it means"),
+                    Some(_) => self.left(&file, None, "can't be changed without changing its meaning"),
                     None => {}
                 }
             }
-            Err((line, reason)) => self.left(&file, Some(line), &format!("is no YAML: {reason}")),
+            Err((line, reason)) => self.left(&file, Some(line), &format!("is not YAML: {reason}")),
         }
         true
     }
@@ -257,9 +252,11 @@ impl Planning<'_> {
                 after.push_str(&kept.text[from..]);
                 self.change(kept.path, Some(kept.text), after, "records the checks in it", false);
             }
-            None => {
-                self.left(&file, None, "has a shell that is none of POSIX's kind, or is no Pkl that is understood here")
-            }
+            None => self.left(
+                &file,
+                None,
+                "uses a shell that is not POSIX-like, or Pkl that verify-run does not understand",
+            ),
         }
         true
     }
@@ -277,7 +274,11 @@ impl Planning<'_> {
         let named = self.hooks.iter().any(|(_, commands)| !commands.is_empty());
         let has_hooks = plain::HOOKS.iter().any(|hook| folder.join(hook).is_file());
         if named || has_hooks {
-            self.left(&folder, None, "git takes hooks from here, outside of the repository: others use them, too");
+            self.left(
+                &folder,
+                None,
+                "git reads hooks from here, outside the repository: other repositories use them, too",
+            );
         }
     }
 
@@ -292,8 +293,8 @@ impl Planning<'_> {
             };
             if !is_added {
                 let file = self.site.root.join(manager);
-                let reason = format!("runs the hooks here, so that [hooks] has no effect on {hook}");
-                let hint = "write its commands there (`hooks/git` of verify-run's repository has examples), or take them out of [hooks]";
+                let reason = format!("runs the hooks here, so [hooks] has no effect on {hook}");
+                let hint = "write its commands there (`hooks/git` of verify-run's repository has examples), or remove them from [hooks]";
                 self.problem(&file, None, &reason, hint);
             }
         }

@@ -23,8 +23,8 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// The rules of the project, of its private settings, of the user, and of the organisation. What can't be read says
-    /// nothing.
+    /// The rules of the project, of its private settings, of the user, and of the organisation. What can't be read is
+    /// left out.
     pub fn read(root: &Path, home: Option<&Path>) -> Self {
         let mut found = Permissions::default();
         let project = [".claude/settings.json", ".claude/settings.local.json"].map(|name| root.join(name));

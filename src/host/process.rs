@@ -40,7 +40,7 @@ pub struct ProcessCall<'a> {
     pub dir: &'a Path,
     /// Variables that are set; `None` takes one away.
     pub variables: &'a [(&'a str, Option<&'a OsStr>)],
-    /// What it is told.
+    /// Its arguments.
     pub input: &'a [u8],
     /// How long it may take.
     pub limit: Duration,
@@ -55,7 +55,7 @@ pub fn run(call: ProcessCall<'_>) -> io::Result<ProcessAnswer> {
     let Some((program, arguments)) = call.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
     };
-    // Files, not pipes: nobody has to read while it runs, and what it leaves running holds nobody up.
+    // Files, not pipes: no reader is needed while it runs, and processes that it leaves behind hold nothing up.
     let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
     stdin.write_all(call.input)?;
     stdin.seek(SeekFrom::Start(0))?;

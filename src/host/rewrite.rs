@@ -93,8 +93,8 @@ fn allowed_before(
     is_the_same.then(|| with(PLAIN))
 }
 
-/// What becomes of a command without a rule: Claude Code tells its hooks in their environment that nobody attends (`-p`,
-/// its SDK).
+/// What happens to a command without a rule: Claude Code says in the environment of its hooks that it is not attended
+/// (`-p`, its SDK).
 fn unruled_policy(asked: &LineToRewrite<'_>) -> Unruled {
     let is_unattended = || {
         env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|value| value == "0")

@@ -23,7 +23,7 @@ pub(crate) struct EntryDraft {
     pub sources: Vec<String>,
     /// Who knows it; else who says so.
     pub source: Option<EntrySource>,
-    /// It kept somebody from the mistake.
+    /// It prevented the mistake.
     pub prevented: bool,
     /// Its fix was seen to work.
     pub fix_applied: bool,

@@ -38,7 +38,7 @@ pub(crate) struct NormalisedWords {
 pub(crate) enum EntryLikeness {
     /// They say the same.
     Same,
-    /// They may: somebody should look.
+    /// They may: a person should look.
     Alike,
     /// They don't.
     Different,
@@ -67,7 +67,7 @@ impl NormalisedWords {
         shared as f64 / all.max(1) as f64
     }
 
-    /// So many of its words at least has everything that is at least `least` alike.
+    /// This many of its words at least has everything that is at least `least` alike.
     pub(crate) fn min_shared_words(&self, least: f64) -> usize {
         let all = self.set.len();
         // A whole number from 1 to the number of words.

@@ -1,4 +1,4 @@
-//! How far an entry is believed: where it comes from, and what came of using it.
+//! The confidence of an entry: its source, and the outcome of its use.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +19,12 @@ pub(crate) struct EntryHistory {
     pub changes: Vec<EntryChangeRow>,
     /// What was done with it.
     pub uses: Vec<EntryUseRow>,
-    /// What became of the warnings that it was shown as.
+    /// The outcome of the warnings that it was shown as.
     pub told: Vec<JudgedDelivery>,
 }
 
-/// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every task
-/// that was warned with it and did without the mistake or made it, what somebody set it to.
+/// What the confidence in an entry is made of: its source, its type, every session and agent that it helped, every
+/// task that was warned with it and did without the mistake or made it, a value that a user set.
 pub(crate) fn entry_confidence(
     entry: &EntryRow,
     history: &EntryHistory,
@@ -34,7 +34,7 @@ pub(crate) fn entry_confidence(
     let mut found = source_increments(entry, settings);
     for other in history.merged.iter().filter(|other| other.by.agent != entry.by.agent) {
         let Some(agent) = &other.by.agent else { continue };
-        let what = format!("found out by another agent too, {agent}");
+        let what = format!("also found by another agent, {agent}");
         let delta = settings.confidence.other_agent;
         found.push(make_increment(&other.event, other.at, what, IncrementKind::OtherAgent, agent.clone(), delta));
     }
@@ -52,7 +52,7 @@ pub(crate) fn entry_confidence(
     Confidence::from_increments(found, &settings.confidence)
 }
 
-/// What came of using something that `writer` wrote (of what was learnt nobody), and what was said of it.
+/// The outcome of using an entry that `writer` wrote (none for a learnt one), and the statements about it.
 pub(crate) fn feedback_increments(
     writer: &EventAuthor,
     history: &EntryHistory,
@@ -108,7 +108,7 @@ pub(crate) fn feedback_increments(
                 ));
             }
             EntryChangeKind::ConfidenceSet => {
-                let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("somebody");
+                let who = change.by.person.as_deref().or(change.by.agent.as_deref()).unwrap_or("a user");
                 let what = format!("set by {who}: {}", change.reason.as_deref().unwrap_or_default());
                 let value = change.value.unwrap_or(settings.confidence.start);
                 found.push(make_increment(
@@ -126,8 +126,8 @@ pub(crate) fn feedback_increments(
     found
 }
 
-/// What an entry starts with: what a person says most, then what a check showed; more when a fix was seen to work, and
-/// most of all when it kept somebody from the mistake instead of following it.
+/// What an entry starts with: what a person says most, then what a check showed; more when a fix was seen to work,
+/// and most of all when it prevented the mistake.
 fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceIncrement> {
     let mut found = Vec::new();
     let mut add = |is: bool, what: &str, delta| {
@@ -252,7 +252,7 @@ mod tests {
         close(&[told(1, "a", false), told(2, "a", false)], &[], 3, 0.80);
         close(&[told(1, "a", false), told(2, "b", false)], &[], 3, 0.90);
         close(&[told(1, "a", false), told(2, "a", true), told(3, "a", true)], &[], 3, 0.65);
-        // Somebody said so of the same task: one prevention.
+        // A user said so of the same task: one prevention.
         let mut said = used(2, "prevented", "codex", "s1");
         said.by.task = Some("a".into());
         close(&[told(1, "a", false)], &[said], 3, 0.80);

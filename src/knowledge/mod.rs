@@ -1,5 +1,5 @@
-//! What people and agents write down: which properties an entry has, when two of them are one, how far one is believed,
-//! which strategy is next, what an agent may still remember. Pure; cannot fail.
+//! What people and agents write down: which properties an entry has, when two of them are one, confidence, which
+//! strategy is next, what an agent may still remember. Pure; cannot fail.
 
 mod draft;
 pub(crate) mod duplicate;

@@ -1,4 +1,4 @@
-//! Which strategy is next against an error: what most surely helped, without those that have failed here often enough.
+//! Which strategy is next against an error: what helped most reliably, without those that have failed here often enough.
 
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(crate) struct RemedySuggestion {
     pub id: String,
     /// What to do, in a few words.
     pub technique: String,
-    /// `said` by somebody, `declared` by settings, or learnt from what was changed: `shape`, `files`, `command`.
+    /// `said` by a user, `declared` by settings, or learnt from what was changed: `shape`, `files`, `command`.
     pub origin: Technique,
     /// Its name in the settings, of one that they have.
     pub declared: Option<String>,
@@ -56,11 +56,11 @@ pub(crate) struct RemedySuggestion {
     pub partials: u64,
     /// … of how often it was tried.
     pub tries: u64,
-    /// Successes and half of those in part, by tries; 0.5 of what nobody has tried.
+    /// Successes and half of those in part, by tries; 0.5 of an untried one.
     pub effectiveness: f64,
     /// The lower bound of its share of successes: what ranks it.
     pub lower_bound: f64,
-    /// Nobody has tried it.
+    /// Untried.
     pub untested: bool,
     /// How often it helped, of how often it was tried, in tasks and with files of this kind.
     pub alike: [u64; 2],
@@ -80,11 +80,11 @@ pub(crate) struct RemedyEscalation {
     pub technique: String,
     /// How often.
     pub failures: u64,
-    /// `s-…` of the next; `null` when nothing else is known: ask a person.
+    /// `s-…` of the next; `null` when no other strategy is known: ask a person.
     pub next: Option<String>,
 }
 
-/// Whether a strategy was learnt from what was changed, and nobody said or declared it.
+/// Whether a strategy was learnt from what was changed, and not said or declared.
 pub(crate) fn is_learnt(row: &RemedyRow) -> bool {
     row.technique.is_learnt()
 }
@@ -113,8 +113,8 @@ pub(crate) fn rank_remedies(
     (found, escalation)
 }
 
-/// What is tried after what: what helped, be it in part, and what somebody says of this very error; what settings propose
-/// and nobody has tried; what never helped.
+/// What is tried after what: what helped, even in part, and what a user says of this very error; untried proposals of
+/// settings; what never helped.
 fn evidence_rank(it: &RemedySuggestion) -> u8 {
     match it.successes + it.partials {
         0 if !it.untested => 2,

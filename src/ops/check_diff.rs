@@ -193,6 +193,6 @@ mod tests {
         assert_eq!(find(), (Vec::new(), Vec::new()));
         assert_eq!(recorder::pending_entries(&world.places).len(), 1, "what waits is left to the recorder");
         let _held = lock_store(&world.places.state, Duration::ZERO).expect("free");
-        assert_eq!(find(), (Vec::new(), Vec::new()), "and it says nothing of another recorder");
+        assert_eq!(find(), (Vec::new(), Vec::new()), "and another recorder goes unmentioned");
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Created {
     pub found: usize,
 }
 
-/// Writes a definition made from a sample and, if the program is no check yet, a rule for it.
+/// Writes a definition made from a sample and, if the program is not a check yet, a rule for it.
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample without a failure, or a file that can't be written.

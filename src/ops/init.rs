@@ -7,7 +7,7 @@ use crate::host::install::{self, InstallOptions, InstallPlan, InstallStatus, Rem
 /// What setting up would write.
 ///
 /// # Errors
-/// When a name is no host's, a command to allow is no check, or there is no home folder.
+/// When a name is no host's, a command to allow is not a check, or there is no home folder.
 pub(crate) fn plan_installation(
     places: &Places,
     environment: &Environment,

@@ -114,7 +114,7 @@ pub(super) fn build_entry(
     let all = entry_types(&settings.knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
-        let message = format!("there is no type {:?}; there are {}", given.kind, known.join(", "));
+        let message = format!("unknown type {:?}; there are {}", given.kind, known.join(", "));
         bail!(Refusal::usage(message).then_run("knowledge types"));
     };
     let title = sanitize_name(&given.title).ok_or_else(|| Refusal::usage("an entry needs a title: --title TEXT"))?;
@@ -131,7 +131,7 @@ pub(super) fn build_entry(
     let actions: Vec<String> = clean_labels(&given.actions).into_iter().map(|action| action.to_uppercase()).collect();
     let is_action = |action: &String| action.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
-        bail!(Refusal::usage(format!("{bad:?} is no action: write words such as CREATE, UPDATE, DELETE, VERIFY")));
+        bail!(Refusal::usage(format!("{bad:?} is not an action: use words such as CREATE, UPDATE, DELETE, VERIFY")));
     }
     let source = given.source.unwrap_or(match identity.agent.as_deref() {
         None | Some("human") => EntrySource::Human,
@@ -157,8 +157,8 @@ fn clean_labels(given: &[String]) -> Vec<String> {
     unique.into_iter().take(LABELS_MAX).collect()
 }
 
-/// Sources by their whole ids, with the patterns that were seen in them: those are what the entry is about, and by them
-/// it will be known what comes of it. What is not recorded here stays as it was given.
+/// Sources by their whole ids, with the patterns that were seen in them: those are what the entry is about, and its
+/// effect is measured by them. An id without a record stays as given.
 fn resolve_sources(index: &Index, sources: Vec<String>) -> Result<Vec<String>, StoreError> {
     let mut found = BTreeSet::new();
     let mut patterns = BTreeSet::new();
@@ -230,14 +230,14 @@ pub(crate) fn supersede_entry(
 ) -> anyhow::Result<EntryChangeReply> {
     let open = KnowledgeWriter::new(places, settings, identity, None)?;
     let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
-    ensure!(old != new, Refusal::conflict(format!("{id} and {with} are one entry: it can't supersede itself")));
+    ensure!(old != new, Refusal::conflict(format!("{id} and {with} are the same entry: it can't supersede itself")));
     let mut next = open.entry_page(settings, &new)?.superseded_by;
     let mut seen = BTreeSet::new();
     while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
-        ensure!(id != old, Refusal::conflict(format!("{new} is superseded by {old} already")));
+        ensure!(id != old, Refusal::conflict(format!("{new} is already superseded by {old}")));
         next = open.entry_page(settings, &id).ok().and_then(|page| page.superseded_by);
     }
-    let done = format!("{old} is superseded by {new}");
+    let done = format!("{old} is already superseded by {new}");
     open.apply_change(settings, &old, EntryChange::Superseded { with: new }, done)
 }
 
@@ -262,10 +262,7 @@ pub(crate) fn merge_entries(
         );
     }
     let (one, other) = (open.store.index().find_entry(id)?, open.store.index().find_entry(into)?);
-    ensure!(
-        one.leader != other.leader,
-        Refusal::conflict(format!("{} and {} are one entry already", one.id, other.id))
-    );
+    ensure!(one.leader != other.leader, Refusal::conflict(format!("{} and {} are already merged", one.id, other.id)));
     ensure!(
         one.kind == other.kind,
         Refusal::conflict(format!("{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind))
@@ -276,14 +273,15 @@ pub(crate) fn merge_entries(
         Refusal::conflict(format!("a {} is never merged", one.kind))
             .then_run(format!("knowledge supersede {} --with {}", one.id, other.id))
     );
-    let done = format!("{} and {} are one entry", one.id, other.id);
+    let done = format!("{} and {} are merged", one.id, other.id);
     open.apply_change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
 }
 
-/// Sets how far an entry is believed.
+/// Sets the confidence of an entry.
 ///
 /// # Errors
-/// When the value is out of bounds, nobody says why, the id names none or more than one, or the store can't be written.
+/// When the value is out of bounds, without a reason, the id names none or more than one, or the store can't be
+/// written.
 pub(crate) fn set_confidence(
     places: &Places,
     settings: &Settings,
@@ -295,7 +293,7 @@ pub(crate) fn set_confidence(
     let (min, max) = (settings.confidence.min, settings.confidence.max);
     ensure!(
         (min..=max).contains(&value),
-        Refusal::usage(format!("a confidence is from {min:.2} to {max:.2}, not {value}"))
+        Refusal::usage(format!("confidence must be from {min:.2} to {max:.2}, not {value}"))
     );
     let reason = sanitize_name(said.0).ok_or_else(|| Refusal::usage("give the reason: --reason TEXT"))?;
     let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
@@ -429,7 +427,7 @@ impl KnowledgeWriter {
         self.by.task.clone().unwrap_or_default()
     }
 
-    /// Writes what somebody says.
+    /// Writes an annotation.
     pub(super) fn record(&mut self, body: impl FnOnce(EventAuthor) -> EventBody) -> anyhow::Result<()> {
         Ok(self.store.record_event(body(self.by.clone()))?)
     }

@@ -14,7 +14,7 @@ use crate::recorder;
 use crate::retrieval::pattern_reader::PatternReader;
 use crate::store::StoreError;
 
-/// Patterns looked at for a list: a family of many that stands as one row could be all there is.
+/// Patterns looked at for a list: a family of many that is one row could be all there is.
 const LOOKED_AT_MAX: usize = 2_000;
 
 /// What `pattern list --json` prints.
@@ -43,7 +43,7 @@ pub(crate) struct Filter {
     pub all: bool,
 }
 
-/// The patterns, the last seen first. A family of many patterns that were each seen in one task stands as one row.
+/// The patterns, the last seen first. A family of many patterns that were each seen in one task is one row.
 ///
 /// # Errors
 /// When the store can't be read.

@@ -1,7 +1,7 @@
-//! `promote list` and `show`: what has earned a line in CLAUDE.md or AGENTS.md, and what became of such lines.
+//! `promote list` and `show`: what has earned a line in CLAUDE.md or AGENTS.md, and the outcome of such lines.
 //!
-//! What is proposed follows from what was recorded and written down: nobody has to ask for it, and nothing is written
-//! before a person approved it by name ([`review`]).
+//! What is proposed follows from what was recorded and noted, without a request, and nothing is written before a
+//! person approved it by name ([`review`]).
 
 pub(crate) mod review;
 mod target;
@@ -153,7 +153,7 @@ fn with_target(places: &Places, settings: &Settings, mut item: PromotionItem) ->
     item
 }
 
-/// Puts down for the recorder what is proposed for the first time: a new candidate, a retirement.
+/// Records for the recorder what is proposed for the first time: a new candidate, a retirement.
 fn record_proposals(
     places: &Places,
     settings: &Settings,
@@ -179,7 +179,7 @@ fn record_proposals(
         // The writer is the store's that takes it.
         let event = Event::new(Timestamp::now(), "", EventBody::Promotion(Box::new(said)));
         if let Err(error) = note::write_note(places, &event) {
-            notes.push(format!("cannot remember that {} was proposed: {error}", item.id));
+            notes.push(format!("cannot record the proposal {}: {error}", item.id));
             return;
         }
     }

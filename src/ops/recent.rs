@@ -58,7 +58,7 @@ pub(crate) struct RecentFailure {
     /// `p-…`, up to five.
     pub patterns: Vec<String>,
     pub task: String,
-    /// Which kind of worker ran it.
+    /// Name of the agent that ran it.
     pub agent: Option<String>,
     /// `l-…`, when a lesson was written for it.
     pub lesson: Option<String>,

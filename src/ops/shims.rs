@@ -28,7 +28,7 @@ pub(crate) fn install_shims(
 /// Removes the shims called `names`, all of them if none is named.
 ///
 /// # Errors
-/// When there is no shim of a name (nothing is done then), or one can't be removed.
+/// When a name has no shim (nothing is done then), or one can't be removed.
 pub(crate) fn uninstall_shims(folder: &ShimFolder, names: &[String]) -> anyhow::Result<ShimsReply> {
     Ok(shims::uninstall_shims(folder, names)?)
 }

@@ -52,7 +52,7 @@ pub(crate) struct TaskPage {
     pub state: &'static str,
     /// When and why it is over.
     pub end: Option<TaskEnd>,
-    /// How it went, where somebody said.
+    /// Its outcome, if reported.
     pub outcome: Option<TaskOutcome>,
     /// What it is about.
     pub title: Option<String>,

@@ -1,7 +1,7 @@
 //! `warn`: what is known to go wrong here, before it does.
 //!
-//! Reads the index and nothing else: it waits for no recorder, loads no definitions, and what it has to remember it puts
-//! down as a note.
+//! Reads the index and nothing else: it waits for no recorder, loads no definitions, and what it has to remember it
+//! records as a note.
 
 mod formats;
 
@@ -26,7 +26,7 @@ use crate::whitelist::Whitelist;
 
 pub(super) use formats::template_problems;
 
-/// Files of a task that nobody named.
+/// Files of an unnamed task.
 const TASK_FILES_MAX: usize = 50;
 /// Without a session there is one for each task.
 const NO_SESSION: &str = "none";
@@ -139,7 +139,7 @@ pub(crate) fn format_reply(
     formats::render_reply(places, environment, agent, asked.format.as_deref(), answer)
 }
 
-/// What nobody said is taken from the task: its title, its kind, its files; and files from the title.
+/// What is not given is taken from the task: its title, its kind, its files; and files from the title.
 fn complete_question(
     places: &Places,
     index: &Index,
@@ -173,8 +173,8 @@ fn complete_question(
     Ok(())
 }
 
-/// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: what
-/// nobody got neither counts nor silences anything.
+/// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: an
+/// answer that was not received neither counts nor silences anything.
 pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
     for mut event in std::mem::take(&mut answer.due) {
         if let EventBody::Delivery(delivery) = &mut event.body {

@@ -49,7 +49,7 @@ pub(crate) enum IncrementKind {
     OtherAgent,
     /// Used again, and it did not help.
     DidNotHelp,
-    /// A task that was warned did without it.
+    /// A task that was warned avoided it.
     Prevented,
     /// A task that was warned made it all the same.
     Despite,
@@ -328,7 +328,7 @@ mod tests {
         let value = |told: &[JudgedDelivery]| pattern_confidence(&seen, told, &settings).value;
         let close = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-9, "{got} is not {wanted}");
         close(value(&[]), 0.60);
-        // Task c was warned and did without it, in two sessions.
+        // Task c was warned and avoided it, in two sessions.
         close(value(&[told("c", 10, false), told("c", 12, false)]), 0.70);
         // Task d was warned in two sessions and made it in the second: that it was seen there speaks for nothing.
         close(value(&[told("d", 18, false), told("d", 20, true)]), 0.50);

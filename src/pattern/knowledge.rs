@@ -57,11 +57,11 @@ pub(crate) struct Gotcha {
     /// The newest message of the pattern, as it was printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
-    /// Why, as somebody said.
+    /// Why it happens, as recorded.
     pub cause: Option<String>,
     /// What to do from now on, as recorded.
     pub rule: Option<String>,
-    /// `s-…` of the strategy that most surely helps.
+    /// `s-…` of the strategy that helps most reliably.
     pub strategy: String,
     /// What that is recognised by.
     pub fix: String,
@@ -85,7 +85,7 @@ pub(crate) struct Gotcha {
     pub superseded_by: Option<String>,
 }
 
-/// What was tried against a pattern, what most surely helps first. Nothing of it is known to be confirmed yet.
+/// What was tried against a pattern, the most reliable first. Nothing of it is known to be confirmed yet.
 pub(crate) fn ranked_strategies(
     against: &str,
     rows: Vec<StrategyRow>,

@@ -134,7 +134,7 @@ pub(crate) struct PatternPage {
     pub ledger: Confidence,
     /// The mistake with what made it go away; `null` when nothing has yet.
     pub gotcha: Option<Gotcha>,
-    /// What was tried against it, what most surely helps first.
+    /// What was tried against it, the most reliable first.
     pub strategies: Vec<Strategy>,
     /// Files, the most frequent first.
     pub files: Vec<FileCount>,

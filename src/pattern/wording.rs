@@ -110,7 +110,7 @@ pub(crate) fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFin
     format!("{what}.{rule}")
 }
 
-/// What a row says that stands for the `single` patterns of a family that were each seen in one task only.
+/// The text of a row that represents the `single` patterns of a family, each seen in one task only.
 pub(crate) fn family_sentence(name: &str, single: u64, tasks: u64) -> String {
     let tasks = count(tasks, "task");
     format!("{single} failures alike, each in one task only, in {tasks}: {}.", trim_full_stop(name))

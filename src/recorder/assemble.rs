@@ -16,7 +16,7 @@ use crate::redact;
 use crate::run::Ended;
 use crate::whitelist::{self, CheckKind};
 
-/// Branches that are nobody's task, when the repository doesn't say which one is its default.
+/// Branches that are not a task, when the repository doesn't say which one is its default.
 pub(super) const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
 
 /// The run without its failure.
@@ -261,7 +261,7 @@ fn how_it_ended(header: &SpoolHeader) -> Found {
     }
 }
 
-/// Whether somebody ended the run instead of its own result: it says nothing about the code.
+/// Whether a user ended the run: then it proves nothing about the code.
 pub(super) fn is_cancelled(ended: Ended) -> bool {
     use nix::libc::{SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM};
     /// What coreutils' `timeout` exits with.
@@ -278,7 +278,7 @@ fn relative_folder(path: Lossless) -> Lossless {
     }
 }
 
-/// A name that somebody gave, without the secret that may have got into it.
+/// A name that a caller gave, without the secret that may have got into it.
 pub(super) fn without_secret(name: &str) -> String {
     redact::redact_text(name).0.into_owned()
 }

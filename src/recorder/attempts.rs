@@ -154,7 +154,7 @@ fn new_attempt(
     };
     let recipes = match change.means {
         AttemptMeans::None => Vec::new(),
-        // What says not what is wrong can't be told from anything else that is.
+        // What does not say what is wrong cannot be distinguished from other failures.
         _ if attribution.undo || fix::is_silent(earlier) => Vec::new(),
         AttemptMeans::Edit => {
             let is_related = |file: &&FileChange| attribution.related.contains(&file.path);

@@ -20,7 +20,7 @@ use crate::store::{Store, StoreError, WorkTreePeriod};
 const COMMANDS_MAX: usize = 20;
 /// Marks kept of one change.
 const MARKS_MAX: usize = 20;
-/// Files that git is told to leave out of a comparison.
+/// Files that git leaves out of a comparison.
 const LEFT_OUT_MAX: usize = 1_000;
 
 /// Files that say which packages there are: a command that installs something changes them with it.
@@ -70,7 +70,7 @@ pub(super) struct RecordedChange {
 }
 
 impl RecordedChange {
-    /// A command that is no check passed in between: it may have changed anything.
+    /// A command that is not a check passed in between: it may have changed anything.
     pub(super) fn has_changing_command(&self) -> bool {
         self.commands.iter().any(|command| command.passed && !command.check)
     }
@@ -132,7 +132,7 @@ pub(super) fn changes_between(
             (change.files_cut, change.diff_cut) = (cut(diff.files_cut), cut(diff.text_cut));
             (change.files, change.diff) = (diff.files, diff.text);
         }
-        Err(skipped) => report.notes.push(format!("no diff of what was tried in {id}: {skipped}")),
+        Err(skipped) => report.notes.push(format!("no diff of attempt {id}: {skipped}")),
     }
     let only_packages = !change.files.is_empty() && change.files_cut == 0 && change.files.iter().all(is_manifest);
     if only_packages && (change.has_changing_command() || !change.surroundings.changed.is_empty()) {
@@ -154,7 +154,7 @@ fn leave_out_base(
             came
         }
         Err(skipped) => {
-            notes.push(format!("cannot tell what came with another base: {skipped}"));
+            notes.push(format!("cannot tell which changes came with another base: {skipped}"));
             BTreeSet::new()
         }
     }
@@ -242,7 +242,7 @@ fn compared_trees(
         counts = counts.filter(|_| came.is_empty());
     }
     let patch = snapshot::patch_between(&places, &old, &new, &options).unwrap_or_else(|skipped| {
-        notes.push(format!("nobody knows whether the check was made weaker: {skipped}"));
+        notes.push(format!("cannot tell whether the check was weakened: {skipped}"));
         Patch::default()
     });
     (patch, counts)

@@ -69,7 +69,7 @@ pub(super) fn judge_open_failure<'a>(
     let mut looked = Vec::with_capacity(parts.len());
     for (from, sets, shown) in parts {
         let mut change = changes::changes_between(recorder, from, recorded)?;
-        // Between them may be a run of another check, which says nothing of this failure.
+        // Between them may be a run of another check, which proves nothing about this failure.
         let failed = if from.1.failure.is_some() { from.1 } else { &open.before };
         let failing = Failing { run: failed, commit: first.commit.as_deref(), since: first.started_at };
         let attribution = attribution::attribute_changes(recorder, failing, &sets, &change)?;

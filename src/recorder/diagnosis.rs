@@ -28,7 +28,7 @@ impl DiagnosedFailure {
     }
 }
 
-/// Whether a program complains that nobody reads its output any more (`| head`), which no edit mends.
+/// Whether a program complains about a closed output (`| head`), which no edit mends.
 fn is_of_the_reader(message: &str) -> bool {
     let message = message.to_lowercase();
     ["epipe", "broken pipe", "brokenpipe", "sigpipe"].iter().any(|complaint| message.contains(complaint))

@@ -40,8 +40,8 @@ pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
     Ok(drained)
 }
 
-/// Records before somebody goes on (`--sync`), within [`SYNC_MS_MAX`], and says so by `recorded`, once: what else a
-/// recorder does, as the daily backup and the database's own upkeep, nobody waits for.
+/// Records before the command returns (`--sync`), within [`SYNC_MS_MAX`], and says so by `recorded`, once: what else
+/// a recorder does, as the daily backup and the database's own upkeep, runs in the background.
 ///
 /// # Errors
 /// As [`drain`].
@@ -125,7 +125,7 @@ fn drain_within(
         };
         drop(prepared);
         drained.promotes = store.index().tasks_to_promote(Timestamp::now()).is_ok_and(|tasks| !tasks.is_empty());
-        // Nobody waits for a recorder of its own.
+        // Nothing waits for a detached recorder.
         let has_time = wait.is_zero() && until.is_none();
         upkeep::run(places, &store, std::mem::take(&mut drained.raw_bytes), has_time, &mut drained.notes);
         drained.notes.extend(store.take_notes());
@@ -133,7 +133,7 @@ fn drain_within(
         log::append_lines(&places.state, &drained.notes[known..]);
         drop(store);
         result?;
-        // Somebody may have found the lock held just before it was released here, and relied on this process.
+        // Another process may have found the lock held just before it was released here, and relied on this process.
         let left: Vec<_> = drained.left.iter().map(|(path, _)| path.as_path()).collect();
         let is_late = until.is_some_and(|until| Instant::now() >= until);
         if is_late || queue::pending_entries(places).iter().all(|pending| left.contains(&pending.path.as_path())) {
@@ -143,8 +143,8 @@ fn drain_within(
     }
 }
 
-/// Records what waits; an index with a damaged page, which nobody may have read for a while, is rebuilt in between. What
-/// was recorded by then is known when it is met again.
+/// Records what waits; an index with a damaged page, which may not have been read for a while, is rebuilt in between.
+/// What was recorded by then is known when it is met again.
 fn drain_or_rebuild(
     prepared: &mut PreparedDrain,
     store: &mut Store,

@@ -10,7 +10,7 @@ pub(crate) struct Drained {
     pub runs: usize,
     /// Failures among them.
     pub failures: usize,
-    /// Events taken that commands had put down.
+    /// Events taken that commands had recorded.
     pub notes_taken: usize,
     /// Raw output written, bytes, that the upkeep doesn't know of yet.
     pub(super) raw_bytes: u64,

@@ -29,7 +29,7 @@ pub(super) fn after_attempt(
     if !are_comparable(earlier, run) {
         return Ok(None);
     }
-    // What the first one didn't get to says nothing when the second one shows it.
+    // What the first one didn't get to is no evidence when the second one shows it.
     let stops = fix::stops_at(earlier, "");
     let introduced = sets.introduced.0.iter().filter(|atom| stops.is_reached(atom));
     let moved = Atoms(sets.fixed.0.iter().chain(introduced).cloned().collect());
@@ -50,10 +50,7 @@ pub(super) fn after_attempt(
     let doubts = [
         (!trees.exact, "a file may have changed while one of them ran"),
         (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
-        (
-            failed >= REPEATED,
-            "it had failed more than once in a row, so that something outside of the tree may have changed",
-        ),
+        (failed >= REPEATED, "it had failed more than once in a row, so something outside the tree may have changed"),
     ];
     let doubts = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why);
     let doubts: Vec<&str> = doubts.chain(environment_differences(earlier, run)).collect();
@@ -124,7 +121,7 @@ pub(super) fn after_pass(recorder: &mut Recorder<'_>, recorded: RecordedRun<'_>)
         return Ok(());
     }
     let tree = &passed.tree[..passed.tree.len().min(10)];
-    let why = format!("passed, then failed over the same tree {tree}; nobody has run it again yet");
+    let why = format!("passed, then failed over the same tree {tree}; not run again yet");
     let flake =
         new_flake(recorded, run.key.clone(), &fix::atoms_of_run(run), [passed.run, id], FlakeProof::Suspected, why);
     let parts = [id.to_string(), run.key.clone(), "after a pass".to_owned()];
@@ -146,13 +143,13 @@ pub(super) fn after_pass(recorder: &mut Recorder<'_>, recorded: RecordedRun<'_>)
 fn environment_differences(before: &Run, after: &Run) -> Vec<&'static str> {
     let environment = match (&before.environment, &after.environment) {
         (Some(before), Some(after)) if before == after => None,
-        (Some(_), Some(_)) => Some("environment variables that change what checks do were others"),
-        _ => Some("it is not known whether environment variables were the same"),
+        (Some(_), Some(_)) => Some("environment variables that affect checks differed"),
+        _ => Some("whether environment variables were the same is unknown"),
     };
     let program = match (&before.program, &after.program) {
         (Some(before), Some(after)) if before == after => None,
         (Some(_), Some(_)) => Some("its program was changed in between"),
-        _ => Some("it is not known whether its program was the same"),
+        _ => Some("whether its program was the same is unknown"),
     };
     environment.into_iter().chain(program).collect()
 }
@@ -181,10 +178,10 @@ mod tests {
             assert_eq!(environment_differences(&same, &other), environment_differences(&other, &same));
             environment_differences(&same, &other).join(", ")
         };
-        assert_eq!(seen(Some("f"), Some("p")), "environment variables that change what checks do were others");
+        assert_eq!(seen(Some("f"), Some("p")), "environment variables that affect checks differed");
         assert_eq!(seen(Some("e"), Some("q")), "its program was changed in between");
-        assert_eq!(seen(None, Some("p")), "it is not known whether environment variables were the same");
-        assert_eq!(seen(Some("e"), None), "it is not known whether its program was the same");
+        assert_eq!(seen(None, Some("p")), "whether environment variables were the same is unknown");
+        assert_eq!(seen(Some("e"), None), "whether its program was the same is unknown");
         assert_eq!(environment_differences(&same, &run(None, Some("q"))).len(), 2);
         // Not known of both is not known to be the same.
         assert_eq!(environment_differences(&run(None, None), &run(None, None)).len(), 2);

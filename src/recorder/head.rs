@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use crate::capture::SpoolHeader;
 use crate::config::Repository;
 
-/// Of git's list of references the first so many bytes are read.
+/// Of git's list of references the first N bytes are read.
 const PACKED_BYTES_MAX: u64 = 32 << 20;
 
 /// The commit that was checked out, unless the branch moved since: then it is in a file of its own again.

@@ -1,4 +1,4 @@
-//! Lessons: which failure gets one, and what becomes of it when the failure is gone.
+//! Lessons: which failure gets one, and what happens to it when the failure is fixed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -80,7 +80,7 @@ pub(super) fn write_lesson(recorder: &mut Recorder<'_>, id: RunId, run: &Run) {
     let Some(facts) = assemble::lesson_facts(run, projects.local_machine_at(root)) else { return };
     let waiting = projects.project_places().state.unwritten_lessons().join(id.to_string());
     if !projects.has_root(root) {
-        // Nobody wants a folder back that was removed.
+        // Do not recreate a lessons folder in a deleted work tree.
         report.notes.push(format!("no lesson for {id}: {} is gone", text::path(root)));
         let _ = fs::remove_file(waiting);
         return;
@@ -93,7 +93,7 @@ pub(super) fn write_lesson(recorder: &mut Recorder<'_>, id: RunId, run: &Run) {
             let _ = fs::remove_file(waiting);
         }
         Err(error) => {
-            report.notes.push(format!("{error}; it is tried again with the next run"));
+            report.notes.push(format!("{error}; the next run tries again"));
             let made = waiting.parent().map_or(Ok(()), file::create_private_dir);
             let kept = made.and_then(|()| file::write_atomic(&waiting, b"", 0o600, Durability::Cached));
             report.note_error("a lesson for later", kept);
@@ -136,7 +136,7 @@ fn is_forgotten(store: &Store, run: &Run) -> Result<bool, StoreError> {
     Ok(keys.iter().all(|key| forgotten.contains(*key)))
 }
 
-/// Says in the lessons of what is gone now what made it go away, and withdraws those that nobody would read again.
+/// Writes the fix into the lessons of failures that are fixed now, and withdraws those without further use.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -337,7 +337,7 @@ pub(crate) fn fix_facts(
         seconds: attempt.ended_at.micros_since(since) / 1_000_000,
         confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
         standing: match (attempt.undo, attempt.has_unknown_cause(), standing) {
-            (true, ..) => "the files went back to an earlier state, which is an undo and no fix".to_owned(),
+            (true, ..) => "the files returned to an earlier state, which is an undo, not a fix".to_owned(),
             (_, false, Some(standing)) => standing.why,
             _ => "cause of the fix unknown".to_owned(),
         },

@@ -10,12 +10,12 @@ use crate::base::private;
 use crate::base::text;
 use crate::config::StateDir;
 
-/// At this size the log starts anew, bytes; the one before is kept.
+/// At this size the log starts again, bytes; the one before is kept.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 /// A line, bytes.
 const LOG_LINE_BYTES_MAX: usize = 1_000;
 
-/// Appends lines. A log that can't be written is nobody's problem.
+/// Appends lines. Errors are ignored: the log has no reader that waits.
 pub(super) fn append_lines(state: &StateDir, lines: &[String]) {
     if lines.is_empty() {
         return;

@@ -11,7 +11,7 @@ use crate::fingerprint::{
 use crate::pattern::statistics::to_permille;
 use crate::store::{Store, StoreError};
 
-/// New patterns of one run for which near-duplicates are looked up; further ones stay by themselves.
+/// New patterns of one run for which near-duplicates are looked up; further ones stay separate.
 const LOOKUPS_MAX: usize = 200;
 
 /// What the recorder merges.

@@ -1,4 +1,4 @@
-//! Events that commands put down for the recorder ([`crate::store::note`]).
+//! Events that commands recorded for the recorder ([`crate::store::note`]).
 
 use std::fs;
 use std::path::PathBuf;

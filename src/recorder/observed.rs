@@ -4,7 +4,8 @@ use crate::base::clock::Timestamp;
 use crate::capture::SpoolHeader;
 use crate::store::{Store, StoreError};
 
-/// Clocks of a host and of a wrapper differ by so much: the one counts from its own start, microseconds.
+/// Largest difference between the clocks of a host and of a wrapper, microseconds: the host counts from its own
+/// start.
 const SLACK_US: i64 = 2_000_000;
 /// A hook that doesn't say how long the command took may speak of one that was started so long ago.
 const UNKNOWN_US: i64 = 3_600_000_000;
@@ -21,7 +22,7 @@ pub(super) fn is_recorded(store: &Store, header: &SpoolHeader) -> Result<bool, S
     let moved = |moment: Timestamp, us: i64| Timestamp(moment.0.saturating_add(us));
     let back = if header.duration_us == 0 { UNKNOWN_US } else { SLACK_US };
     let (from, to) = (moved(header.started_at, -back), moved(header.ended_at, SLACK_US));
-    // Its end is known always: of what began nobody knows when, only what ended just now is the same.
+    // Its end is always known. If its start is unknown, only a run that ended just now is the same.
     let ended_from = if header.duration_us == 0 { moved(header.ended_at, -SLACK_US) } else { from };
     for id in store.index().runs_between(&header.place.root, ended_from, to)? {
         let Some(run) = store.index().read_run(store.segments(), &id)? else { continue };

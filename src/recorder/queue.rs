@@ -1,4 +1,4 @@
-//! What waits to be recorded: spool files and pass logs in the state folder and its stand-ins.
+//! What waits to be recorded: spool files and pass logs in the state folder and its fallbacks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::store::note::NOTE_SUFFIX;
 
 /// A claimed pass log is kept so long, seconds: a wrapper that had it open may still append its line.
 const CLAIM_SECONDS_MIN: u64 = 60;
-/// A temporary file that nobody finished is removed after this time, seconds.
+/// A temporary file that is unfinished is removed after this time, seconds.
 const TEMPORARY_SECONDS_MAX: u64 = 3_600;
 /// Unparsable spool files kept; they may hold what was never redacted.
 const BAD_FILES_MAX: usize = 20;
@@ -109,10 +109,11 @@ fn header_line(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The state folder and those of its stand-ins that are ours: in a shared temporary folder anybody can make one.
+/// The state folder and those of its fallbacks that belong to this user: in a shared temporary folder any user can
+/// make one.
 fn state_dirs(places: &Places) -> impl Iterator<Item = &StateDir> {
     let user = nix::unistd::geteuid().as_raw();
-    // A checkout makes no folder that only the user can read: one that the repository tracks is none of ours.
+    // A checkout makes no folder that only the user can read: so a tracked one is not verify-run's.
     let is_ours = move |metadata: fs::Metadata| {
         metadata.is_dir() && metadata.uid() == user && metadata.permissions().mode() & 0o077 == 0
     };
@@ -146,8 +147,8 @@ impl Queue {
         queue
     }
 
-    /// Removes claimed pass logs that nobody can still be appending to. What was read of the others is blanked: the
-    /// command lines in them are as they were typed, and the next recorder may be days away.
+    /// Removes claimed pass logs that have no writer any more. What was read of the others is blanked: the command
+    /// lines in them are as they were typed, and the next recorder may be days away.
     pub(super) fn release_entries(&self, drained: &Drained) {
         for (log, bytes) in &self.claimed {
             if drained.left.iter().any(|(path, _)| path == log) {
@@ -188,7 +189,7 @@ impl Queue {
             match SpoolHeader::parse(line) {
                 Ok(header) => self.entries.push(SpoolEntry { path: log.clone(), header, is_spool: false }),
                 Err(error @ SpoolError::Newer(_)) => drained.left.push((log.clone(), error.to_string())),
-                // A wrapper that was killed, or a full disk: half a line says nothing about the others.
+                // A wrapper that was killed, or a full disk: half a line is no sign that others are broken.
                 Err(SpoolError::Bad(_)) => {}
             }
         }

@@ -138,7 +138,7 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: 
     if !header.ended.passed() {
         let DiagnosedFailure { diagnosis, items } = in_flight.take_diagnosis(projects, path, spooled);
         let settings = &projects.project_at(header.place.root.path()).settings;
-        // Above 1 nothing is similar enough: what isn't learnt from stays by itself.
+        // Above 1 nothing is similar enough: without learning it stays separate.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::from_leaders(store, header.run, &items, similarity)?;
         let reason = unwanted::reason_against_lesson(header, &diagnosis);

@@ -1,7 +1,7 @@
 //! Reports that the command wrote and named: JUnit, SARIF, Checkstyle, JSON lines, TAP.
 //!
 //! A file counts when the output or the command line names it, it is inside the project, and it was written while the
-//! command ran: nobody else's report, and none of an earlier run.
+//! command ran: not another project's report, nor one of an earlier run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::diagnose;
 
 /// What a report's name ends in.
 const ENDINGS: [&str; 7] = [".xml", ".sarif", ".json", ".jsonl", ".ndjson", ".tap", ".checkstyle"];
-/// How far a file's time may be off the run's, microseconds: file systems use a coarser clock.
+/// Largest difference between a file's time and the run's, microseconds: file systems use a coarser clock.
 const CLOCK_US: i64 = 20_000;
 
 /// The reports of a run, one after the other as if they had been printed; `None` when there is none.
@@ -45,7 +45,7 @@ pub(super) fn read_report(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>
     (!found.is_empty()).then_some(all)
 }
 
-/// Words that look like a report's path, without what stands around them.
+/// Words that look like a report's path, without their surroundings.
 fn report_names(text: &str) -> Vec<String> {
     let around =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | '(' | ')' | '[' | ']' | '<' | '>' | ',');

@@ -1,7 +1,7 @@
 //! What the lessons that a team shares teach: read into the index whenever their folder has changed.
 //!
-//! They are the project's own content, as CLAUDE.md is: what they say is told unasked. But anybody may have written them,
-//! so it is bounded and cleaned as every text of a tool, and a name of a file is a name, not a glob.
+//! They are the project's own content, as CLAUDE.md is: what they say is shown without a request. But anyone may have
+//! written them, so it is bounded and cleaned as every text of a tool, and a name of a file is a name, not a glob.
 
 use std::time::Duration;
 
@@ -124,8 +124,8 @@ fn read_lessons(
     store.mark_shared_lessons_read(&root, &stamp)
 }
 
-/// Whether a lesson says something that isn't known here: of a failure that was not seen here, of a fix that wasn't, or
-/// why, by somebody who wrote it into the file.
+/// Whether a lesson adds something that isn't known here: a failure or a fix that was not seen here, or a cause that
+/// a user wrote into the file.
 fn is_news(index: &Index, lesson: &str, taught: &SharedLesson) -> Result<bool, StoreError> {
     let (is_known, is_annotated) = index.lesson_presence(lesson)?;
     if !is_known || taught.is_explained() && !is_annotated {

@@ -143,7 +143,8 @@ impl SnapshotBatch {
     }
 }
 
-/// Nobody may take a snapshot in the same folder before this one is done, so it is waited for with the recorder's lock.
+/// No other process may take a snapshot in the same folder before this one is done, so it is waited for with the
+/// recorder's lock.
 impl Drop for WorkTreeSnapshot {
     fn drop(&mut self) {
         let _ = self.taken_snapshot();
@@ -190,5 +191,5 @@ impl WorkTreeSnapshot {
 }
 
 fn failed_snapshot() -> Skipped {
-    Skipped { reason: "verify-run failed at it".to_owned() }
+    Skipped { reason: "verify-run failed internally".to_owned() }
 }

@@ -16,7 +16,7 @@ const HOUR_US: i64 = 3_600_000_000;
 /// git's list of references, bytes read.
 const PACKED_BYTES_MAX: u64 = 32 << 20;
 
-/// The task that somebody works on: as given, else what the session announced and didn't end, else by branch and day.
+/// The current task: as given, else what the session announced and didn't end, else by branch and day.
 ///
 /// # Errors
 /// SQLite's.

@@ -160,7 +160,7 @@ fn a_file_that_is_no_spool_is_set_aside_and_a_newer_one_is_left() {
     assert!(drained.left[0].1.contains("newer"), "{:?}", drained.left);
     assert!(spool.join("b.spool").exists());
     assert!(!world.places.state.join("../evil").exists());
-    // Said where somebody will look.
+    // Reported where a user looks.
     assert!(recent_log(&world.places.state, 9).join("\n").contains("b.spool"));
     assert!(drain(&world.places).expect("drains").bad.is_empty(), "not tried again");
 }
@@ -254,7 +254,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     world.spool(&world.header(4, "aa", FAILED), "error: third\n");
     let drained = drain(&world.places).expect("drains");
     assert!(drained.lessons.is_empty());
-    assert!(drained.notes.join("\n").contains("tried again"), "{:?}", drained.notes);
+    assert!(drained.notes.join("\n").contains("tries again"), "{:?}", drained.notes);
     assert!(pending_entries(&world.places).is_empty(), "recorded all the same");
     fs::remove_file(root.join("blocked")).expect("removes");
     let drained = drain(&world.places).expect("drains");
@@ -277,7 +277,7 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     assert_eq!(drain_for_reading(&world.places).expect("drains").notes_taken, 2);
     assert_eq!(world.counts().events, 2);
     assert!(pending_entries(&world.places).is_empty());
-    // A recorder that was killed before it removed the file, and the same note in a stand-in.
+    // A recorder that was killed before it removed the file, and the same note in a fallback.
     note::write_note(&world.places, &said(1)).expect("puts");
     let fallback = Places { state: world.places.fallbacks[0].clone(), ..world.places.clone() };
     note::write_note(&fallback, &said(3)).expect("puts");

@@ -1,4 +1,4 @@
-//! Failures that say nothing about the project: nobody would read a lesson about one.
+//! Failures whose result does not depend on the project: a lesson about one would be useless.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ const WORDS_MAX: usize = 64;
 /// Lines of output in which they are.
 const LINES_MAX: usize = 200;
 
-/// Why nobody would read a lesson about this failure; `None` when somebody may.
+/// Why this failure gets no lesson; `None` if it gets one.
 pub(super) fn reason_against_lesson(header: &SpoolHeader, diagnosis: &Diagnosis) -> Option<NoLessonReason> {
     if header.interrupted {
         return Some(NoLessonReason::Interrupted);
@@ -61,7 +61,7 @@ pub(super) fn reason_against_lesson(header: &SpoolHeader, diagnosis: &Diagnosis)
     is_usage_error(header, diagnosis).then_some(NoLessonReason::UsageError)
 }
 
-/// Whether the tool stays until a user ends it: vitest on a terminal, unless it is told to run once.
+/// Whether the tool stays until a user ends it: vitest on a terminal, unless it is asked to run once.
 fn is_watch(header: &SpoolHeader) -> bool {
     let is_vitest = header.check.as_ref().is_some_and(|check| check.tool == "vitest");
     let once = ["run", "--run", "--watch=false", "--no-watch", "bench", "related", "list", "--typecheck.only"];

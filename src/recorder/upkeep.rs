@@ -12,7 +12,7 @@ use crate::config::{Environment, Places, Settings};
 use crate::fix::snapshot::{self, Keep, Pruned};
 use crate::store::{Store, backup};
 
-/// Packing the trees may take so long when nobody waits, milliseconds.
+/// Time limit for packing the trees in the background, milliseconds.
 const PRUNE_MS_MAX: u64 = 20_000;
 
 /// Does what is due. Trouble is noted, never an error: recording is done by now.

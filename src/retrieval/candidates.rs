@@ -77,7 +77,7 @@ pub(crate) fn find_candidates(
     Ok(found)
 }
 
-/// Lets a finding about changes of a file be said: of the pattern that it is told with, or instead of a weaker reason.
+/// Adds a finding about changes of a file: to the pattern that it is shown with, or instead of a weaker reason.
 fn add_finding(
     index: &Index,
     finding: FileChangeFinding,
@@ -120,7 +120,7 @@ struct CandidateMatch<'a> {
     similar: Option<(u64, u64)>,
 }
 
-/// A pattern with its figures; `None` when nobody wants advice about it, or it was never more than a flake.
+/// A pattern with its figures; `None` if it is muted or was never more than a flake.
 fn pattern_candidate(
     index: &Index,
     pattern: i64,
@@ -174,7 +174,7 @@ pub(crate) fn candidates_for_failure(
     Ok(found)
 }
 
-/// A pattern with how far it is believed; `None` when it was never more than a flake.
+/// A pattern with its confidence; `None` if every sighting was a flake.
 fn weighed_candidate(
     index: &Index,
     pattern: i64,
@@ -183,7 +183,7 @@ fn weighed_candidate(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<WarningCandidate>, StoreError> {
-    // Nobody asks for the ledger's events here.
+    // The ledger's events are not needed here.
     let sighting =
         |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
     let seen: Vec<PatternOccurrence> = row.seen.iter().map(sighting).collect();
@@ -211,7 +211,7 @@ fn weighed_candidate(
     }))
 }
 
-/// One word of several that fits says nothing: two have to.
+/// One matching word of several is no evidence: two are.
 fn has_telling_words(words: &[String], masked: &str) -> bool {
     let masked = masked.to_lowercase();
     let fitting = words.iter().filter(|word| masked.contains(word.as_str())).count();

@@ -15,7 +15,8 @@ const DELIVERY_FILES_MAX: usize = 20;
 const MENTION: &str = "mention";
 const COMMAND: &str = "command";
 
-/// On which occasion something is said. A session is told of a thing once on each, at hand once for each file, and not again on a lesser one.
+/// The occasion of a warning. A session is shown a warning once on each, at hand once for each file, and not again on
+/// a lesser one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DeliveryOccasion {
     /// Beside other work: at the start of a session, at a prompt, at the edit of another file.
@@ -44,8 +45,8 @@ impl DeliveryOccasion {
     }
 }
 
-/// What tells a delivery from others to the same session about the same thing; nothing for most. `None` where a session
-/// that only wants news was told already, on this occasion or a better one, or held out of it.
+/// What tells a delivery from others to the same session about the same thing; nothing for most. `None` where a
+/// session that only wants news was shown it already, on this occasion or a better one, or held out of it.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -71,7 +72,7 @@ pub(crate) fn delivery_mark(
         return Ok(match (is_told_at_hand, file) {
             (false, _) => Some(String::new()),
             (true, None) => None,
-            // It was told of at another file: that was about the other one.
+            // It was shown for another file: that was about the other one.
             (true, Some(file)) => {
                 let files = delivery_files(places, index, event_id(session, key, ""))?;
                 let is_about = files.is_empty() || files.contains(file) || is_told(file)?;

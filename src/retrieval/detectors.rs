@@ -18,7 +18,7 @@ pub(crate) struct DetectorInsight {
     history: TaskHistory,
 }
 
-/// What is known about changes of a file, and the pattern that it is told with.
+/// What is known about changes of a file, and the pattern that it is shown with.
 pub(crate) struct FileChangeFinding {
     /// The pattern's row number.
     pub pattern: i64,

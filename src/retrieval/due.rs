@@ -19,7 +19,7 @@ use crate::store::{Index, SegmentFolder, StoreError};
 
 /// Files that a warning names.
 const FILES_MAX: usize = 3;
-/// How the session of a terminal begins that nobody named.
+/// Prefix for the session of a terminal without a name.
 const TERMINAL: &str = "tty-";
 
 /// What the index says is due before an edit or a command.
@@ -71,7 +71,7 @@ impl WarningSearch<'_> {
         Ok(due)
     }
 
-    /// What may be worth a warning; of what a session was told or has seen already nothing, where only news are asked for.
+    /// What may be worth a warning; where only news are asked for, nothing that a session was shown or has seen.
     fn collect_candidates(
         &self,
         question: &WarnQuestion,
@@ -110,7 +110,7 @@ impl WarningSearch<'_> {
         question: &WarnQuestion,
         asked: &WarnRequest,
     ) -> Result<bool, StoreError> {
-        // A terminal is open for weeks: what somebody asks for there is not kept from them.
+        // A terminal is open for weeks: what a user asks for there is always shown.
         let is_person = !asked.news && question.session.starts_with(TERMINAL);
         if is_person {
             return Ok(true);

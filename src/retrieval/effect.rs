@@ -22,16 +22,16 @@ pub(crate) struct WarningStats {
     /// Of all of it.
     #[serde(flatten)]
     pub all: DeliveryOutcomeCounts,
-    /// Of what came from entries that somebody wrote.
+    /// Outcomes of warnings from written entries.
     pub from_entries: DeliveryOutcomeCounts,
-    /// Shown from entries of which nobody can say what comes of them: they are about no recorded failure.
+    /// Warnings from entries whose effect can't be measured: they are about no recorded failure.
     pub not_measurable: u64,
     /// Tasks in which a known mistake was made and nothing had been said.
     pub missed_opportunities: u64,
     /// Shown, and the mistake made: the newest.
     pub ignored: Vec<IgnoredWarning>,
-    /// Patterns and entries that nobody is warned of any more, because warned tasks made the mistake more often; of each
-    /// family those that were warned of last.
+    /// Patterns and entries whose warnings have stopped, because warned tasks made the mistake more often; of each
+    /// family those that were shown last.
     pub harmful: Vec<String>,
 }
 
@@ -133,8 +133,8 @@ pub(crate) fn warning_stats(
     Ok(warnings)
 }
 
-/// Of each family that was shown to do harm when it is warned of the pattern and the entry that were warned of last, and
-/// the entries that do so by themselves.
+/// Of each family whose warnings were shown to do harm, the pattern and the entry that were shown last; and the
+/// entries that do harm on their own.
 pub(crate) fn find_harmful(
     index: &Index,
     rows: &[DeliveryOutcomeRow],
@@ -189,7 +189,7 @@ pub(crate) fn advice_effect(seen: &[ObservedDelivery]) -> AdviceEffect {
         TrialVerdict::Prevents => format!("warnings prevent mistakes: {counted}"),
         TrialVerdict::Harms => format!("warnings do harm: {counted}"),
         TrialVerdict::NoMeasurableEffect if trial.held_out.exposures == 0 => {
-            format!("no measurable effect: no task was held out yet to compare with ({counted})")
+            format!("no measurable effect: no task was held out yet for comparison ({counted})")
         }
         TrialVerdict::NoMeasurableEffect => format!("no measurable effect so far: {counted}"),
     };

@@ -25,7 +25,7 @@ pub(crate) struct EntryMeasurement {
     pub prevented: u64,
     /// Warned tasks that made it all the same.
     pub failed_anyway: u64,
-    /// `prevented` of both; 0.5 before a warned task told.
+    /// `prevented` of both; 0.5 before the first result of a warned task.
     pub effectiveness: f64,
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]
@@ -80,7 +80,7 @@ pub(crate) fn entry_deliveries(
         .collect()
 }
 
-/// Why nobody can say what comes of warnings from an entry; `None` when it can be measured.
+/// Why the effect of warnings from an entry is unknown; `None` when it can be measured.
 fn unmeasurable_reason(row: &EntryRow, about: &EntryPatternsRow) -> Option<String> {
     if row.kind != "gotcha" {
         return Some(format!("not measurable: warnings are about gotchas, and this is a {}", page_line(&row.kind)));

@@ -48,15 +48,15 @@ pub(crate) struct EntryPage {
     pub sources: Vec<String>,
     /// `human`, `check` or `agent`.
     pub source: EntrySource,
-    /// It was found out by itself, from fixes that worked.
+    /// It was learnt from fixes that worked.
     pub learnt: bool,
-    /// It was imported from somebody who was not said to be trusted: agents are not told it unasked.
+    /// It was imported from an untrusted source: agents get it only on request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
-    /// It is what a lesson that the team shares teaches: that is told.
+    /// It is what a lesson that the team shares teaches, which is shown.
     #[serde(skip)]
     pub taught: bool,
-    /// Who wrote it; of what was learnt nobody.
+    /// Who wrote it; nothing for a learnt entry.
     pub by: EventAuthor,
     /// When.
     pub at: Option<Timestamp>,
@@ -64,12 +64,12 @@ pub(crate) struct EntryPage {
     pub occurrences: u64,
     /// Agents that wrote it, each once.
     pub contributors: Vec<String>,
-    /// How far it is believed.
+    /// Its confidence.
     pub confidence: f64,
     /// Why; only where one entry is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Confidence>,
-    /// The outcome of warnings from it; only where one entry is shown that somebody wrote.
+    /// The outcome of warnings from it; only where one written entry is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<EntryMeasurement>,
     /// Entries that were merged into it; only where one entry is shown.
@@ -96,9 +96,9 @@ pub(crate) struct EntryUseCounts {
     pub retrieved: u64,
     /// It was done.
     pub applied: u64,
-    /// Somebody found it to be true.
+    /// A user confirmed it.
     pub validated: u64,
-    /// It kept somebody from the mistake.
+    /// It prevented the mistake.
     pub prevented: u64,
     /// It was of no help.
     pub did_not_help: u64,

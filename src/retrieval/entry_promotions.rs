@@ -1,4 +1,4 @@
-//! Entries of the knowledge base as promotions: what somebody wrote down, others used, and is believed.
+//! Entries of the knowledge base as promotions: written by one, used by others, and with enough confidence.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -100,7 +100,7 @@ fn entry_occurrences(desk: &PatternReader, entry: &EntryRow) -> Result<BTreeMap<
     Ok(found)
 }
 
-/// What is known of an entry: how far it is believed, how often it was met, and the outcome of warnings from it.
+/// What is known of an entry: its confidence, how often it was met, and the outcome of warnings from it.
 fn entry_figures(
     desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,

@@ -94,9 +94,8 @@ pub(crate) fn fix_draft(
     let files: Vec<String> = attempt.files.iter().map(|file| file.path.display()).take(FILES_MAX).collect();
     // A person's words, else what the tool said.
     let title = rule.as_ref().or(approach.as_ref()).map(|said| page_line(said));
-    let description = approach.or(rule).unwrap_or_else(|| {
-        format!("what made it go away: a change of {} that held", count(attempt.files.len(), "file"))
-    });
+    let description =
+        approach.or(rule).unwrap_or_else(|| format!("fixed by a change of {}", count(attempt.files.len(), "file")));
     let mut properties = Map::new();
     properties.insert("description".into(), description.into());
     properties.insert("template".into(), template.into());
@@ -104,7 +103,7 @@ pub(crate) fn fix_draft(
     let sources = [Some(row.id.clone()), row.failure.clone()].into_iter().flatten().collect();
     Ok(Some(EntryDraft {
         kind: "pattern".to_owned(),
-        title: title.unwrap_or_else(|| format!("What helps against: {summary}")),
+        title: title.unwrap_or_else(|| format!("Fix for: {summary}")),
         properties,
         globs: files,
         sources,

@@ -37,7 +37,7 @@ pub(crate) struct EntryQueryRequest {
     pub files: Vec<PathBuf>,
     /// Type, tag, action, source.
     pub filter: EntryFilter,
-    /// Believed at least so far.
+    /// Lowest confidence.
     pub min_confidence: f64,
     /// The newest first, instead of the best.
     pub recent: bool,
@@ -85,7 +85,7 @@ impl BestScores {
         page
     }
 
-    /// Whether what fits so well, or worse, can't be among them: nothing is believed more than fully.
+    /// Whether what fits so well, or worse, can't be among them: confidence is at most 1.
     fn can_exclude(&self, fit: f64) -> bool {
         self.scores.get(self.wanted.saturating_sub(1)).is_some_and(|worst| round_to_thousandth(fit) < *worst)
     }

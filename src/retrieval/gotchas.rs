@@ -1,5 +1,5 @@
-//! Gotchas that somebody wrote down, and what shared lessons teach, as candidates for a warning: by the files, the command
-//! and the failure that they are about.
+//! Written gotchas and shared lessons, as candidates for a warning: by the files, the command and the failure that
+//! they are about.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ const ENTRIES_MAX: usize = 20;
 pub(crate) struct EntryLookup<'a> {
     /// What is recorded.
     pub index: &'a Index,
-    /// The work tree, whose shared lessons are told of.
+    /// The work tree, whose shared lessons are shown.
     pub root: &'a Path,
     /// The settings.
     pub settings: &'a Settings,
@@ -98,13 +98,13 @@ impl EntryLookup<'_> {
         taught.filter_map(|(row, _)| self.entry_candidate(row, failed.clone()).transpose()).collect()
     }
 
-    /// Whether an entry is told of unasked: one of this store, or of a lesson that is shared in this work tree and about
-    /// nothing that nobody wants to hear of.
+    /// Whether an entry is shown without a request: one of this store, or of a lesson that is shared in this work
+    /// tree and about nothing that is muted.
     fn is_shown_unasked(&self, row: &EntryRow) -> Result<bool, StoreError> {
         Ok(!row.imported || self.index.shared_lesson_of_entry(&Lossless::from(self.root), &row.id)?.is_some())
     }
 
-    /// An entry with its figures; `None` where it is read all the time, or nobody wants to hear of what it is about.
+    /// An entry with its figures; `None` where it is read all the time, or its subject is muted.
     fn entry_candidate(&self, row: EntryRow, concern: WarningConcern) -> Result<Option<WarningCandidate>, StoreError> {
         let EntryLookup { index, settings, now, .. } = *self;
         if index.is_promoted_entry(&row.id)? || row.taught && self.is_silenced(&row)? {

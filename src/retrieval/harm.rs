@@ -1,5 +1,5 @@
-//! Advice that does harm stops by itself: where held-out tasks show that a family's mistakes, or an entry's, come back more
-//! often when they are warned of, nobody is warned of them any more.
+//! Harmful advice is suppressed automatically: where held-out tasks show that a family's mistakes, or an entry's,
+//! come back more often with warnings, the warnings stop.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ const RECURRENCES_MIN: u64 = 2;
 pub(crate) struct HarmfulExclusions {
     /// Patterns.
     pub patterns: usize,
-    /// Entries that somebody wrote.
+    /// Written entries.
     pub entries: usize,
 }
 
@@ -29,14 +29,14 @@ impl HarmfulExclusions {
         let counted = [(self.patterns, "pattern", "patterns"), (self.entries, "entry", "entries")];
         counted.into_iter().filter(|(harmful, ..)| *harmful > 0).map(|(harmful, one, several)| {
             format!(
-                "{harmful} {} left out: tasks that were warned of it made the mistake more often; see verify-run stats",
+                "{harmful} {} suppressed: warnings increased failures; see verify-run stats",
                 if harmful == 1 { one } else { several }
             )
         })
     }
 }
 
-/// Takes out the candidates whose family does harm, and the entries that do so by themselves; how many those were.
+/// Takes out the candidates whose family does harm, and entries that do harm on their own; how many those were.
 ///
 /// # Errors
 /// When the store can't be read.

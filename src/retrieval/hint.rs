@@ -27,12 +27,12 @@ pub(crate) struct HintSources<'a> {
     pub registry: Option<&'a DetectorRegistry>,
     /// The settings.
     pub settings: &'a Settings,
-    /// The work tree, whose shared lessons are told of.
+    /// The work tree, whose shared lessons are shown.
     pub root: &'a Path,
 }
 
 impl HintSources<'_> {
-    /// Why it happens and what to do about it, as somebody, a shared lesson or a detector says.
+    /// Why it happens and what to do about it, as a user, a shared lesson or a detector says.
     fn cause_and_rule_text(&self, row: &PatternBriefRow, lesson: Option<&EntryRow>) -> Result<String, StoreError> {
         if !self.settings.advice.injection {
             return Ok(String::new());
@@ -53,7 +53,7 @@ impl HintSources<'_> {
     }
 }
 
-/// A part of the line; nothing of a text that says nothing.
+/// A part of the line; empty for an empty text.
 fn line_part(lead: &str, text: Option<String>) -> String {
     let text = text.map(|text| ellipsis(one_line(&text).trim(), TEXT_BYTES_MAX));
     let text = text.map(|text| text.trim_end_matches('.').to_owned()).filter(|text| !text.is_empty());
@@ -94,7 +94,7 @@ pub(crate) fn hint_lines(
     Ok(lines)
 }
 
-/// The line about one pattern; `None` when nobody wants to hear of it.
+/// The line about one pattern; `None` when it is muted.
 fn pattern_line(
     sources: &HintSources<'_>,
     (failures, tasks, number): (u64, u64, i64),

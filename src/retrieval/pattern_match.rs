@@ -64,7 +64,7 @@ pub(crate) struct MatchedPattern {
     pub first_seen: Timestamp,
     /// Last failure.
     pub last_seen: Timestamp,
-    /// How far it is believed to be one that comes back, 0 to 1.
+    /// The confidence that it comes back, 0 to 1.
     pub confidence: f64,
     /// The lower bound of the evidence behind that.
     pub lower_bound: f64,
@@ -76,7 +76,7 @@ pub(crate) struct MatchedPattern {
     pub cause: Option<String>,
     /// What to do about it, as recorded.
     pub rule: Option<String>,
-    /// What was tried against it, what most surely helps first.
+    /// What was tried against it, the most reliable first.
     pub fixes: Vec<KnownRemedy>,
     /// `l-…` of the lessons about it.
     pub lessons: Vec<String>,

@@ -43,7 +43,7 @@ impl PatternReader {
         Ok(detector_advice(&self.registry, &self.history, &row, &self.settings))
     }
 
-    /// Whether a row of a family that stands as one is one of those: it does not recur by itself.
+    /// Whether the row belongs into its family's single row: it does not recur on its own.
     pub(crate) fn is_single(&self, row: &PatternRow) -> bool {
         row.tasks < self.settings.patterns.recurring_tasks
     }

@@ -14,7 +14,7 @@ use crate::store::{Index, PatternBriefRow, PatternRow, ProvenRemedyRow, SegmentF
 
 /// What is known to help against a pattern.
 pub(crate) struct PatternRemedies {
-    /// What was tried, what most surely helps first.
+    /// What was tried, the most reliable first.
     pub strategies: Vec<Strategy>,
     /// What was learnt.
     pub gotcha: Option<Gotcha>,
@@ -82,7 +82,7 @@ fn with_history(index: &Index, gotcha: Gotcha, settings: &Settings) -> Result<(G
     Ok((Gotcha { confidence, pinned, superseded_by, ..gotcha }, history))
 }
 
-/// Whether what was learnt about a pattern is pinned: nobody is kept from it.
+/// Whether what was learnt about a pattern is pinned: it is never held out.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -94,7 +94,7 @@ pub(crate) fn is_pinned(index: &Index, pattern: i64) -> Result<bool, StoreError>
     Ok(last.is_some_and(|change| change.change == EntryChangeKind::Pinned))
 }
 
-/// What was learnt about a pattern, without a look at anything but the fix that most surely helps.
+/// What was learnt about a pattern, without a look at anything but the most reliable fix.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -149,7 +149,7 @@ pub(crate) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: T
     }
 }
 
-/// The newest cause and rule that somebody wrote into a lesson about a pattern, else said of a fix of it.
+/// The newest cause and rule that a user wrote into a lesson about a pattern, else recorded with a fix of it.
 pub(crate) fn cause_and_rule(
     index: &Index,
     segments: &SegmentFolder,
@@ -169,7 +169,7 @@ pub(crate) fn cause_and_rule(
     Ok((cause.or(note.cause), rule.or(note.rule)))
 }
 
-/// What most surely made a pattern go away; nothing that never did. What worked twice is confirmed, what worked once when
+/// What made a pattern go away most reliably; nothing that never did. What worked twice is confirmed, what worked once when
 /// its fix held.
 pub(crate) fn proven_remedy(
     index: &Index,

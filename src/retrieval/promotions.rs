@@ -52,11 +52,11 @@ pub(crate) struct PromotionItem {
     pub id: String,
     /// `p-…`, of one of a pattern.
     pub pattern: Option<String>,
-    /// `k-…`, of one of an entry that somebody wrote.
+    /// `k-…`, of a promotion of a written entry.
     pub entry: Option<String>,
     /// What it is about, one line of plain text.
     pub title: String,
-    /// Where it stands.
+    /// Its state.
     pub state: PromotionState,
     /// By what it passes the gate now; `null` when it doesn't.
     pub way: Option<Qualification>,
@@ -72,7 +72,7 @@ pub(crate) struct PromotionItem {
     pub lapsed: Option<String>,
     /// Why an approved one should go again.
     pub retirement: Option<String>,
-    /// The line is not where it was written: somebody took it out by hand.
+    /// The line is not where it was written: a user removed it by hand.
     pub missing: bool,
     /// When it was proposed first; `null` until that is recorded.
     pub proposed_at: Option<Timestamp>,
@@ -152,7 +152,7 @@ pub(crate) fn collect_promotions(desk: &PatternReader) -> Result<Vec<PromotionIt
                     }
                 }
                 None => {
-                    let what = "its failures are not recorded any more";
+                    let what = "its failures are no longer recorded";
                     found.extend(
                         is_approved.then(|| orphaned_promotion(desk, PromotionSource::Pattern(key), what, row)),
                     );
@@ -165,7 +165,7 @@ pub(crate) fn collect_promotions(desk: &PatternReader) -> Result<Vec<PromotionIt
                     }
                 }
                 None => {
-                    let what = "its entry is not there any more";
+                    let what = "its entry no longer exists";
                     found.extend(is_approved.then(|| orphaned_promotion(desk, PromotionSource::Entry(id), what, row)));
                 }
             },
@@ -191,7 +191,7 @@ pub(crate) fn collect_promotions(desk: &PatternReader) -> Result<Vec<PromotionIt
     Ok(found)
 }
 
-/// A pattern as a promotion; `None` when it was never proposed and does not pass the gate, or nobody wants advice about it.
+/// A pattern as a promotion; `None` when it was never proposed and does not pass the gate, or is muted.
 fn pattern_promotion(
     desk: &PatternReader,
     families: &HashMap<String, Vec<ObservedDelivery>>,

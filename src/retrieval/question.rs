@@ -29,7 +29,7 @@ pub(crate) struct WarnRequest {
     pub format: Option<String>,
     /// Where it is shown.
     pub surface: String,
-    /// Only what this session hasn't been told yet and hasn't seen itself, and wasn't held out of.
+    /// Only what this session has neither been shown nor seen itself, and was not held out from.
     pub news: bool,
     /// The files are about to be edited, or the command to be run: not only mentioned.
     pub at_hand: bool,

@@ -100,7 +100,7 @@ fn printed_diagnostic(item: &diagnose::Diagnostic) -> StrategyDiagnostic<'_> {
     }
 }
 
-/// A strategy of the settings with what was told of it; without, as nobody has tried it.
+/// A strategy of the settings with its reported outcomes; untried when there are none.
 pub(crate) fn declared_candidate(
     index: Option<&Index>,
     declared: &DeclaredStrategy,

@@ -240,7 +240,7 @@ pub(super) fn start<F: FnOnce() -> c_int>(child: F) -> io::Result<libc::pid_t> {
     }
 }
 
-/// `dup2`: the copy stays open over exec. The target is a number that the command is to have, and nobody owns it here.
+/// `dup2`: the copy stays open over exec. The target is a number that the command is to have, and it has no owner here.
 pub(super) fn duplicate_onto(fd: RawFd, target: RawFd) -> io::Result<()> {
     // SAFETY: no memory is involved; a descriptor that is replaced is not owned by a Rust value.
     check(unsafe { libc::dup2(fd, target) }).map(drop)

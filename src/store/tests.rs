@@ -37,7 +37,7 @@ pub(super) fn open(state: &Path) -> Store {
 
 fn try_open(state: &Path) -> Result<Store, StoreError> {
     let state = StateDir::from(state);
-    Store::open(&state, lock_store(&state, Duration::ZERO).expect("nobody else"))
+    Store::open(&state, lock_store(&state, Duration::ZERO).expect("the only writer"))
 }
 
 /// Every row that people can see, without row numbers.

@@ -134,7 +134,7 @@ pub enum ExitMeaning {
     Mixed,
 }
 
-/// The parts of the command key of a run; `check` is `None` for a run under `--record` that is no check.
+/// The parts of the command key of a run; `check` is `None` for a run under `--record` that is not a check.
 pub fn command_key_parts(worktree: &Path, cwd: &Path, check: Option<&Check>, argv: &[OsString]) -> KeyParts {
     match check {
         Some(check) => KeyParts {

@@ -152,7 +152,7 @@ impl Whitelist {
         }
     }
 
-    /// The tool class of the check that a command line in `cwd` names; `None` of one that is no check.
+    /// The tool class of the check that a command line in `cwd` names; `None` of one that is not a check.
     pub(crate) fn tool_class(&self, root: &Path, cwd: &Path, line: &str) -> Option<String> {
         let check = self.decide_line(line).into_check()?;
         let argv: Vec<OsString> = shell_words::split(line).ok()?.into_iter().map(Into::into).collect();

@@ -12,7 +12,7 @@ pub(super) enum NotACheckReason {
     None,
     /// No rule names this program.
     Unknown(String),
-    /// The program is known, what it is asked to do is no check.
+    /// The program is known, but not for a check.
     OtherUse(String),
     /// No script of such a name is taken for a check.
     ScriptName(String),

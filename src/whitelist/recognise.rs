@@ -17,7 +17,7 @@ use crate::command::{LineStep, ShellLine};
 /// One decision.
 pub(super) struct CheckSearch<'w> {
     pub(super) whitelist: &'w Whitelist,
-    /// Why it is no check, the most telling reason so far.
+    /// Why it is not a check, the most telling reason so far.
     pub reason: NotACheckReason,
     /// Something was looked through that may run other commands beside the check.
     pub(super) beside: bool,
@@ -265,7 +265,7 @@ impl<'w> CheckSearch<'w> {
     /// The kind that the tasks in the call say (`nox -s lint`, `tox -e docs,py312`); the first one where there are several.
     ///
     /// # Errors
-    /// The name of the task, where each of them is no check.
+    /// The name of the task, where each of them is not a check.
     fn task_option_kind(&self, tool: &ToolRule<'_>, arguments: &[&[u8]]) -> Result<Option<CheckKind>, String> {
         if tool.task_options.is_empty() {
             return Ok(None);

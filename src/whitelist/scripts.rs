@@ -4,7 +4,7 @@ use super::CheckKind;
 use super::layer::KINDS;
 use super::table::{ScriptNameRules, TextList};
 
-/// A name has at most this many parts; one with more is no check.
+/// A name has at most this many parts; one with more is not a check.
 const PARTS_MAX: usize = 16;
 
 /// What a script's name says.

@@ -110,10 +110,7 @@ fn on_a_terminal_it_asks() {
     let (ended, screen) = terminal.ends();
     assert_eq!(ended, Ended::Exit(0));
     let screen = String::from_utf8_lossy(&screen).into_owned();
-    assert!(
-        screen.contains("wrote 3 files") && screen.contains("to take it out again: verify-run hook uninstall"),
-        "{screen}"
-    );
+    assert!(screen.contains("wrote 3 files") && screen.contains("to remove it: verify-run hook uninstall"), "{screen}");
     assert!(
         sandbox.read(".claude/settings.json").contains("hook claude pre-tool") && sandbox.path("AGENTS.md").is_file()
     );
@@ -154,7 +151,7 @@ fn only_what_was_named_is_set_up_and_taken_out() {
     assert!(!sandbox.path(".git/verify-run/install").exists(), "nothing is left to remember");
     let outcome = sandbox.verify_run(["hook", "install", "emacs"]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(2));
-    assert!(outcome.stderr().contains("`emacs` is no host; there are: claude, codex, "), "{}", outcome.stderr());
+    assert!(outcome.stderr().contains("`emacs` ; known are: claude, codex, "), "{}", outcome.stderr());
 }
 
 #[test]

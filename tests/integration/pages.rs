@@ -166,7 +166,7 @@ fn what_takes_long_says_so_on_a_terminal_and_leaves_nothing_there() {
     sandbox.tool("eslint", "exit 1");
     sandbox.verify_run(["--sync", "eslint", "."]).outcome();
     let lock = std::fs::File::open(sandbox.state().join("recorder.lock")).expect("the recorder's lock");
-    lock.lock().expect("nobody else has it");
+    lock.lock().expect("the lock is free");
     let terminal = Terminal::start(sandbox.verify_run(["store", "rebuild"]));
     terminal.shows("\r\u{1b}[2Krebuilding the index: 0 s");
     drop(lock);

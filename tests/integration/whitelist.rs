@@ -20,7 +20,10 @@ fn explain_answers_for_checks_and_for_everything_else() {
     assert_eq!((&other["recognised"], &other["tool"]), (&false.into(), &serde_json::Value::Null));
     assert!(other["why"].as_str().expect("a reason").contains("--version"));
     let words = sandbox.verify_run(["whitelist", "explain", "sh", "-c", "pytest -q; true"]).prints();
-    assert!(words.starts_with("pytest: a test check\n") && words.contains("status is not its own"), "{words}");
+    assert!(
+        words.starts_with("pytest: a test check\n") && words.contains("the line's status is not the check's"),
+        "{words}"
+    );
 }
 
 #[test]

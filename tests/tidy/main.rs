@@ -2,6 +2,7 @@
 
 mod circles;
 mod vocabulary;
+mod voice;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,7 +87,7 @@ fn the_map_names_every_stage_once() {
         .map(|entry| entry.file_name().into_string().expect("UTF-8"))
         .collect();
     let unique: BTreeSet<String> = mapped.iter().cloned().collect();
-    assert_eq!(unique.len(), mapped.len(), "a stage stands twice in the map of src/lib.rs");
+    assert_eq!(unique.len(), mapped.len(), "a stage is twice in the map of src/lib.rs");
     assert_eq!(unique, folders, "the map of src/lib.rs and the folders of src/ differ");
 }
 

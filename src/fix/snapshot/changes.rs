@@ -101,7 +101,7 @@ impl ChangesRequest {
             "--inter-hunk-context=0",
             "--ignore-submodules=all",
         ];
-        // Outside of a repository `diff` compares files and says nothing of it.
+        // Outside of a repository `diff` silently compares files.
         self.run(["rev-parse", "--git-dir"]).map_err(|error| match error {
             GitError::Failed(reason) => ChangesError::NoRepository(reason),
             other => other.into(),

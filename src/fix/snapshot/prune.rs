@@ -34,7 +34,7 @@ pub(crate) struct Pruned {
     pub bytes: u64,
 }
 
-/// Whether the last [`prune_objects`] is a day ago, or, where nobody waits, many objects came since. Cheap.
+/// Whether the last [`prune_objects`] is a day ago, or, where no caller waits, many objects came since. Cheap.
 pub(crate) fn is_due(state: &StateDir, now: Timestamp, has_time: bool) -> bool {
     let objects = state.objects();
     if !objects.is_dir() {

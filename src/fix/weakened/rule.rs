@@ -295,7 +295,7 @@ pub(super) struct Rules {
     literals: Literals,
     /// The rules of each literal.
     meaning: Vec<Vec<usize>>,
-    /// The rules without a literal: any line of their files may be one of theirs.
+    /// The rules without a literal, which may match any line of their files.
     pub(super) untold: Vec<usize>,
 }
 

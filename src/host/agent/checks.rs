@@ -1,4 +1,4 @@
-//! What a project is made with, and the checks that follow from it.
+//! What a project is made with, and checks that follow from it.
 
 use std::path::Path;
 
@@ -73,7 +73,7 @@ fn javascript(package: &str) -> Option<&'static str> {
     (!script.contains("no test specified")).then_some("npm test")
 }
 
-/// What Aider runs by itself, with us in front.
+/// The commands that Aider runs on its own, with verify-run in front.
 pub(super) fn keys(root: &Path, program: &str, comment: &str) -> YamlKeys {
     let stacks = Stack::of(root);
     let mut keys = Vec::new();

@@ -14,7 +14,7 @@ pub struct InstructionForm {
     pub shape: Shape,
     /// The host's event, ours, and the tools that it is about; an empty matcher is for events without tools.
     pub events: &'static [Event],
-    /// How earlier versions wrote them. An entry that still stands so is replaced, whoever wrote it.
+    /// How earlier versions wrote them. Such an entry is replaced, whoever wrote it.
     pub earlier: &'static [InstructionForm],
 }
 
@@ -30,7 +30,7 @@ pub enum Shape {
     BareLine,
     /// Groups with a matcher; a command line that is silent where there is no verify-run.
     Line,
-    /// Groups with a matcher; a command line that says nothing and succeeds where we aren't, milliseconds.
+    /// Groups with a matcher; a command line that prints nothing and succeeds without verify-run, milliseconds.
     Guarded,
     /// No groups, and a version number; a bare command line. Only in earlier versions.
     BareFlat,

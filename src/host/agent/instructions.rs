@@ -1,4 +1,4 @@
-//! What agents without hooks are told, in the file that they read.
+//! The instructions for agents without hooks, in the file that they read.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,8 @@ const CLAUDE: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 /// Read by the others, and by Claude Code where there is no `CLAUDE.md`.
 const AGENTS: &str = "AGENTS.md";
 
-/// The file for the instructions, relative; it need not be there. There is one: agents that have hooks are told by them.
+/// The file for the instructions, relative; it need not be there. There is one: agents with hooks get them from the
+/// hooks.
 ///
 /// A `CLAUDE.md` is never made: beside it an `AGENTS.md` would not be read any more.
 pub(super) fn file(root: &Path) -> PathBuf {

@@ -64,11 +64,11 @@ pub enum ConfigPart {
     Hooks(InstructionForm),
     /// Our MCP server under this key.
     Server(McpServerEntry),
-    /// A program that the host runs at this moment of ours.
+    /// A verify-run hook that the host runs at this moment.
     Script(&'static str),
     /// A file that is the host's plugin.
     Plugin(&'static str),
-    /// The commands that the host runs by itself.
+    /// The commands that the host runs on its own.
     Checks,
 }
 

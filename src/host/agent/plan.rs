@@ -18,13 +18,13 @@ use crate::host::document::{EditError, Written, toml, yaml};
 use crate::host::file::{self, Editable, quoted};
 
 /// What a file that tells where an entry comes from says.
-const COMMENT: &str = "Added by `verify-run init`; `verify-run hook uninstall` takes it out.";
+const COMMENT: &str = "Added by `verify-run init`; `verify-run hook uninstall` removes it.";
 /// The name under which instructions are a host.
 const EVERYBODY: &str = "instructions";
 /// A hook of Cline's, with `EVENT` in the place of the moment.
 const SCRIPT: &str = include_str!("../../../hooks/agent/cline/hook.sh");
 
-/// What shall be set up.
+/// What to set up.
 pub struct AgentPlanOptions<'a> {
     /// For these agents.
     pub agents: &'a [&'static Agent],
@@ -36,7 +36,7 @@ pub struct AgentPlanOptions<'a> {
     pub instructions: bool,
     /// Replace commands also where that allows them.
     pub rewrite: bool,
-    /// Commands that may run unasked, as checks.
+    /// Commands that may run without asking, as checks.
     pub allow: &'a [String],
 }
 
@@ -70,7 +70,7 @@ pub struct Edit {
     pub is_done: bool,
     /// What would be written if there was no such file.
     pub alone: String,
-    /// Entries in it stand as an earlier version wrote them.
+    /// Its entries are as an earlier version wrote them.
     pub is_outdated: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct AgentPlan {
     pub notes: Vec<String>,
 }
 
-/// What shall be in a file.
+/// The content to write into a file.
 enum PlannedContent {
     Json(Vec<JsonEntry>),
     Toml(TomlTable),
@@ -95,15 +95,15 @@ enum PlannedContent {
     Block,
 }
 
-/// A file's text with what shall be in it.
+/// A file's text and the content to write into it.
 #[derive(Default)]
 struct Filled {
     text: String,
-    /// Something in it stood as an earlier version wrote it.
+    /// A part of it was as an earlier version wrote it.
     is_outdated: bool,
 }
 
-/// A file with what shall be in it.
+/// A file and the content to write into it.
 struct Sheet {
     hosts: Vec<&'static str>,
     whys: Vec<String>,
@@ -128,8 +128,11 @@ pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) 
         allow(&mut sheets, agent, wanted);
     }
     if wanted.instructions && wanted.scope == InstallScope::Project {
-        let sheet =
-            Sheet { hosts: vec![EVERYBODY], whys: vec!["what agents are told".into()], content: PlannedContent::Block };
+        let sheet = Sheet {
+            hosts: vec![EVERYBODY],
+            whys: vec!["instructions for agents".into()],
+            content: PlannedContent::Block,
+        };
         sheets.insert(instructions::file(&site.root), sheet);
     }
     for (relative, sheet) in sheets {
@@ -219,7 +222,7 @@ fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &
         return;
     }
     let line = |command: &String| format!("verify-run --only-checks -- {command}");
-    let why = format!("{}: {} may run unasked", agent.title, commands.join(", "));
+    let why = format!("{}: {} may run without asking", agent.title, commands.join(", "));
     if agent.name == "claude" {
         let rule = |command| JsonEntry::Element {
             path: vec!["permissions", "allow"],
@@ -291,7 +294,7 @@ impl PlannedContent {
                 let is_ours = found.text.is_none() || text == whole || written.is_some_and(|it| it.after == text);
                 if !is_ours {
                     let path = quoted(&found.path);
-                    let reason = "left alone: there is another file of this name".to_owned();
+                    let reason = "left alone: another file has this name".to_owned();
                     let hint = format!("mv {path} {path}.mine && verify-run init");
                     let (file, line) = (found.path.clone(), None);
                     return Err(Problem { file, line, reason, hint, used: false, warning: true });

@@ -18,13 +18,13 @@ const OUTPUT: &str = "error[E0425]: cannot find value `probe` in this scope\n --
 /// A command line that a host is configured with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeLine {
-    /// What of ours it runs: `hook claude pre-tool`, `mcp`.
+    /// The verify-run command that it runs: `hook claude pre-tool`, `mcp`.
     pub runs: String,
     /// The line, for `sh -c`.
     pub line: String,
 }
 
-/// The command lines of ours in a host's settings, in their order.
+/// verify-run's command lines in a host's settings, in their order.
 pub fn lines(settings: &Value) -> Vec<ProbeLine> {
     let mut found = Vec::new();
     collect(settings, &mut found);
@@ -70,7 +70,7 @@ pub fn known(form: &InstructionForm, agent: &str, programs: &[String]) -> Vec<St
     entries.flatten().flat_map(|entry| lines(plan::value(&entry))).map(|line| line.line).collect()
 }
 
-/// What a host sends at a moment of ours, from a project at `dir`; `None` for a host that we don't know.
+/// What a host sends at one of verify-run's moments, from a project at `dir`; `None` for an unknown host.
 pub fn payload(agent: &str, moment: &str, dir: &Path) -> Option<Value> {
     let dir = dir.to_string_lossy();
     let session = "verify-run-doctor";
@@ -254,14 +254,14 @@ pub fn judge(agent: &str, neutral: &str, printed: &[u8]) -> Result<(), String> {
     let text = text.trim();
     let shown = || one_line(&ellipsis(text, SHOWN_BYTES_MAX));
     if text.is_empty() {
-        return if neutral.is_empty() { Ok(()) } else { Err("nothing was answered".to_owned()) };
+        return if neutral.is_empty() { Ok(()) } else { Err("there was no answer".to_owned()) };
     }
     // It adds whatever is printed to the context.
     if agent == "kiro" {
         return Ok(());
     }
     let Ok(Value::Object(answer)) = serde_json::from_str::<Value>(text) else {
-        return Err(format!("the answer is no JSON object: {}", shown()));
+        return Err(format!("the answer is not a JSON object: {}", shown()));
     };
     if agent == "codex" {
         // A key too many, and the hook counts as failed.
@@ -317,8 +317,8 @@ mod tests {
     fn answers_are_judged_as_the_host_would() {
         assert_eq!(judge("claude", "", b""), Ok(()));
         assert_eq!(judge("cursor", "{}", b" {} \n"), Ok(()));
-        assert_eq!(judge("cursor", "{}", b"\n"), Err("nothing was answered".into()));
-        assert_eq!(judge("gemini", "{}", b"oops"), Err("the answer is no JSON object: oops".into()));
+        assert_eq!(judge("cursor", "{}", b"\n"), Err("there was no answer".into()));
+        assert_eq!(judge("gemini", "{}", b"oops"), Err("the answer is not a JSON object: oops".into()));
         assert!(judge("claude", "", b"[]").is_err());
         let strange = br#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "more": 1}}"#;
         assert!(judge("codex", "", strange).expect_err("strict").starts_with("Codex doesn't know `more`"));

@@ -1,4 +1,4 @@
-//! The agents. Sources of what stands here, and which versions they are of: [`crate::host::dialect`].
+//! The agents. Sources and their versions: [`crate::host::dialect`].
 
 use super::form::Event;
 use super::{Agent, ConfigPart, ConfigPiece, InstructionForm, McpServerEntry, Off, Shape};
@@ -34,7 +34,7 @@ const CODEX: InstructionForm = InstructionForm {
     earlier: &[InstructionForm { shape: Shape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
 };
 
-/// `afterShellExecution` is told of the same commands as these.
+/// `afterShellExecution` gets the same commands as these.
 const CURSOR_EVENTS: &[Event] = &[
     ("preToolUse", "pre-tool", "Shell|Write"),
     ("postToolUse", "post-tool", "Shell"),
@@ -105,7 +105,7 @@ const QWEN: InstructionForm = InstructionForm {
     earlier: &[],
 };
 
-/// What a hook prints after a tool is not passed on, but how a command ended is told there.
+/// What a hook prints after a tool is not passed on, but how a command ended is known there.
 const KIRO: InstructionForm = InstructionForm {
     shape: Shape::Listed,
     events: &[
@@ -174,7 +174,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], McpServerEntry::Toml)],
         local: &[],
         home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], McpServerEntry::Toml)],
-        then: "Codex leaves hooks out until you trust them: type /hooks in Codex, and again whenever they change",
+        then: "Codex ignores hooks until you trust them: type /hooks in Codex, and again whenever they change",
         off: &[
             Off { files: &[".codex/config.toml"], path: &["features", "hooks"], value: false },
             Off { files: &[".codex/config.toml"], path: &["features", "codex_hooks"], value: false },
@@ -293,7 +293,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[hooks(&[".factory/settings.json"], DROID)],
         local: &[],
         home: &[hooks(&[".factory/settings.json"], DROID)],
-        then: "Droid reads these hooks only where there is no hooks.json beside them",
+        then: "Droid reads these hooks only without a hooks.json beside them",
         off: &[],
     },
     Agent {
@@ -332,7 +332,7 @@ pub const AGENTS: &[Agent] = &[
             hooks(&[".kiro/hooks/verify-run.json"], KIRO),
             server(&[".kiro/settings/mcp.json"], McpServerEntry::Plain),
         ],
-        then: "Kiro has these hooks since IDE 1.0 and CLI 3.0, and lets none replace commands: verify-run shims install",
+        then: "Kiro has these hooks since IDE 1.0 and CLI 3.0, but they cannot replace commands: verify-run shims install",
         off: &[],
     },
     Agent {
@@ -351,7 +351,7 @@ pub const AGENTS: &[Agent] = &[
             ConfigPiece { paths: &[".agents/plugins/verify-run/plugin.json"], what: ConfigPart::Plugin(GOOSE_PLUGIN) },
             server(&[".agents/plugins/verify-run/.mcp.json"], McpServerEntry::Plain),
         ],
-        then: "goose passes neither output to hooks nor their texts to the model: verify-run shims install",
+        then: "goose passes no output to hooks, and none of their texts to the model: verify-run shims install",
         off: &[],
     },
     Agent {
@@ -368,7 +368,7 @@ pub const AGENTS: &[Agent] = &[
             hooks(&[".gemini/config/hooks.json"], ANTIGRAVITY),
             server(&[".gemini/config/mcp_config.json"], McpServerEntry::Plain),
         ],
-        then: "Antigravity's CLI calls hooks of the home folder only (--user), none tells exit codes: verify-run shims install",
+        then: "Antigravity's CLI calls only hooks of the home folder (--user), and passes no exit codes: verify-run shims install",
         off: &[],
     },
     Agent {
@@ -379,7 +379,7 @@ pub const AGENTS: &[Agent] = &[
         project: &[],
         local: &[],
         home: &[server(&[".codeium/windsurf/mcp_config.json"], McpServerEntry::Plain)],
-        then: "Windsurf passes neither exit codes to hooks nor their texts to the model: verify-run shims install",
+        then: "Windsurf passes no exit codes to hooks, and none of their texts to the model: verify-run shims install",
         off: &[],
     },
     Agent {
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn every_hook_of_the_table_is_one_that_is_answered() {
         let names: BTreeSet<_> = AGENTS.iter().map(|agent| agent.name).collect();
-        assert_eq!(names.len(), AGENTS.len(), "a name stands twice");
+        assert_eq!(names.len(), AGENTS.len(), "a name occurs twice");
         for agent in AGENTS {
             for piece in agent.project.iter().chain(agent.home) {
                 let moments: Vec<&str> = match &piece.what {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting};
 
-/// Commands can't be replaced, and how they ended is not told.
+/// Commands can't be replaced, and hooks don't get exit codes.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "antigravity",
     agent: "antigravity",

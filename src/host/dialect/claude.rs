@@ -44,8 +44,8 @@ fn read(moment: Moment, said: &Value) -> HookCall {
     }
 }
 
-/// Called only where the tool succeeded. A command in the background has only been started, and a code other than 0 that
-/// the host takes for a success is not told.
+/// Called only where the tool succeeded. A command in the background has only been started, and a code other than 0
+/// that the host takes for a success is not passed on.
 fn passed(said: &Value) -> Option<Ending> {
     let response = said.get("tool_response")?.as_object()?;
     let is_set = |key: &str| response.get(key).is_some_and(|value| !value.is_null() && value != &Value::Bool(false));

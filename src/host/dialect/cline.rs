@@ -20,7 +20,7 @@ const PASSED: &str = "Command executed successfully (exit code 0).";
 const FAILED: &str = "Command failed with exit code ";
 /// Before what it printed.
 const OUTPUT: &str = "\nOutput:\n";
-/// At the end where only the first and the last lines are told.
+/// At the end, where only the first and the last lines are kept.
 const CUT: &str = "\nFull output saved to: ";
 
 fn read(_moment: Moment, said: &Value) -> HookCall {

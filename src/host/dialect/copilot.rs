@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::codex::patched;
 use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
 
-/// A command that fails is a tool that succeeded. An exit code of ours other than 0 would be a refusal.
+/// A command that fails is a tool that succeeded. An exit code of verify-run other than 0 would be a refusal.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "copilot",
     agent: "copilot",

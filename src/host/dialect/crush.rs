@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
 
-/// What is answered about the input is merged over it, without a decision. How a command ended is not told.
+/// What is answered about the input is merged over it, without a decision. How a command ended is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "crush",
     agent: "crush",

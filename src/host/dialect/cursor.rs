@@ -18,7 +18,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     write,
 };
 
-/// A failure's exit code is not told: this stands for it.
+/// A failure's exit code is not passed on: this replaces it.
 const SOME_FAILURE: u8 = 1;
 
 fn read(moment: Moment, said: &Value) -> HookCall {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::codex::patched;
 use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
-/// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not told.
+/// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not
+/// passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "droid",
     agent: "droid",

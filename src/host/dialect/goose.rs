@@ -8,7 +8,7 @@ use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, a
 pub(super) const DIALECT: Dialect =
     Dialect { name: "goose", agent: "goose", rewriting: Rewriting::Never, hears: &[], neutral: "", read, write };
 
-/// A failure's exit code is not told: this stands for it.
+/// A failure's exit code is not passed on: this replaces it.
 const SOME_FAILURE: u8 = 1;
 
 fn read(moment: Moment, said: &Value) -> HookCall {

@@ -1,11 +1,11 @@
-//! What agents tell their hooks, and what they understand: one row an agent.
+//! What agents pass to their hooks, and what they understand: one row an agent.
 //!
 //! Documentation and programs differ, and both change: every field is optional, unknown ones are left alone, and what
-//! isn't understood is answered as if there were nothing to say. Shapes and versions: `tests/hosts/` has what each host
-//! sends. Sources: Claude Code 2.1.289 to 2.1.330, Codex 0.144 to 0.169, Cursor 2026.10, Gemini CLI 0.62, Copilot CLI
-//! 1.0.91, OpenCode 1.18, Cline 3.36 to 4.1; the documentation of Antigravity, Crush, Factory Droid, goose, Kiro, pi and Qwen
-//! Code as of October 2026. Windsurf is none of them: its hooks are not told how a command ended, and what they print
-//! does not reach the model.
+//! isn't understood is answered as if there were nothing to say. Shapes and versions: `tests/hosts/` has what each
+//! host sends. Sources: Claude Code 2.1.289 to 2.1.330, Codex 0.144 to 0.169, Cursor 2026.10, Gemini CLI 0.62,
+//! Copilot CLI 1.0.91, OpenCode 1.18, Cline 3.36 to 4.1; the documentation of Antigravity, Crush, Factory Droid,
+//! goose, Kiro, pi and Qwen Code as of October 2026. Windsurf is none of them: its hooks don't learn how a command
+//! ended, and what they print does not reach the model.
 
 mod antigravity;
 mod claude;
@@ -82,19 +82,19 @@ pub struct HookCall {
     pub cwd: Option<PathBuf>,
     /// The host's name for this use of a tool.
     pub id: Option<String>,
-    /// What the tool is told to do.
+    /// The tool's input.
     pub action: HookAction,
     /// How a shell command ended.
     pub ended: Option<Ending>,
     /// What a person said.
     pub prompt: Option<String>,
-    /// What becomes of a command that no rule of the user's allows.
+    /// What happens to a command that no rule of the user allows.
     pub unruled: Unruled,
     /// Nothing is answered, whatever there is to say.
     pub ignored: bool,
 }
 
-/// What becomes of a command that no rule of the user's allows.
+/// What happens to a command that no rule of the user allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unruled {
     /// A person is asked.
@@ -104,11 +104,11 @@ pub enum Unruled {
     Run,
     /// A model decides, whether a person is there or not.
     Judged,
-    /// It is refused, since nobody is there to be asked.
+    /// It is refused, since there is no user to ask.
     Refused,
 }
 
-/// What a tool is told to do.
+/// A tool's input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookAction {
     /// A line for a POSIX shell.
@@ -226,7 +226,7 @@ fn folder(value: &Value, path: &[&str]) -> Option<PathBuf> {
 /// The names under which tools take the file that they change.
 const FILE_KEYS: [&str; 6] = ["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"];
 
-/// What a tool of this name is told by this input. `tools` are those that run a shell line, and those that change files.
+/// What this input asks of a tool of this name. `tools` are those that run a shell line, and those that change files.
 fn action(tools: (&[&str], &[&str]), name: Option<&str>, input: &Value) -> HookAction {
     let is = |names: &[&str]| name.is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
     if is(tools.0) {

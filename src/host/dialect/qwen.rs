@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
 
-/// Before a tool every answer needs a decision; how a command ended is not told in a documented form.
+/// Before a tool every answer needs a decision; how a command ended is not passed on in a documented form.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "qwen",
     agent: "qwen-code",
@@ -30,7 +30,7 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
             input,
         ),
         ended: None,
-        // What a person typed, where that is told apart from what else goes to the model.
+        // What a person typed, where that is distinguished from what else goes to the model.
         prompt: text(said, &["submitted_prompt"]).or_else(|| text(said, &["prompt"])),
         unruled: match text(said, &["permission_mode"]).as_deref() {
             Some("yolo") => Unruled::Run,

@@ -16,7 +16,7 @@ const UNIT: &str = "  ";
 /// Members that come before others in what we write.
 const FIRST: [&str; 8] = ["matcher", "name", "type", "command", "bash", "powershell", "args", "hooks"];
 
-/// Something that a document shall have.
+/// An entry to write into a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonEntry {
     /// A member of the object at `path`, called `key`.
@@ -28,7 +28,8 @@ pub enum JsonEntry {
         /// Its value.
         value: Value,
     },
-    /// An element of the array at `path`. One that runs the same of ours counts as the same ([`super::ours()`]).
+    /// An element of the array at `path`. One that runs the same verify-run command counts as the same
+    /// ([`super::ours()`]).
     Element {
         /// Keys from the top.
         path: Vec<&'static str>,
@@ -52,9 +53,9 @@ impl JsonEntry {
 pub struct AddedMember {
     /// Its text.
     pub text: String,
-    /// Entries that somebody has written in another way, and that stay so.
+    /// Entries that a user has changed, and that stay so.
     pub kept: Vec<String>,
-    /// Entries that stood as an earlier version wrote them, and were replaced.
+    /// Entries as an earlier version wrote them, which were replaced.
     pub upgraded: usize,
 }
 
@@ -67,7 +68,7 @@ pub fn value(text: &str) -> Result<Value, EditError> {
 }
 
 /// `text` (empty: there is no such file) with the entries. What is there already stays as it is, unless it is as
-/// `written` says that we wrote it: then it becomes what it shall be now.
+/// `written` says that verify-run wrote it: then it is replaced.
 ///
 /// # Errors
 /// When the document can't be read, or something on the way to an entry is of another kind.
@@ -125,7 +126,7 @@ fn add_one(added: &mut AddedMember, entry: &JsonEntry, written: Option<Written<'
     Ok(())
 }
 
-/// An entry that is there: as it shall be, as we once wrote it, or as somebody wants it.
+/// An entry that is there: current, as an earlier version wrote it, or changed by a user.
 fn differs(
     added: &mut AddedMember,
     text: &str,
@@ -180,7 +181,7 @@ fn nested(path: &[&'static str], entry: &JsonEntry) -> Value {
     path.iter().rev().fold(innermost, |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])))
 }
 
-/// What of ours runs anywhere in a value.
+/// The verify-run commands anywhere in a value.
 fn what(value: &Value) -> Vec<String> {
     let inner: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Object(object) => Box::new(object.values()),
@@ -215,7 +216,7 @@ fn insert(text: &str, container: &ast::Value<'_>, key: Option<&str>, value: &Val
         return format!("{before}{comma}{between} {head}{}{own}{after}", on_one_line(value));
     }
     let indent = match last {
-        // As its neighbours, where these stand on lines of their own.
+        // As its neighbours, where these are on lines of their own.
         Some(last) => {
             let first = first_of(container).unwrap_or(last);
             let starts = text[line::start(text, first)..first].trim().is_empty();
@@ -236,7 +237,7 @@ fn first_of(container: &ast::Value<'_>) -> Option<usize> {
     }
 }
 
-/// What stands between the last thing in a container and its end.
+/// What is between the last thing in a container and its end.
 struct Tail {
     /// Where a comma is.
     comma: Option<usize>,
@@ -351,7 +352,7 @@ fn parse(text: &str) -> Result<Option<ast::Value<'_>>, EditError> {
     let parsed = parsed.map_err(|error| {
         let reason = error.kind().to_string();
         let reason = reason.chars().next().map(|first| reason.replacen(first, &first.to_lowercase().to_string(), 1));
-        EditError::at(text, error.range().start, format!("this is no JSON: {}", reason.unwrap_or_default()))
+        EditError::at(text, error.range().start, format!("this is not JSON: {}", reason.unwrap_or_default()))
     })?;
     Ok(parsed.value)
 }

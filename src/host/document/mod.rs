@@ -1,5 +1,5 @@
-//! Documents of the user's that get entries of ours: JSON with comments, TOML, YAML. They are edited as text, so that
-//! everything but the entry keeps its bytes: comments, order, indentation, line ends, a byte order mark.
+//! Documents of the user's that get verify-run's entries: JSON with comments, TOML, YAML. They are edited as text, so
+//! that everything but the entry keeps its bytes: comments, order, indentation, line ends, a byte order mark.
 
 pub mod json;
 mod line;
@@ -50,11 +50,11 @@ pub struct Written<'a> {
 
 /// `current` without what was added from `written.before` to `written.after`; everything else stays.
 ///
-/// What was added is cut out as text where it is as it was written, else entry by entry where the kind of document
-/// (told by `path`) is known.
+/// What was added is cut out as text where it is as it was written, else entry by entry where the kind of document is
+/// known by `path`.
 ///
 /// # Errors
-/// When it can't be told what of it is ours any more; `current` is to be left as it is.
+/// When verify-run's part can't be found any more; `current` is to be left as it is.
 pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, EditError> {
     match path.extension().and_then(|kind| kind.to_str()).unwrap_or_default() {
         "json" | "jsonc" => json::take_out(written, current),
@@ -62,7 +62,7 @@ pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<Stri
         "yml" | "yaml" => yaml::take_out(written, current),
         _ => reverse::take_out(written, current).ok_or_else(|| EditError {
             line: None,
-            reason: "what verify-run wrote in it was changed since".to_owned(),
+            reason: "verify-run's entries in it changed since".to_owned(),
             by_hand: true,
         }),
     }

@@ -7,7 +7,7 @@ const NAME: &str = "verify-run";
 /// Fields that hold a command line, or its program.
 const FIELDS: [&str; 4] = ["command", "bash", "powershell", "command_windows"];
 
-/// What of ours an object runs (`hook claude pre-tool`, `mcp`), whatever path it names us by; `None` where it runs
+/// The verify-run command that an object runs (`hook claude pre-tool`, `mcp`), under any path; `None` where it runs
 /// something else. Options are left out.
 pub fn ours(value: &Value) -> Option<String> {
     let object = value.as_object()?;
@@ -24,10 +24,10 @@ pub fn ours(value: &Value) -> Option<String> {
     })
 }
 
-/// What of ours a command line runs.
+/// The verify-run command that a command line runs.
 fn of_line(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    // Where we are only looked for (`command -v verify-run`), nothing of ours follows.
+    // After a mere lookup (`command -v verify-run`) no verify-run command follows.
     let mut named = words.iter().enumerate().filter(|(_, word)| is_us(word.trim_matches(['"', '\''])));
     named.find_map(|(at, _)| said(words[at + 1..].iter().copied()))
 }

@@ -1,4 +1,4 @@
-//! A change taken back where the text still has it as it was written, whatever else was edited.
+//! A change reverted where the text still has it as it was written, whatever else was edited.
 
 use super::Written;
 
@@ -22,7 +22,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Option<String> {
     let mut places = current.match_indices(&came).map(|(at, _)| at).filter(|at| is_whole_lines(*at));
     let place = places.next().filter(|_| places.next().is_none())?;
     let behind = &current[place + came.len()..];
-    // What somebody wrote behind what was the last line stays a line of its own.
+    // What a user wrote after what was the last line stays a line of its own.
     let joins = !gone.is_empty() && !gone.ends_with('\n') && came.ends_with('\n') && !behind.is_empty();
     let end = if joins { super::line::end_of(current) } else { "" };
     Some(format!("{}{gone}{end}{behind}", &current[..place]))

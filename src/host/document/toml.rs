@@ -4,7 +4,7 @@ use toml_edit::{Document, Item};
 
 use super::{EditError, Written, line, reverse};
 
-/// A table that a document shall have.
+/// A table to write into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TomlTable {
     /// Keys from the top; its header.
@@ -47,7 +47,7 @@ pub fn add(text: &str, table: &TomlTable) -> Result<Option<String>, EditError> {
         return Ok(Some(added));
     }
     let at = item.span().map_or(0, |span| span.start);
-    let reason = format!("`{}` is written so that no table can be added to it", table.path[0]);
+    let reason = format!("`{}` is written in a form that takes no further table", table.path[0]);
     Err(EditError::by_hand(text, at, reason))
 }
 
@@ -66,7 +66,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError
     let as_text = reverse::take_out(written, current).filter(is_meant);
     match as_text.map_or_else(|| without(written, current, &path), Ok)? {
         text if is_meant(&text) => Ok(text),
-        _ => Err(EditError::by_hand(current, 0, format!("[{}] was written anew since", path.join(".")))),
+        _ => Err(EditError::by_hand(current, 0, format!("[{}] was rewritten since", path.join(".")))),
     }
 }
 
@@ -150,7 +150,7 @@ fn parse(text: &str) -> Result<Document<&str>, EditError> {
 
 fn broken(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> EditError {
     let message = crate::base::text::one_line(message);
-    EditError::at(text, span.map_or(0, |span| span.start), format!("this is no TOML: {message}"))
+    EditError::at(text, span.map_or(0, |span| span.start), format!("this is not TOML: {message}"))
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!((error.line, error.by_hand), (Some(2), true));
         let error = add("a = 1\nb = \n", &server()).expect_err("broken");
         assert_eq!(error.line, Some(2));
-        assert!(error.reason.starts_with("this is no TOML: "), "{error}");
+        assert!(error.reason.starts_with("this is not TOML: "), "{error}");
     }
 
     proptest! {

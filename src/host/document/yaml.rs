@@ -47,7 +47,7 @@ pub fn add(text: &str, wanted: &YamlKeys) -> Result<Option<String>, EditError> {
         return Ok(Some(added));
     }
     let last = there.last().map_or(0, |key| key.start);
-    Err(EditError::by_hand(text, last, "nothing can be added behind its last line without changing what it says"))
+    Err(EditError::by_hand(text, last, "nothing can be added after its last line without changing its meaning"))
 }
 
 /// `current` without the keys of `written`, whatever their values are by now.
@@ -106,14 +106,14 @@ fn top(text: &str) -> Result<Vec<YamlKey>, EditError> {
             Event::Scalar(..) if outer == 0 && !at.is_empty() => return unfit(at, "it has no keys with values"),
             Event::SequenceStart(..) if outer == 0 => return unfit(at, "it is a list, not keys with values"),
             Event::MappingStart(StructureStyle::Flow, ..) if outer == 0 => {
-                return unfit(at, "its keys stand in braces");
+                return unfit(at, "its keys are in braces");
             }
             Event::Scalar(value, ..) if outer == 1 && is_key => {
                 keys.push(YamlKey { name: value.to_string(), start: at.start, end: at.end });
                 is_key = false;
             }
             Event::MappingStart(..) | Event::SequenceStart(..) if outer == 1 && is_key => {
-                return unfit(at, "one of its keys is no word");
+                return unfit(at, "one of its keys is not a word");
             }
             Event::Scalar(..) | Event::Alias(..) | Event::MappingEnd | Event::SequenceEnd if depth == 1 => {
                 is_key = true
@@ -137,7 +137,7 @@ fn parse(text: &str) -> Result<Vec<(Event<'_>, Range<usize>)>, EditError> {
     for event in Parser::new_from_str(rest) {
         let (event, span) = event.map_err(|error| {
             let message = crate::base::text::one_line(&error.info());
-            let reason = format!("this is no YAML: {message}");
+            let reason = format!("this is not YAML: {message}");
             EditError { line: Some(error.marker().line()), reason, by_hand: false }
         })?;
         let bytes = span.byte_range().unwrap_or_default();
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!((error.line, error.by_hand), (Some(line), true), "{text}");
         }
         let error = add("a: 1\nb: [\n", &wanted()).expect_err("broken");
-        assert!(error.reason.starts_with("this is no YAML: ") && !error.by_hand && error.line.is_some(), "{error:?}");
+        assert!(error.reason.starts_with("this is not YAML: ") && !error.by_hand && error.line.is_some(), "{error:?}");
     }
 
     proptest! {

@@ -17,7 +17,7 @@ pub(super) fn wrap(text: &str, is_check: &dyn Fn(&str) -> bool) -> Result<Edited
     for job in jobs {
         let is_put = |at: &usize| insertions.put(text, job, *at, GUARD);
         if !script::commands(&job.value, is_check).unwrap_or_default().iter().all(is_put) {
-            edited.left.push((job.line, "the command is written in a way that nothing can be put into it".into()));
+            edited.left.push((job.line, "the command is written in a form that takes no insertion".into()));
         }
     }
     edited.text = (!insertions.is_empty()).then(|| insertions.apply(text));

@@ -5,8 +5,8 @@ use std::ops::Range;
 /// Shells whose words are those of POSIX.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
-/// The contents of the plain strings that are assigned to `check`, where they stand. `None` when a step names a shell
-/// that is none of POSIX's kind, or the text can't be told apart.
+/// The contents of the plain strings that are assigned to `check`, with their places. `None` when a step names a
+/// shell that is not POSIX-like, or the text can't be parsed.
 pub(super) fn checks(text: &str) -> Option<Vec<Range<usize>>> {
     let mut found = Vec::new();
     // The name and the equals sign before the current place.

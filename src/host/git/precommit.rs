@@ -28,9 +28,7 @@ pub(super) fn wrap(text: &str, whitelist: &Whitelist) -> Result<Edited, yaml::Fa
         }
         for entry in hooks.filter_map(|hook| check(hook, whitelist)) {
             if !insertions.put(text, entry, 0, GUARD) {
-                edited
-                    .left
-                    .push((entry.line, "the entry is written in a way that nothing can be put before it".into()));
+                edited.left.push((entry.line, "the entry is written in a form that takes no insertion".into()));
             }
         }
     }

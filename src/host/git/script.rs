@@ -1,5 +1,5 @@
-//! A shell script of somebody's, as far as one has to understand it to put something before a command of it: where the
-//! simple commands begin. What isn't understood is left alone.
+//! A user's shell script, as far as needed to put something before one of its commands: where the simple commands
+//! begin. What isn't understood is left alone.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,8 +11,8 @@ const PREFIXES: [&str; 3] = ["exec", "command", "time"];
 /// Words after which a command follows.
 const BEFORE_A_COMMAND: [&str; 11] = ["if", "then", "else", "elif", "while", "until", "do", "!", "{", "fi", "done"];
 
-/// Places in `script`, ascending, where a command begins for which `is_check` holds: behind its assignments, before its
-/// program. `is_check` gets the command's text from there to its end. `None` when the script can't be told apart.
+/// Places in `script`, ascending, where a command begins for which `is_check` holds: behind its assignments, before
+/// its program. `is_check` gets the command's text from there to its end. `None` when the script can't be parsed.
 ///
 /// Left out are commands inside of substitutions, ones with a here-document, and those whose name is a function or an
 /// alias in the same script.
@@ -46,7 +46,7 @@ pub(super) fn commands(script: &str, is_check: &dyn Fn(&str) -> bool) -> Option<
 enum ScriptContext {
     /// `( … )`
     Group,
-    /// `case … esac`, where a pattern stands.
+    /// `case … esac`, at the place of a pattern.
     Pattern,
     /// `case … esac`, behind a pattern.
     Arm,

@@ -139,7 +139,7 @@ fn lines_of_commands() -> impl Strategy<Value = (String, Vec<usize>)> {
 }
 
 proptest! {
-    /// A line is told apart alike when it is recognised and when a script with it is edited.
+    /// A line is distinguished alike when it is recognised and when a script with it is edited.
     #[test]
     fn a_line_and_a_script_have_their_programs_in_the_same_places((text, places) in lines_of_commands()) {
         let line = ShellLine::parse(&text).expect("a line");

@@ -1,10 +1,10 @@
-//! YAML of somebody's, with the place of every scalar: text is put into one without touching anything around it.
+//! A user's YAML, with the place of every scalar: text is put into one without touching anything around it.
 
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
-/// Levels of a document; deeper ones are nobody's configuration.
+/// Levels of a document; deeper ones are not configurations.
 const DEPTH_MAX: usize = 64;
 
 /// A node of the document.
@@ -16,17 +16,17 @@ pub(super) enum Node {
     List {
         /// Its items.
         items: Vec<Node>,
-        /// It stands on lines of its own, not in brackets.
+        /// It is on lines of its own, not in brackets.
         is_block: bool,
     },
     /// Keys, in their order.
     Map {
         /// The pairs.
         entries: Vec<(Node, Node)>,
-        /// It stands on lines of its own, not in braces.
+        /// It is on lines of its own, not in braces.
         is_block: bool,
     },
-    /// `*name`: what is there stands elsewhere.
+    /// `*name`: its content is elsewhere.
     Alias,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
                 Some((nodes, true, is_block)) => Node::Map { entries: pairs(nodes), is_block },
                 Some((items, false, is_block)) => Node::List { items, is_block },
-                None => return Err((line, "ends more than it begins".to_owned())),
+                None => return Err((line, "has an end without a begin".to_owned())),
             },
             _ => continue,
         };
@@ -168,8 +168,8 @@ pub(super) struct Insertions {
 }
 
 impl Insertions {
-    /// Puts `text` before the byte `at` of a scalar's value. False when the value isn't written as it is, so that
-    /// nobody can tell where that byte stands.
+    /// Puts `text` before the byte `at` of a scalar's value. False when the value isn't written as it is, so that the
+    /// place of that byte is unknown.
     pub(super) fn put(&mut self, document: &str, scalar: &Scalar, at: usize, text: &str) -> bool {
         let Some(place) = scalar.place(document, at) else { return false };
         let written = match scalar.style {
@@ -201,7 +201,7 @@ impl Insertions {
 }
 
 impl Scalar {
-    /// Where the byte `at` of the value stands in the document.
+    /// Where the byte `at` of the value is in the document.
     fn place(&self, document: &str, at: usize) -> Option<usize> {
         let written = document.get(self.span.clone())?;
         match self.style {

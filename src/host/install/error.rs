@@ -12,7 +12,7 @@ pub(crate) enum InstallError {
     #[error("there is no home folder: HOME is not set")]
     NoHomeFolder,
     /// A host was named that is not known.
-    #[error("`{name}` is no host; there are: {known}")]
+    #[error("`{name}` ; known are: {known}")]
     UnknownHost {
         /// As it was named.
         name: String,
@@ -62,16 +62,16 @@ pub(crate) enum InstallError {
         path: PathBuf,
     },
     /// The lock of the ledger can't be taken.
-    #[error("cannot lock what is installed")]
+    #[error("cannot lock the installation")]
     Lock {
         /// The system's reason.
         source: io::Error,
     },
     /// Another process holds the lock.
-    #[error("another verify-run is at work on what is installed; try again")]
+    #[error("another verify-run is changing the installation; try again")]
     Busy,
     /// A file is no longer as it was planned.
-    #[error("{} was changed meanwhile: nothing was written; try again", .path.display())]
+    #[error("{} changed meanwhile: nothing was written; try again", .path.display())]
     Changed {
         /// The file.
         path: PathBuf,

@@ -94,7 +94,7 @@ impl Ledger {
         Ok(Ledger { dir, document, lock: None })
     }
 
-    /// As [`Ledger::open_ledger`], for changing it: nobody else does until this is dropped.
+    /// As [`Ledger::open_ledger`], for changing it: no other process does until this is dropped.
     ///
     /// # Errors
     /// As [`Ledger::open_ledger`], and when its folder can't be made.

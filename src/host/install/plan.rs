@@ -32,7 +32,7 @@ const INSTRUCTIONS: &str = "instructions";
 /// What hooks have where commands are replaced although that allows them.
 const REWRITES: &str = " pre-tool --rewrite";
 
-/// What shall be set up.
+/// What to set up.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstallOptions {
     /// Hosts that were named.
@@ -47,7 +47,7 @@ pub(crate) struct InstallOptions {
     pub scope: InstallScope,
     /// Replace commands also where that allows them.
     pub rewrite: bool,
-    /// Checks that may run unasked.
+    /// Checks that may run without asking.
     pub allow: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct InstallPlan {
     pub notes: Vec<String>,
     /// Whether the files were written.
     pub applied: bool,
-    /// Agents that would run checks which nothing records, as nobody lets us replace their commands.
+    /// Agents that would run checks which nothing records, as no agent lets verify-run replace its commands.
     #[serde(skip)]
     pub offers_rewrite: Vec<&'static str>,
     /// Files that are as they should be.
@@ -112,7 +112,7 @@ impl InstallPlan {
 /// What setting up would write.
 ///
 /// # Errors
-/// When a name is no host's, a command to allow is no check, or there is no home folder.
+/// When a name is no host's, a command to allow is not a check, or there is no home folder.
 pub(crate) fn plan_installation(
     places: &Places,
     environment: &Environment,
@@ -160,7 +160,7 @@ pub(crate) fn plan_installation(
         let planned = (planner.plan)(&site, places, environment);
         plan.hosts.push(planner.name.to_owned());
         plan.problems.extend(planned.problems);
-        // What is in git's own folder is nobody else's.
+        // What is in git's own folder is private to it.
         let is_own = |change: &ConfigFileChange| {
             !wanted.is_local() || !change.path.starts_with(&site.root) || is_gits(places, change)
         };
@@ -222,11 +222,11 @@ impl InstallPlan {
 }
 
 impl InstallPlan {
-    /// Of files that shall not be committed: agents that read none, and files that git would take.
+    /// Of uncommitted files: agents that read none, and files that git would take.
     fn say_of_local(&mut self, shared: &[&Agent], places: &Places) {
         for agent in shared {
             let title = agent.title;
-            self.notes.push(format!("{title} reads no uncommitted settings in a project: verify-run init --user"));
+            self.notes.push(format!("{title} has no uncommitted project settings: verify-run init --user"));
         }
         let locals: Vec<PathBuf> = AGENTS
             .iter()
@@ -270,8 +270,8 @@ impl InstallPlan {
             return;
         }
         self.notes.push(format!(
-            "warnings are held back in {:.0} % of tasks to measure whether they help; to always warn, set `holdout = \
-             false` under `[advice]` in verify-run.toml",
+            "{:.0} % of tasks get no warnings, to measure whether they help; to always warn, set `holdout = false` \
+             under `[advice]` in verify-run.toml",
             share * 100.0
         ));
     }
@@ -312,7 +312,7 @@ pub(super) fn ensure_known_hosts(names: &[String]) -> Result<(), InstallError> {
     }
 }
 
-/// Whether all that shall run unasked is a check by itself, and somebody is there to be told.
+/// Checks that every allowed command is a single check, and that an agent takes such rules.
 fn allowed_commands(
     places: &Places,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! `hook uninstall`: every file gets its bytes back. Of one that somebody edited since only our entries are taken out.
+//! `hook uninstall`: every file gets its bytes back. From an edited one only verify-run's entries are removed.
 
 use std::error::Error as _;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::config::{Environment, Places, Problem};
 use crate::host::document::{self, EditError};
 use crate::host::{InstallScope, agent, file};
 
-/// What became of a file.
+/// The outcome of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -27,15 +27,15 @@ pub(crate) enum RemovalOutcome {
     Removed,
     /// It was edited since: our entries are gone, the edits are there.
     TakenOut,
-    /// There was nothing of ours in it any more.
+    /// verify-run's entries were already gone.
     Nothing,
-    /// Somebody deleted it.
+    /// It was deleted.
     Gone,
     /// Another host needs it.
     Kept,
 }
 
-/// What became of one file.
+/// The outcome of one file.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Removed {
@@ -43,7 +43,7 @@ pub(crate) struct Removed {
     pub path: PathBuf,
     /// For which hosts it was.
     pub hosts: Vec<String>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: RemovalOutcome,
 }
 
@@ -161,7 +161,7 @@ fn text_without_own(ledger: &Ledger, entry: &LedgerEntry, current: &[u8]) -> Res
     if is_markdown(path) {
         return block::without_instructions(current).map_err(|error| agent::of(&error));
     }
-    let written = ledger.original_texts(path).ok_or_else(|| lost("what was in it before is lost"))?;
+    let written = ledger.original_texts(path).ok_or_else(|| lost("its earlier content is lost"))?;
     document::take_out(path, written.borrowed(), current)
 }
 
@@ -169,7 +169,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|kind| kind == "md")
 }
 
-/// Entries of ours that came with the repository. They are taken out where their host was named.
+/// verify-run's entries that came with the repository. They are removed where their host was named.
 fn remove_unrecorded(
     places: &Places,
     environment: &Environment,
@@ -186,9 +186,7 @@ fn remove_unrecorded(
         if names.is_empty() {
             let (path, host) = (there.path.display(), &there.hosts[0]);
             let how = format!("verify-run hook uninstall {host}");
-            report
-                .notes
-                .push(format!("{path} calls verify-run, but was not written from here; to take that out: {how}"));
+            report.notes.push(format!("{path} calls verify-run, but was not written from here; to remove that: {how}"));
             continue;
         }
         let outcome = match &there.rest {

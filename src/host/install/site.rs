@@ -30,7 +30,7 @@ pub(super) fn find_site(places: &Places, environment: &Environment, scope: Insta
     }
 }
 
-/// As git says; where it says nothing the folder in its own.
+/// As git says; without an answer the folder in its own.
 fn git_hooks(places: &Places) -> Option<PathBuf> {
     let repository = places.repository.as_ref()?;
     let own = repository.common_dir.join("hooks");
@@ -49,7 +49,7 @@ fn git_hooks(places: &Places) -> Option<PathBuf> {
     Some(named.map_or(own, |named| absolute_path(&places.root, &named)))
 }
 
-/// Whether git leaves a file of the project out; `None` where it says nothing.
+/// Whether git leaves a file of the project out; `None` without an answer.
 pub(super) fn is_ignored(places: &Places, path: &Path) -> Option<bool> {
     places.repository.as_ref()?;
     let git = find_on_path("git").filter(|git| !git.starts_with(&places.root))?;

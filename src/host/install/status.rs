@@ -14,7 +14,7 @@ use crate::host::InstallScope;
 use crate::host::agent::{self, AGENTS};
 use crate::host::document::{self, Written};
 
-/// How a file stands.
+/// The state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,9 +23,9 @@ pub(crate) enum InstallState {
     AsWritten,
     /// Edited since, with all our entries in it.
     Edited,
-    /// Edited since, and entries of ours are not as this version writes them.
+    /// Edited since, and verify-run's entries differ from what this version writes.
     Incomplete,
-    /// Entries of ours stand as an earlier version wrote them.
+    /// verify-run's entries are as an earlier version wrote them.
     Outdated,
     /// The file is gone.
     Gone,
@@ -55,7 +55,7 @@ pub(crate) struct InstalledFile {
     pub hosts: Vec<String>,
     /// Absolute.
     pub path: PathBuf,
-    /// How it stands.
+    /// Its state.
     pub state: InstallState,
     /// Whether it is in the home folder or in the project, as `user` in JSON.
     #[serde(rename = "user", serialize_with = "serialize_as_user")]
@@ -81,7 +81,7 @@ pub(crate) struct InstallStatus {
     pub files: Vec<InstalledFile>,
     /// Files that can't be read, or take no entries.
     pub problems: Vec<Problem>,
-    /// Agents of which something is in the project, but nothing of ours.
+    /// Agents of which something is in the project, but nothing of verify-run.
     pub missing: Vec<&'static str>,
 }
 
@@ -176,7 +176,7 @@ fn plan_everything(
     planned
 }
 
-/// A file with entries of ours that was not written from here.
+/// A file with verify-run's entries that was not written from here.
 pub(super) struct Unrecorded {
     pub hosts: Vec<String>,
     pub path: PathBuf,
@@ -184,7 +184,7 @@ pub(super) struct Unrecorded {
     pub rest: Option<String>,
 }
 
-/// Files with entries of ours that were not written from here.
+/// Files with verify-run's entries that were not written from here.
 pub(super) fn find_unrecorded(
     places: &Places,
     environment: &Environment,

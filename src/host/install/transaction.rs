@@ -1,4 +1,4 @@
-//! Files, written all together or not at all, and never over a change of somebody else.
+//! Files, written all together or not at all, and never over another program's change.
 
 use std::fs;
 use std::io;
@@ -207,7 +207,7 @@ mod tests {
             change(new.clone(), None, "ours\n", true),
             change(blocked, None, "below a file\n", false),
         ];
-        let error = put_all(&places, &changes).expect_err("a file is no folder");
+        let error = put_all(&places, &changes).expect_err("a file is not a folder");
         assert!(error.to_string().contains("nothing was changed"), "{error}");
         assert_eq!((text(&old), places.root.join("a").exists()), ("mine\n".into(), false));
         assert!(!dir.path().join("state").exists(), "nothing is remembered, and nothing is left of the record");
@@ -229,7 +229,7 @@ mod tests {
         let file = places.root.join("a");
         fs::write(&file, "theirs\n").expect("written");
         let error = put_all(&places, &[change(file.clone(), Some("as it was planned\n"), "ours\n", false)]);
-        assert!(error.expect_err("it was changed").to_string().contains("was changed meanwhile"));
+        assert!(error.expect_err("it was changed").to_string().contains("changed meanwhile"));
         assert_eq!(text(&file), "theirs\n");
     }
 }

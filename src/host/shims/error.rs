@@ -9,11 +9,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum ShimError {
     /// The folder of shims is below the home folder.
-    #[error("there is no place for shims: set HOME to your home folder")]
+    #[error("no place for shims: set HOME to your home folder")]
     NoHomeFolder,
     /// `PATH` can't name the folder.
     #[error(
-        "the shims can't be in {}: a folder on PATH has no colon in its name; set XDG_DATA_HOME to another place",
+        "the shims can't be in {}: a folder on PATH must not have a colon in its name; set XDG_DATA_HOME to another place",
         .folder.display()
     )]
     ColonInFolder {
@@ -33,7 +33,7 @@ pub(crate) enum ShimError {
         name: String,
     },
     /// There is no shim of that name.
-    #[error("there is no shim `{name}`")]
+    #[error("no shim `{name}`")]
     NoShim {
         /// The program.
         name: String,

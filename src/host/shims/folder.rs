@@ -23,7 +23,7 @@ use crate::whitelist::Whitelist;
 /// Before a folder in the mark that was made for the shims.
 const MADE: &str = "made ";
 const MARK_TEXT: &str = "\
-The links here stand for the programs that they are named after; verify-run is behind them.
+These links replace the programs that they are named after, and lead to verify-run.
 What they do: verify-run shims status. To remove them: verify-run shims uninstall
 ";
 
@@ -43,7 +43,7 @@ pub(crate) struct ShimFolder {
 /// Folders of virtual environments in a project.
 const ENVIRONMENTS: [&str; 2] = [".venv/bin", "venv/bin"];
 
-/// How one program stands.
+/// State of one program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -68,7 +68,7 @@ pub(crate) enum ShimState {
 pub(crate) struct ShimEntry {
     /// What it is called.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: ShimState,
     /// The program itself.
     pub program: Option<PathBuf>,
@@ -187,7 +187,7 @@ impl ShimFolder {
         }
     }
 
-    /// The files in the folder, by name, and whether they are shims of ours. Hidden ones are left out.
+    /// The files in the folder, by name, and whether they are verify-run's shims. Hidden ones are left out.
     fn own_links(&self) -> Vec<(String, bool)> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -280,7 +280,7 @@ pub(crate) fn install_shims(
 /// isn't ours.
 ///
 /// # Errors
-/// When there is no shim of a name (nothing is done then), or one can't be removed.
+/// When a name has no shim (nothing is done then), or one can't be removed.
 pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> Result<ShimsReply, ShimError> {
     let mut done = ShimsReply { schema: 1, folder: shims.folder.clone(), ..ShimsReply::default() };
     let links = shims.own_links();
@@ -344,7 +344,7 @@ fn prepare_folder(folder: &Path) -> io::Result<()> {
     write_atomic(&mark, text.as_bytes(), 0o644, Durability::Cached)
 }
 
-/// Removes what [`prepare_folder`] has made, as far as nobody else uses it.
+/// Removes what [`prepare_folder`] has made, as far as nothing else uses it.
 fn clear_folder(folder: &Path) -> io::Result<()> {
     let mark = folder.join(SHIMS_MARK);
     let text = read_start(&mark, CONFIG_FILE_BYTES_MAX).unwrap_or_default();

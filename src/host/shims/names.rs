@@ -1,4 +1,4 @@
-//! Which programs get a shim when nobody names one.
+//! Which programs get a shim by default.
 
 use std::collections::BTreeSet;
 

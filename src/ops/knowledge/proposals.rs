@@ -29,7 +29,7 @@ pub(crate) struct EntryProposalList {
     pub notes: Vec<String>,
 }
 
-/// What tasks that are over propose and nobody decided on.
+/// Proposals of finished tasks that are not decided yet.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -60,5 +60,5 @@ pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryD
         Refusal::conflict(format!("{} is no fix: {}", row.id, row.state)).then_run(format!("fix show {}", row.id))
     );
     let given = fix_draft(index, &reading.segments, &row)?;
-    given.ok_or_else(|| anyhow::anyhow!("nothing is known of what was changed in {}", row.id))
+    given.ok_or_else(|| anyhow::anyhow!("the changes of {} are unknown", row.id))
 }

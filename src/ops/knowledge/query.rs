@@ -64,7 +64,7 @@ pub(crate) struct KnowledgeLogRecord {
     pub entry: String,
     /// When.
     pub at: Timestamp,
-    /// Which kind of worker.
+    /// Name of the agent.
     pub agent: Option<String>,
     /// Its session.
     pub session: Option<String>,
@@ -72,7 +72,7 @@ pub(crate) struct KnowledgeLogRecord {
     pub task: Option<String>,
 }
 
-/// The entries that fit a question, the best first: how well the words and files fit, times how far it is believed.
+/// The entries that fit a question, the best first: how well the words and files fit, times the confidence.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -126,7 +126,7 @@ fn search_entries(
     pages.drain(..skip.min(pages.len()));
     found.more = pages.len() > limit;
     pages.truncate(limit);
-    // Why each is believed is for the page of one.
+    // The reasons for its confidence are on the page of one entry.
     pages.iter_mut().for_each(|page| page.ledger = None);
     found.entries = pages;
     let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
@@ -134,8 +134,8 @@ fn search_entries(
     Ok(found)
 }
 
-/// The entries that a task or its files are about, and those that were written or of use in tasks like it. What nobody
-/// said is taken from the task: its title, its files.
+/// The entries that a task or its files are about, and those that were written or of use in tasks like it. What is
+/// not given is taken from the task: its title, its files.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -250,7 +250,7 @@ fn search_words(text: &str) -> Vec<String> {
     parts.map(str::to_lowercase).filter(|word| seen.insert(word.clone())).take(WORDS_MAX).collect()
 }
 
-/// Records who found or read what, once a session: a note, nobody waits for it.
+/// Records who found or read what, once a session: a note, so the command does not wait for it.
 fn record_use(
     places: &Places,
     settings: &Settings,
@@ -268,6 +268,6 @@ fn record_use(
     // The writer is the store's that takes it.
     let event = Event { id, ..Event::new(Timestamp::now(), "", EventBody::Knowledge(entry)) };
     if let Err(error) = note::write_note(places, &event) {
-        notes.push(format!("cannot remember who used it: {error}"));
+        notes.push(format!("cannot record the use: {error}"));
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct PromotionReview {
     pub reason: String,
     /// Where to, of an approval.
     pub wanted: TargetOptions,
-    /// What becomes of lines that somebody edited.
+    /// What happens to edited lines.
     pub edits: EditPolicy,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct DecisionReply {
 pub(crate) struct DecidedPromotion {
     /// `r-…`
     pub id: String,
-    /// Where it stands now.
+    /// Its current state.
     pub state: PromotionState,
     /// The file that was written, relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub(crate) fn review_promotions(
 ) -> anyhow::Result<DecisionReply> {
     let person = match &review.person {
         Some(person) => sanitize_name(person),
-        // An agent decides nothing in somebody's name.
+        // An agent must not decide in the name of a person.
         None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(&places.root),
         None => None,
     };
@@ -118,8 +118,9 @@ pub(crate) fn review_promotions(
     };
     let (desk, mut notes) = pattern::open_reader(places, environment)?;
     let Some(desk) = desk else { bail!(Refusal::not_found("nothing was recorded here yet")) };
-    // From here on nobody else writes: what is read of files and decisions stays true.
-    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot decide it now")?;
+    // From here on there is no other writer: what is read of files and decisions stays true.
+    let lock =
+        lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record the decision now")?;
     let mut store = Store::open(&places.state, lock)?;
     let items = collect_promotions(places, &desk)?;
     let (mut staged, mut events, mut decided) = (StagedChanges::new(), Vec::new(), Vec::new());
@@ -146,7 +147,7 @@ pub(crate) fn review_promotions(
         decided.push(one);
     }
     write_all(places, &staged)?;
-    store.append(&events).context("the files were written, but the decision could not be recorded: decide it again")?;
+    store.append(&events).context("the files were written, but the decision was not recorded: decide it again")?;
     notes.extend(store.take_notes());
     Ok(DecisionReply { schema: 1, promotions: decided, notes })
 }
@@ -159,8 +160,8 @@ fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &Promotion
             item.way.is_some()
                 || item.state == PromotionState::Approved && (item.pattern.is_some() || item.entry.is_some()),
             Refusal::conflict(format!(
-                "{id} isn't proposed any more: {}",
-                item.lapsed.as_deref().unwrap_or("what it is about is gone")
+                "{id} is no longer proposed: {}",
+                item.lapsed.as_deref().unwrap_or("its subject no longer exists")
             ))
             .then_run(format!("promote show {id}"))
         ),
@@ -285,7 +286,7 @@ fn text_without_line(
     let Some(now) = now else { return Ok(None) };
     let line = BlockLine::new(&item.id, &item.proposal.line);
     let text = block::without_line(now, &line, edits).with_context(|| item.target.display().to_string())?;
-    // Made by one of ours, whichever: it goes with the last line.
+    // Made by one of verify-run's promotions: it is removed with the last line.
     let of_target = |row: &&PromotionRow| row.target.as_deref().map(Path::new) == Some(&item.target);
     let rows = items.iter().chain([item]).filter_map(|item| item.row.as_ref());
     let is_ours = rows.filter(of_target).any(|row| row.before.is_none());
@@ -329,7 +330,7 @@ fn write_if_unchanged(places: &Places, path: &Path, before: Option<&str>, after:
     // An editor knows nothing of our lock.
     ensure!(
         read_text(path)?.as_deref() == before,
-        "{} was changed meanwhile: nothing was written; decide it again",
+        "{} changed meanwhile: nothing was written; decide it again",
         path.display()
     );
     let done = match after {
@@ -352,7 +353,7 @@ mod tests {
         let root = dir.path().to_owned();
         let places = Places { root, repository: None, state: dir.path().join("state").into(), fallbacks: Vec::new() };
         let (one, two) = (dir.path().join("A.md"), dir.path().join("B.md"));
-        fs::write(&two, "somebody else's\n").expect("written");
+        fs::write(&two, "another user's\n").expect("written");
         let change = |before: Option<&str>, after: &str| TargetChange {
             before: before.map(str::to_owned),
             after: Some(after.to_owned()),
@@ -362,9 +363,9 @@ mod tests {
             (two.clone(), change(Some("as it was read\n"), "ours\n")),
         ]);
         let error = write_all(&places, &staged).expect_err("it was changed");
-        assert!(error.to_string().contains("B.md was changed meanwhile: nothing was written"), "{error}");
-        assert!(!one.exists(), "taken back");
-        assert_eq!(fs::read_to_string(&two).expect("reads"), "somebody else's\n");
+        assert!(error.to_string().contains("B.md changed meanwhile: nothing was written"), "{error}");
+        assert!(!one.exists(), "rolled back");
+        assert_eq!(fs::read_to_string(&two).expect("reads"), "another user's\n");
         let fine = StagedChanges::from([(one.clone(), change(None, "new\n"))]);
         write_all(&places, &fine).expect("writes");
         let gone = StagedChanges::from([(one.clone(), TargetChange { before: Some("new\n".into()), after: None })]);

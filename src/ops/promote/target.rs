@@ -49,7 +49,7 @@ pub(super) fn find_target(
     {
         let is_plain = target.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
         let is_markdown = target.extension().is_some_and(|kind| kind == "md" || kind == "mdc");
-        ensure!(is_plain && is_markdown, "{} is no Markdown file inside the project", target.display());
+        ensure!(is_plain && is_markdown, "{} is not a Markdown file inside the project", target.display());
         return Ok(target.clone());
     }
     if settings.promotion.rules {

@@ -12,9 +12,10 @@ use crate::event::sample::{
 use crate::event::{EntryChange, EntryUse, Event, EventBody};
 use crate::store::{Store, lock_store};
 
-/// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back, `delta` was
-/// rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source and is one with
-/// `k-3`, is warned of in the same tasks and passes the gate, too; `k-4`, which says what `cargo` says, is believed.
+/// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back,
+/// `delta` was rejected; tasks are warned, held out, and end. Of the entries `k-2`, which has `alpha` as its source
+/// and is one with `k-3`, is warned of in the same tasks and passes the gate, too; `k-4`, which says what `cargo`
+/// says, has enough confidence.
 fn history() -> Vec<Event> {
     let mut events = Vec::new();
     for (n, task) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
@@ -81,7 +82,7 @@ fn proposals(events: &[Event]) -> serde_json::Value {
     std::fs::create_dir_all(&root).expect("a folder");
     let places = Places { root, repository: None, state: state.clone(), fallbacks: Vec::new() };
     let mut store =
-        Store::open(&state, lock_store(&state, std::time::Duration::ZERO).expect("nobody else")).expect("opens");
+        Store::open(&state, lock_store(&state, std::time::Duration::ZERO).expect("no one else")).expect("opens");
     for event in events {
         store.append(std::slice::from_ref(event)).expect("appends");
     }

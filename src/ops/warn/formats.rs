@@ -52,13 +52,13 @@ pub(super) fn render_reply(
             Err(fault) => answer.notes.push(template_note(&file, &fault)),
         }
     }
-    // One of one's own that is broken is read as the shipped one it looks most like.
+    // A broken user-defined formatter is replaced by the most similar shipped one.
     let shipped = shipped.or_else(|| if own { formatter::shipped_template("markdown") } else { None });
     let Some((text, quoting)) = shipped else {
         let known = known_formats(places, environment).join(", ");
         let name = if is_format_name(format) { format } else { "NAME" };
         bail!(
-            Refusal::usage(format!("there is no format {format:?}; there are {known}, json"))
+            Refusal::usage(format!("unknown format {format:?}; there are {known}, json"))
                 .then_do(format!("write .verify-run/formatters/warnings.{name}.jinja"))
         );
     };
@@ -86,7 +86,7 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
             .map_err(|reason| TemplateError { line: None, reason })
             .and_then(|text| formatter::render_template(&text.unwrap_or_default(), TemplateQuoting::Plain, &nothing));
         if let Err(TemplateError { line, reason }) = checked {
-            let hint = "correct it: until then the shipped formatter is used; check again with: verify-run doctor";
+            let hint = "correct it: until then the shipped formatter applies; check again with: verify-run doctor";
             found.push(Problem { file, line, reason, hint: hint.to_owned(), used: false, warning: false });
         }
     }
@@ -104,7 +104,7 @@ fn templates_in(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The formats that there are, without `json`.
+/// The known formats, without `json`.
 fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
     let mut found = vec!["markdown".to_owned(), "text".to_owned()];
     for dir in template_dirs(places, environment) {

@@ -189,7 +189,7 @@ struct Counted {
     /// Warnings, and those of a mistake that belongs to the touched files.
     shown: u32,
     relevant: u32,
-    /// Tasks that had nothing to be warned of, and those that were told nothing.
+    /// Tasks that had nothing to be warned of, and those that were shown nothing.
     irrelevant: u32,
     silent: u32,
 }
@@ -197,7 +197,7 @@ struct Counted {
 fn replay(tasks: &[Task]) -> Counted {
     let dir = folder();
     let state = dir.path().into();
-    let mut store = Store::open(&state, lock_store(&state, Duration::ZERO).expect("nobody else")).expect("opens");
+    let mut store = Store::open(&state, lock_store(&state, Duration::ZERO).expect("the only writer")).expect("opens");
     let (settings, mut counted) = (Settings::default(), Counted::default());
     let mut frequency: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut places: BTreeSet<(String, Option<String>)> = BTreeSet::new();
@@ -268,7 +268,8 @@ fn the_next_mistake_is_among_five_warnings_and_where_there_is_none_nothing_is_sa
         let precision = share(counted.relevant, counted.shown);
         let silent = share(counted.silent, counted.irrelevant);
         let figures = format!(
-            "seed {seed}: recall@5 {recall:.2}, MRR {ratio:.1} times, precision {precision:.2}, silent {silent:.2}: {counted:?}"
+            "seed {seed}: recall@5 {recall:.2}, MRR {ratio:.1} times, precision {precision:.2}, silent {silent:.2}: \
+             {counted:?}"
         );
         assert!(counted.asked >= 40 && counted.irrelevant >= 50, "{figures}");
         assert!(recall >= 0.80, "{figures}");

@@ -16,7 +16,7 @@ use crate::store::segment::SegmentFolder;
 pub(crate) struct FixFilter {
     /// Start of the id, with its `x-`.
     pub id: Option<String>,
-    /// What became of the failure.
+    /// The outcome of the failure.
     pub state: Option<FixState>,
     /// The category of the failure.
     pub category: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct FixRow {
     pub key: String,
     /// The work tree.
     pub root: Lossless,
-    /// What became of the failure.
+    /// The outcome of the failure.
     pub state: FixState,
     /// Runs with something changed before them.
     pub attempts: u64,
@@ -353,7 +353,8 @@ impl Index {
     pub(crate) fn fix_notes(&self, fix: &str) -> Result<Vec<FixNoteRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, event_id",
+                "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, \
+                 event_id",
             )?;
             let rows = statement.query_map([fix], |row| {
                 Ok(FixNoteRow {

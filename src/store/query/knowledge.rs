@@ -62,7 +62,7 @@ pub(crate) struct EntryRow {
     pub sources: Vec<String>,
     /// Who knows it.
     pub source: EntrySource,
-    /// It kept somebody from the mistake.
+    /// It prevented the mistake.
     pub prevented: bool,
     /// Its fix was seen to work.
     pub fix_applied: bool,

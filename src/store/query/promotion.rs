@@ -26,9 +26,9 @@ pub(crate) struct PromotionRow {
     pub pattern: Option<String>,
     /// `k-…`, of one from the knowledge base.
     pub entry: Option<String>,
-    /// Where it stands.
+    /// Its state.
     pub state: PromotionState,
-    /// When it was first heard of.
+    /// When it was first proposed.
     pub proposed_at: Timestamp,
     pub decided_at: Option<Timestamp>,
     /// Who decided.

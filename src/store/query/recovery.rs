@@ -55,7 +55,7 @@ pub(crate) struct RemedyAttemptRow {
     pub task: String,
     /// What counts.
     pub outcome: AttemptOutcome,
-    /// Which kind of worker, where somebody told of it.
+    /// Name of the agent, if reported.
     pub agent: Option<String>,
     /// Kind of task.
     pub category: Option<String>,

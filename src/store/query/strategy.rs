@@ -48,7 +48,7 @@ pub(crate) struct StrategyTryRow {
     pub fix: String,
     /// When its run ended.
     pub at: Timestamp,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: AttemptOutcome,
     /// It was a success, but the pattern was back in the same task.
     pub recurred: bool,

@@ -38,7 +38,7 @@ pub(crate) struct TaskDetails {
     pub done_at: Option<Timestamp>,
     /// How it went.
     pub outcome: Option<TaskOutcome>,
-    /// Why it is over, where nobody said so.
+    /// Why it is over, unless its end was reported.
     pub why: Option<String>,
     /// Files that it was going to touch.
     pub files: Vec<String>,

@@ -43,7 +43,7 @@ pub(super) struct Args {
 }
 
 const HOOK: &str = "\
-As a hook that blocks for what it finds and never for trouble of its own, .git/hooks/pre-commit:
+As a hook that blocks on findings and never on its own failure, .git/hooks/pre-commit:
 
   #!/bin/sh
   verify-run check-diff --staged

@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let wanted = CiRequest { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
     match report_job(&context.places, &settings, &wanted) {
         Ok(reported) => print(&reported, args.json, context)?,
-        // The checks have had their say: what is wrong with us fails nobody's job.
+        // The checks decide about the job: a problem of verify-run does not fail it.
         Err(error) => {
             let report = FailureReport::new(&anyhow::Error::from(error).context("cannot report"));
             context.output.failure(&report);
@@ -114,5 +114,5 @@ fn print(reported: &CiReply, json: bool, context: &mut CommandContext) -> anyhow
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| "no RFC 3339 time, such as 2026-11-21T08:30:00Z".to_owned())
+    Timestamp::parse(text).ok_or_else(|| "not an RFC 3339 time, such as 2026-11-21T08:30:00Z".to_owned())
 }

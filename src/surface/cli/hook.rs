@@ -71,8 +71,8 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope
         let what = match file.outcome {
             RemovalOutcome::Restored => "as before",
             RemovalOutcome::Removed => "removed",
-            RemovalOutcome::TakenOut => "edited since: only verify-run's entries were taken out",
-            RemovalOutcome::Nothing => "nothing of verify-run was in it any more",
+            RemovalOutcome::TakenOut => "edited since: only verify-run's entries were removed",
+            RemovalOutcome::Nothing => "verify-run's entries were already gone",
             RemovalOutcome::Gone => "was deleted: nothing to remove",
             RemovalOutcome::Kept => "another host needs it",
         };
@@ -111,7 +111,7 @@ fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
     for agent in &status.missing {
         context
             .output
-            .note(&format!("{agent} is used here and doesn't call verify-run: verify-run hook install {agent}"));
+            .note(&format!("{agent} is used here but does not call verify-run: verify-run hook install {agent}"));
     }
     print_problems(&status.problems, &mut context.output)?;
     Ok(Exit::Ok)

@@ -46,10 +46,10 @@ pub(super) struct InitOptions {
     /// Write your own settings in the home folder, for all projects
     #[arg(long)]
     user: bool,
-    /// Write your own settings of this project, which are not committed (.claude/settings.local.json)
+    /// Write your own uncommitted settings of this project (.claude/settings.local.json)
     #[arg(long, conflicts_with = "user")]
     local: bool,
-    /// Let Codex, Droid and Qwen Code run checks under verify-run, which also runs them without asking
+    /// Let Codex, Droid and Qwen Code run checks under verify-run, also without asking
     #[arg(long)]
     rewrite: bool,
     /// Let Claude Code and Codex run this check under verify-run without asking (may be repeated)
@@ -104,7 +104,7 @@ pub(super) fn set_up(
     let mut plan = init::plan_installation(&context.places, &context.environment, &wanted)?;
     let is_asked = !(plan.offers_rewrite.is_empty() || options.json || options.yes || options.dry_run);
     let question = format!(
-        "{} tells hooks no exit codes. Record its checks by letting it run them under verify-run, without asking you?",
+        "{} passes no exit codes to hooks. Let it run its checks under verify-run without asking you, to record them?",
         plan.offers_rewrite.join(" and ")
     );
     if is_asked && context.output.ask(&question)? {
@@ -127,9 +127,7 @@ pub(super) fn set_up(
         context.output.line(&format!("wrote {}", count(plan.files.len(), "file")))?;
         plan.notes.iter().try_for_each(|note| context.output.line(&format!("next: {note}")))?;
         context.output.line("to see whether it works: verify-run doctor")?;
-        context
-            .output
-            .line(&format!("to take it out again: verify-run hook uninstall{}", wanted.scope.folder_option()))?;
+        context.output.line(&format!("to remove it: verify-run hook uninstall{}", wanted.scope.folder_option()))?;
     } else if !options.dry_run && !is_wanted && !plan.files.is_empty() {
         context.output.line(&format!("nothing was changed; to write this: {}", repeated(&wanted)))?;
     }

@@ -232,13 +232,13 @@ impl Which {
             let known: Vec<&str> = all.keys().map(String::as_str).collect();
             anyhow::ensure!(
                 all.contains_key(kind),
-                Refusal::usage(format!("there is no type {kind:?}; there are {}", known.join(", ")))
+                Refusal::usage(format!("unknown type {kind:?}; there are {}", known.join(", ")))
                     .then_run("knowledge types")
             );
         }
         anyhow::ensure!(
             (0.0..=1.0).contains(&self.min_confidence),
-            Refusal::usage(format!("a confidence is between 0 and 1, not {}", self.min_confidence))
+            Refusal::usage(format!("confidence must be between 0 and 1, not {}", self.min_confidence))
         );
         Ok(())
     }

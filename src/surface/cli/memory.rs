@@ -137,7 +137,7 @@ fn print(found: &MemoryList, output: &mut Output) -> anyhow::Result<()> {
         })
         .collect();
     if rows.is_empty() {
-        output.note("nothing comes to mind");
+        output.note("no memories found");
         return Ok(());
     }
     output.table(&["id", "type", "text"], &rows)

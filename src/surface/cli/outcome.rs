@@ -6,7 +6,7 @@ use crate::ops::outcome;
 
 /// Report whether a warning was useful
 ///
-/// verify-run determines by itself whether a warning prevented a failure, from the runs that follow.
+/// verify-run determines automatically whether a warning prevented a failure, from the runs that follow.
 ///
 /// JSON: docs/json.md
 #[derive(Debug, clap::Args)]

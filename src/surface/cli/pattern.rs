@@ -56,9 +56,7 @@ enum PatternAction {
     Show {
         /// Id, or a unique prefix of it
         id: String,
-        /// Write its page into the pattern library (`.agent/patterns/candidates/`) instead of printing it
-        ///
-        /// A page that was edited, or moved within the library, is left as it is.
+        /// Write its page into `.agent/patterns/candidates/`, unless it was edited or moved there
         #[arg(long)]
         candidate: bool,
         /// Print JSON

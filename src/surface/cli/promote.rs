@@ -180,7 +180,7 @@ fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result
         text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
     }
     if let Some(why) = &shown.item.lapsed {
-        text.push_str(&format!("\n## Not proposed any more\n\n{}.\n", one_line(why)));
+        text.push_str(&format!("\n## No longer proposed\n\n{}.\n", one_line(why)));
     }
     if !shown.history.is_empty() {
         text.push_str("\n## History\n\n");

@@ -85,7 +85,7 @@ fn print_done(done: &ShimsReply, output: &mut Output) -> anyhow::Result<()> {
         ("made", &done.made),
         ("mended", &done.mended),
         ("removed", &done.removed),
-        ("left alone, not ours:", &done.foreign),
+        ("left alone, not verify-run's:", &done.foreign),
     ];
     for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         output.line(&format!("{what} {}", names.join(" ")))?;
@@ -114,7 +114,7 @@ fn print_status(status: &ShimStatus, output: &mut Output) -> anyhow::Result<()> 
         .collect();
     output.table(&["program", "shim", "found"], &rows)?;
     if status.programs.iter().any(|entry| matches!(entry.state, ShimState::New | ShimState::Stale)) {
-        output.note("to make and mend shims: verify-run shims install");
+        output.note("to create and repair shims: verify-run shims install");
     }
     advise(status.standing, output);
     Ok(())

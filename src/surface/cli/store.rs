@@ -44,7 +44,7 @@ enum StoreAction {
     ///
     /// Writes one file per writer and month. With --json `{"schema": 1, "files": [...], "events": N, "bad": N}`.
     Export {
-        /// Leave out messages, output, diffs, command lines and branches; patterns are still recognised and counted
+        /// Leave out messages, output, diffs, command lines and branches (patterns are still counted)
         #[arg(long)]
         masked: bool,
         /// Folder for the segments

@@ -172,7 +172,7 @@ fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> any
 
 fn print(strategy: &RemedySuggestion, output: &mut Output) -> anyhow::Result<()> {
     let evidence = match (strategy.successes, strategy.tries) {
-        (_, 0) if strategy.origin == Technique::Declared => "untested: nothing shows yet that it helps".to_owned(),
+        (_, 0) if strategy.origin == Technique::Declared => "untested".to_owned(),
         (_, 0) => "untested".to_owned(),
         (successes, tries) => format!("worked {successes} of {}", count(tries, "time")),
     };
@@ -196,7 +196,7 @@ fn print_escalation(escalation: Option<&RemedyEscalation>, output: &mut Output) 
     let Some(it) = escalation else { return };
     let next = match &it.next {
         Some(next) => format!("try {next} next"),
-        None => "nothing else is known: ask a person".to_owned(),
+        None => "no other strategy is known: ask a person".to_owned(),
     };
     let times = count(it.failures, "time");
     output.note(&format!("{} ({}) failed {times} in this task: {next}", it.failed, one_line(&it.technique)));

@@ -101,7 +101,7 @@ pub(super) struct WhitelistExplainReply {
     kind: Option<CheckKind>,
     /// What the tool is run through, outermost first, such as `npx`.
     via: Vec<String>,
-    /// The rule that decides, or why the line is no check.
+    /// The rule that decides, or why the line is not a check.
     why: String,
     /// Where the tool runs, relative to the root.
     dir: Option<String>,
@@ -201,7 +201,7 @@ fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut Com
         return Ok(exit);
     }
     if problems.is_empty() {
-        let read = if files.is_empty() { "the shipped list alone is in force".to_owned() } else { files.join(", ") };
+        let read = if files.is_empty() { "only the shipped list is in force".to_owned() } else { files.join(", ") };
         context.output.line(&format!("no problems: {}", one_line(&read)))?;
     }
     for problem in &problems {
@@ -284,7 +284,7 @@ fn in_words(check: &Check, parts: &KeyParts) -> String {
     add("checks", &check.selectors);
     add("also in the line", &check.also);
     let notes = [
-        (!check.status_is_own, "the line's status is not its own: a pass of the line says nothing about it"),
+        (!check.status_is_own, "the line's status is not the check's: a pass of the line proves nothing about it"),
         (check.elsewhere, "runs in a container or on another machine"),
         (check.fixes, "may repair files"),
     ];

@@ -157,8 +157,8 @@ fn an_entry_is_labelled_strong_when_held_out_tasks_prove_it() {
     }
     assert_eq!((&measured["verdict"], &measured["not_measurable"]), (&"prevents".into(), &Value::Null));
     let evidence = item["proposal"]["evidence"].to_string();
-    assert!(evidence.contains("effectiveness 1.00: 3 of 3 warned tasks did without it"), "{evidence}");
-    assert!(evidence.contains("proposed because warnings from it prevented what it is about"), "{evidence}");
+    assert!(evidence.contains("effectiveness 1.00: 3 of 3 warned tasks avoided it"), "{evidence}");
+    assert!(evidence.contains("proposed because warnings from it prevented the mistake"), "{evidence}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn an_entry_that_does_harm_is_left_out_with_its_family_and_named() {
     }
     let asked = sandbox.verify_run(["warn", "--task", "Z", "--files", "src/x.js"]).outcome();
     assert_eq!(asked.stdout(), "");
-    for left_out in ["1 pattern left out: ", "1 entry left out: "] {
+    for left_out in ["1 pattern suppressed: ", "1 entry suppressed: "] {
         assert!(asked.stderr().contains(left_out), "{}", asked.stderr());
     }
     let harmful = stats(&sandbox)["warnings"]["harmful"].clone();

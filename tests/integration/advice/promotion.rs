@@ -100,14 +100,13 @@ fn the_gate_s_numbers_make_a_candidate_labelled_weak_with_its_reason() {
     );
     assert_eq!((&item["figures"]["effectiveness"], &item["figures"]["tasks"]), (&1.0.into(), &5.into()));
     assert_eq!(item["label"]["strength"], "weak");
-    assert_eq!(item["label"]["reason"], "no task was held out yet to compare with");
+    assert_eq!(item["label"]["reason"], "no task was held out yet for comparison");
     let row = promote(&sandbox, &["list"]).stdout().to_owned();
     let id = item["id"].as_str().expect("an id");
     assert_eq!(
         row,
         format!(
-            "{id}\tpending\tweak\tAGENTS.md\t'x' is not defined (eslint no-undef)\tno task was held out yet to compare \
-             with\n"
+            "{id}\tpending\tweak\tAGENTS.md\t'x' is not defined (eslint no-undef)\tno task was held out yet for comparison\n"
         )
     );
     assert!(!sandbox.path("AGENTS.md").exists(), "nothing is written without a review");
@@ -229,7 +228,7 @@ fn a_line_whose_failures_were_purged_can_be_taken_out() {
         sandbox.verify_run(["store", "purge", run["id"].as_str().expect("an id")]).prints();
     }
     let waiting = list(&sandbox, &[]);
-    assert_eq!(waiting[0]["retirement"], "its failures are not recorded any more", "{waiting:?}");
+    assert_eq!(waiting[0]["retirement"], "its failures are no longer recorded", "{waiting:?}");
     works(&decide(&sandbox, "rollback", &[id], &[]));
     assert_eq!(sandbox.read("AGENTS.md"), "# Rules\n");
 }
@@ -361,7 +360,10 @@ fn the_target_is_the_nearest_file_of_the_files_concerned() {
     refuses(&decide(&sandbox, "approve", &[id], &["--target", "AGENTS.md"]), &["is in db/AGENTS.md already"]);
     works(&decide(&sandbox, "rollback", &[id], &[]));
     for bad in ["../AGENTS.md", "/tmp/AGENTS.md", ".git/AGENTS.md", "src/main.rs"] {
-        refuses(&decide(&sandbox, "approve", &[id], &["--target", bad]), &["no Markdown file inside the project"]);
+        refuses(
+            &decide(&sandbox, "approve", &[id], &["--target", bad]),
+            &["is not a Markdown file inside the project"],
+        );
     }
     // A link is followed, and stays one; out of the project it isn't.
     std::fs::remove_file(sandbox.path("web/AGENTS.md")).expect("removed");
@@ -437,13 +439,13 @@ fn a_proposal_that_does_not_pass_any_more_says_why_and_is_not_approved() {
     let id = &ids(&sandbox)[0];
     assert_eq!(whats(&warn(&sandbox, "c", &["--task", "C", "--files", "src/x.js"])).len(), 1);
     fail(&sandbox, "C", "src/x.js", UNDEFINED);
-    assert!(list(&sandbox, &[]).is_empty(), "one of two did without it");
-    let why = "1 of 2 warned tasks did without the mistake, 80 % are needed";
-    refuses(&decide(&sandbox, "approve", &[id], &[]), &["isn't proposed any more", why]);
+    assert!(list(&sandbox, &[]).is_empty(), "one of two avoided it");
+    let why = "1 of 2 warned tasks avoided the mistake, but 80 % are needed";
+    refuses(&decide(&sandbox, "approve", &[id], &[]), &["is no longer proposed", why]);
     let all = promote(&sandbox, &["list", "--all"]).stdout().to_owned();
     assert!(all.contains("\tlapsed\t") && all.contains(why), "{all}");
     let page = promote(&sandbox, &["show", id]).stdout().to_owned();
-    assert!(page.contains(&format!("## Not proposed any more\n\n{why}.\n")), "{page}");
+    assert!(page.contains(&format!("## No longer proposed\n\n{why}.\n")), "{page}");
     assert!(!sandbox.path("AGENTS.md").exists());
     works(&decide(&sandbox, "reject", &[id], &[]));
 }
@@ -526,7 +528,7 @@ fn the_whole_loop_with_a_real_tool_from_the_failure_to_the_block_and_back() {
     assert!(figures() < prevented);
     pytest("C", right, Ended::Exit(0));
 
-    // Five tasks had it, four of five warned ones did without it: not before that it is proposed as prevented.
+    // Five tasks had it, four of five warned ones avoided it: not before that it is proposed as prevented.
     for task in ["D", "E", "F"] {
         pytest(task, wrong, Ended::Exit(1));
         pytest(task, right, Ended::Exit(0));

@@ -229,8 +229,8 @@ const NOT_EXECUTED: [(&str, &str); 9] = [
     ("cargo install", "it builds this repository"),
     ("claude plugin", "it changes another program; tests/hosts does it"),
     ("#!/bin/sh", "a comment"),
-    ("[ $? -ne 1 ]", "no command of ours"),
-    ("acme-lint ", "no command of ours; tests/integration/definitions.rs executes the block"),
+    ("[ $? -ne 1 ]", "not a command of verify-run"),
+    ("acme-lint ", "not a command of verify-run; tests/integration/definitions.rs executes the block"),
     ("command -v verify-run >/dev/null && eval \"$(verify-run init bash)\"", "tests/integration/shims.rs executes it"),
     ("command -v verify-run >/dev/null && eval \"$(verify-run init zsh)\"", "tests/integration/shims.rs executes it"),
 ];

@@ -152,7 +152,7 @@ fn a_flake_is_proven_only_when_variables_and_programs_are_known_to_be_the_same()
     };
     let utc = ("TZ", "UTC");
     let suspected = |why: &str| ("suspected".to_owned(), why.to_owned());
-    let others = suspected("environment variables that change what checks do were others");
+    let others = suspected("environment variables that affect checks differed");
     // The further names are known from the first recorder on.
     assert_eq!(rerun("rain", utc, &|| {}, utc), others);
     assert_eq!(rerun("hail", utc, &|| {}, utc).0, "proven");

@@ -174,7 +174,7 @@ fn kiro_tells_how_a_command_ended_and_what_it_printed() {
     answer(hook(&sandbox, "kiro", "post-tool", unnamed.to_string()));
     sandbox.settle();
     let runs = runs(&sandbox);
-    assert_eq!(runs.len(), before + 1, "a command that is not named is no check");
+    assert_eq!(runs.len(), before + 1, "a command that is not named is not a check");
     let run = runs.last().expect("a run");
     assert_eq!((&run["agent"], &run["partly_seen"]), (&json!("kiro"), &Value::Null), "{run}");
     assert_eq!(run["failure"]["items"][0]["message"], "foo is not defined");

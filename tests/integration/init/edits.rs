@@ -28,7 +28,7 @@ fn edits_stay_and_only_ours_is_taken_out() {
     let again = done(&sandbox, &["init", "--yes"]);
     assert!(again.ends_with("nothing to do\n"), "edits are no reason to write: {again}");
     let out = done(&sandbox, &["hook", "uninstall"]);
-    assert!(out.contains(".claude/settings.json: edited since: only verify-run's entries were taken out"), "{out}");
+    assert!(out.contains(".claude/settings.json: edited since: only verify-run's entries were removed"), "{out}");
     assert_eq!(sandbox.read(".claude/settings.json"), "{\n  // mine\n  \"model\": \"sonnet\" // cheaper,\n}\n");
     assert_eq!(sandbox.read(".codex/config.toml"), "\n[mcp_servers.db]\ncommand = \"db\"\n");
     assert_eq!(sandbox.read("AGENTS.md"), "# Rules\n\n\nMore.\n");
@@ -59,7 +59,7 @@ fn an_edited_block_and_an_edited_script_are_left_with_a_message() {
     assert_eq!(outcome.ended, Ended::Exit(1));
     let said = outcome.stdout();
     assert!(said.contains("AGENTS.md:1: left alone: the lines between verify-run's marks were edited"), "{said}");
-    assert!(said.contains("PreToolUse: left alone: what verify-run wrote in it was changed since"), "{said}");
+    assert!(said.contains("PreToolUse: left alone: verify-run's entries in it changed since"), "{said}");
     assert_eq!(sandbox.read("AGENTS.md"), agents);
     assert!(!sandbox.path(".clinerules/hooks/PostToolUse").exists());
     // Once the person has decided, the rest goes, too.
@@ -77,7 +77,7 @@ fn a_script_of_the_users_is_never_written_over() {
         ("Cargo.toml", b"[package]\n"),
     ]);
     let shown = done(&sandbox, &["init", "--yes"]);
-    assert!(shown.contains("PreToolUse: left alone: there is another file of this name"), "{shown}");
+    assert!(shown.contains("PreToolUse: left alone: another file has this name"), "{shown}");
     assert_eq!(sandbox.read(".clinerules/hooks/PreToolUse"), "#!/bin/sh\necho mine\n");
     assert_eq!(sandbox.read(".aider.conf.yml"), "test-cmd: mine\n");
 }
@@ -93,7 +93,7 @@ fn entries_that_came_with_the_repository_are_known_and_go_by_name() {
     assert!(status.contains("claude\tnot written from here\tproject\t"), "{status}");
     assert!(done(&sandbox, &["init", "--yes"]).ends_with("nothing to do\n"));
     let out = done(&sandbox, &["hook", "uninstall"]);
-    assert!(out.contains("to take that out: verify-run hook uninstall claude"), "{out}");
+    assert!(out.contains("to remove that: verify-run hook uninstall claude"), "{out}");
     done(&sandbox, &["hook", "uninstall", "claude", "instructions"]);
     assert_eq!(below(&sandbox.work()), before);
 }

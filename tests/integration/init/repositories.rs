@@ -172,17 +172,17 @@ fn hostile_and_broken_files_are_left_alone_with_a_message() {
     assert_eq!(outcome.ended, Ended::Exit(1), "{}", outcome.stdout());
     let said = outcome.stdout();
     let wanted = [
-        (".claude/settings.json:2", "left alone: this is no JSON: expected comma"),
+        (".claude/settings.json:2", "left alone: this is not JSON: expected comma"),
         (".cursor/hooks.json:3", "left alone: `hooks` is a string, which can't take an entry"),
-        (".codex/config.toml:2", "left alone: this is no TOML: "),
+        (".codex/config.toml:2", "left alone: this is not TOML: "),
         (".codex/hooks.json", "left alone: it has 10485760 bytes"),
         ("opencode.json:1", "left alone: it is not UTF-8"),
         (".clinerules/hooks/PreToolUse", "left alone: "),
-        ("AGENTS.md:2", "left alone: a block ends that never began"),
+        ("AGENTS.md:2", "left alone: an end mark without a begin mark"),
         (".aider.conf.yml:1", "left alone: it is a list, not keys with values"),
         (".gemini/settings.json", "left alone: a link leads out of "),
         (".vscode/mcp.json", "left alone: it is read-only"),
-        (".mcp.json", "left alone: it is no regular file"),
+        (".mcp.json", "left alone: it is not a regular file"),
     ];
     for (file, reason) in wanted {
         let start = format!("{}: {reason}", sandbox.path(file).display());

@@ -19,7 +19,7 @@ fn where_nothing_is_installed_nothing_is_said() {
     assert!(!said.contains("shells:") && !said.contains("claude"), "{said}");
     fs::create_dir(sandbox.path(".claude")).expect("a folder");
     let said = doctor(&sandbox);
-    assert!(said.contains("warning  claude: Claude Code is used here and doesn't call verify-run\n"), "{said}");
+    assert!(said.contains("warning  claude: Claude Code is used here but does not call verify-run\n"), "{said}");
     assert!(said.contains("hint: verify-run hook install claude\n"), "{said}");
 }
 
@@ -75,7 +75,7 @@ fn a_host_that_is_told_to_call_nothing_is_named() {
         "{worries:?}"
     );
     assert!(has("Codex calls no hooks at all: features.hooks = false [") && has("config.toml:2]"), "{worries:?}");
-    assert!(has("Codex leaves 4 hooks out until you trust them: type /hooks in it"), "{worries:?}");
+    assert!(has("Codex ignores 4 hooks until you trust them: type /hooks in Codex"), "{worries:?}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_command_line_that_is_not_ours_is_never_run() {
         settings.replacen("command -v verify-run ", &format!("touch {}; command -v verify-run ", mark.display()), 1);
     sandbox.write(".claude/settings.json", &evil);
     let said = doctor(&sandbox);
-    assert!(said.contains("warning  claude: not tried, as verify-run doesn't write it so: touch "), "{said}");
+    assert!(said.contains("warning  claude: not tried: verify-run would write it differently: touch "), "{said}");
     assert!(!mark.exists());
 }
 
@@ -119,7 +119,7 @@ fn what_codex_does_not_record_is_said_and_offered() {
     );
     assert!(shown.contains("init --agent codex --rewrite"), "{shown}");
     let said = doctor(&sandbox);
-    assert!(said.contains("warning  codex: the checks that Codex runs are not recorded"), "{said}");
+    assert!(said.contains("warning  codex: checks that Codex runs are not recorded"), "{said}");
     done(&sandbox, &["init", "--agent", "codex", "--no-mcp", "--rewrite", "--yes"]);
     assert!(sandbox.read(".codex/hooks.json").contains("hook codex pre-tool --rewrite;"));
     assert!(!doctor(&sandbox).contains("are not recorded"));
@@ -131,7 +131,7 @@ fn what_codex_does_not_record_is_said_and_offered() {
 fn on_a_terminal_codex_is_asked_about() {
     let sandbox = project(&[("Cargo.toml", b"[package]\n")]);
     let mut terminal = Terminal::start(sandbox.verify_run(["init", "--agent", "codex", "--no-mcp"]));
-    terminal.shows("without asking you? [y/N] ");
+    terminal.shows("to record them? [y/N] ");
     terminal.types("y\n");
     terminal.shows("files? [y/N] ");
     terminal.types("y\n");
@@ -143,11 +143,11 @@ fn on_a_terminal_codex_is_asked_about() {
 fn the_holdout_is_named_where_there_is_one() {
     let sandbox = rust();
     let shown = done(&sandbox, &["init", "--no-mcp", "--yes"]);
-    assert!(shown.contains("next: warnings are held back in 10 % of tasks"), "{shown}");
+    assert!(shown.contains("next: 10 % of tasks get no warnings"), "{shown}");
     let sandbox = rust();
     sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
     let shown = done(&sandbox, &["init", "--no-mcp", "--yes"]);
-    assert!(!shown.contains("held back"), "{shown}");
+    assert!(!shown.contains("get no warnings"), "{shown}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn local_settings_are_not_committed() {
         (".husky/pre-push", b"cargo test\n"),
     ]);
     let shown = done(&sandbox, &["init", "--local", "--agent", "codex", "--yes"]);
-    assert!(shown.contains("Codex reads no uncommitted settings in a project: verify-run init --user"), "{shown}");
+    assert!(shown.contains("Codex has no uncommitted project settings: verify-run init --user"), "{shown}");
     assert!(
         shown
             .contains("next: git does not ignore .claude/settings.local.json yet: echo .claude/settings.local.json >>"),

@@ -180,7 +180,7 @@ fn a_strategy_that_failed_too_often_names_what_was_learnt_as_the_next() {
 fn a_type_that_does_not_exist_and_a_confidence_that_is_none_are_refused() {
     let (sandbox, _) = with_learnt();
     let kind = misused(&sandbox, &["knowledge", "query", "--type", "nope"]);
-    assert!(kind.contains("there is no type \"nope\"") && kind.contains("gotcha"), "{kind}");
+    assert!(kind.contains("unknown type \"nope\"") && kind.contains("gotcha"), "{kind}");
     let confidence = misused(&sandbox, &["knowledge", "query", "--min-confidence", "3"]);
     assert!(confidence.contains("between 0 and 1"), "{confidence}");
 }

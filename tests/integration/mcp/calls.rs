@@ -157,22 +157,22 @@ fn what_recurs_is_an_active_pattern_and_what_was_shown_is_a_delivery() {
 #[test]
 fn a_failure_is_known_by_its_key_by_what_says_the_same_and_by_its_words() {
     let sandbox = linter();
-    fail(&sandbox, "A", "The generated client is older than its schema, generate it anew  stale-client");
+    fail(&sandbox, "A", "The generated client is older than its schema, generate it again  stale-client");
     let mut server = Server::start(&sandbox).modern();
     let output = |message: &str| {
         let text = format!("\n{}\n  1:1  error  {message}\n\n✖ 1 problem (1 error)\n", sandbox.path("a.js").display());
         json!({"text": text, "command": "eslint ."})
     };
     let cases = [
-        (output("The generated client is older than its schema, generate it anew  stale-client"), "exact"),
-        (output("The generated client is older than its schemas, generate it anew!  stale-client"), "exact near"),
-        (json!({"text": "the generated client is older than its schema: generate anew"}), "words"),
+        (output("The generated client is older than its schema, generate it again  stale-client"), "exact"),
+        (output("The generated client is older than its schemas, generate it again!  stale-client"), "exact near"),
+        (json!({"text": "the generated client is older than its schema: generate again"}), "words"),
     ];
     for (asked, wanted) in cases {
         let (text, known) = server.tool("known_failure", asked);
         let found = known["patterns"][0]["found"].as_str().unwrap_or_default();
         assert!(!found.is_empty() && wanted.contains(found), "{wanted}: {known}");
-        assert!(text.contains("generate it anew") && known["unknown"] == 0, "{text} {known}");
+        assert!(text.contains("generate it again") && known["unknown"] == 0, "{text} {known}");
     }
     let (text, known) = server.tool("known_failure", output("Quite another thing is wrong  other-rule"));
     assert_eq!((&known["patterns"], &known["unknown"]), (&json!([]), &json!(1)), "{known}");

@@ -193,7 +193,7 @@ fn one_shim_is_removed_by_its_name_and_the_last_one_with_its_folder() {
     );
     let outcome = sandbox.verify_run(["shims", "uninstall", "eslint"]).outcome();
     assert_eq!(outcome.ended, Ended::Exit(1));
-    assert!(outcome.stderr().contains("there is no shim `eslint`"), "{}", outcome.stderr());
+    assert!(outcome.stderr().contains("no shim `eslint`"), "{}", outcome.stderr());
     sandbox.verify_run(["shims", "uninstall", "pytest"]).prints();
     assert_eq!(tree(&sandbox.home()), before);
 }

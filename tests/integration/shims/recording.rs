@@ -66,7 +66,7 @@ fn an_npm_script_that_calls_other_shims_is_one_run() {
     assert_eq!(recorded(&sandbox), ["npm test --silent"]);
     by_name(&sandbox, "npm").arg("--version").prints();
     by_name(&sandbox, "node").args(["-e", "1"]).prints();
-    assert_eq!(recorded(&sandbox).len(), 1, "what is no check leaves no trace");
+    assert_eq!(recorded(&sandbox).len(), 1, "what is not a check leaves no trace");
 }
 
 #[test]

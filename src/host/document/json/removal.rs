@@ -204,7 +204,7 @@ fn without(text: &str, range: &Range<usize>) -> Result<String, EditError> {
     Ok(out)
 }
 
-/// What goes with the text from `start` to `end`: its lines where nothing else stands on them, else the blanks before it.
+/// What goes with the text from `start` to `end`: its lines where nothing else is on them, else the blanks before it.
 fn around(text: &str, start: usize, end: usize, opened: usize) -> Range<usize> {
     let line = line::start(text, start);
     let rest = &text[end..];

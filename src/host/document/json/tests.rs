@@ -188,7 +188,7 @@ fn what_is_no_json_or_of_another_kind_is_named_with_its_line() {
     let error = |text: &str| add(text, &entries(), None).expect_err(text);
     let trouble = error("{\n  \"a\": 1,\n  \"b\" 2\n}\n");
     assert_eq!(trouble.line, Some(3));
-    assert_eq!(trouble.reason, "this is no JSON: expected colon after the string or word in object property");
+    assert_eq!(trouble.reason, "this is not JSON: expected colon after the string or word in object property");
     let trouble = error("{\n  \"hooks\": \"none\"\n}");
     assert_eq!((trouble.line, trouble.reason.as_str()), (Some(2), "`hooks` is a string, which can't take an entry"));
     let trouble = error("[1]");
@@ -196,7 +196,7 @@ fn what_is_no_json_or_of_another_kind_is_named_with_its_line() {
     let trouble = error("{\"hooks\": {\"PreToolUse\": {}}}");
     assert_eq!(trouble.reason, "`hooks.PreToolUse` is an object, which can't take an entry");
     assert!(error(&"[".repeat(100_000)).reason.contains("nesting"), "deep ones are no reason to crash");
-    assert!(error("{'a': 1}").reason.starts_with("this is no JSON"));
+    assert!(error("{'a': 1}").reason.starts_with("this is not JSON"));
 }
 
 /// A value of a settings file, with comments and blanks wherever they may be.
@@ -252,7 +252,7 @@ fn documents() -> impl Strategy<Value = String> {
     )
 }
 
-/// The document's own bytes, in order, in what became of it.
+/// The document's own bytes, in order, in its outcome.
 fn is_within(before: &str, after: &str) -> bool {
     let mut rest = after.chars();
     before.chars().all(|wanted| rest.any(|there| there == wanted))

@@ -11,15 +11,15 @@ use crate::surface::cli::{Cli, is_ours};
 
 /// Run options, whether they take a value, and what they do.
 const RUN_OPTIONS: [(&str, bool, &str); 9] = [
-    ("--record", false, "Record although the command is not a recognised check"),
-    ("--no-record", false, "Run only"),
-    ("--only-checks", false, "Refuse anything but one recognised check by itself"),
+    ("--record", false, "Record the command even if it is not a recognised check"),
+    ("--no-record", false, "Run the command without recording it"),
+    ("--only-checks", false, "Refuse anything but one recognised check"),
     ("--sync", false, "Record before returning"),
-    ("--hint", true, "Say after a failure that it was seen before"),
+    ("--hint", true, "Report known failures on stderr"),
     ("--shell", true, "Run a line with sh -c"),
-    ("--task", true, "What is being worked on"),
-    ("--session", true, "Who works on it in one sitting"),
-    ("--agent", true, "Which kind of worker"),
+    ("--task", true, "Name of the task"),
+    ("--session", true, "Name of the session"),
+    ("--agent", true, "Name of the agent"),
 ];
 /// Options that are ours when they come first.
 const OWN_OPTIONS: [(&str, &str); 2] = [("--help", "Print help"), ("--version", "Print version")];

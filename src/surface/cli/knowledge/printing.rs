@@ -58,12 +58,7 @@ pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandCont
     let entry = &added.entry;
     match added.result {
         "merged" => {
-            output.line(&format!(
-                "{}\tmerged: {} says the same: {}",
-                added.written,
-                entry.id,
-                one_line(&entry.title)
-            ))?;
+            output.line(&format!("{}\tmerged: same as {}: {}", added.written, entry.id, one_line(&entry.title)))?;
         }
         _ => output.line(&format!("{}\tcreated, confidence {:.2}", entry.id, entry.confidence))?,
     }

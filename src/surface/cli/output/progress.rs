@@ -18,7 +18,7 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// `None` where nobody watches.
+    /// `None` where standard error is not a terminal.
     pub(super) fn start(what: &'static str) -> Option<Self> {
         if !io::stderr().is_terminal() {
             return None;

@@ -9,6 +9,9 @@ use crate::surface::cli::{CommandContext, Output};
 
 /// Show how a message becomes its keys, step by step
 ///
+/// With --jsonl, each line of standard input is an object with `text`, `tool` and `code`, and the output has a line
+/// with `family`, `pattern`, `masked` and `masked_family` for each, in order.
+///
 /// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
@@ -25,12 +28,10 @@ pub(super) struct Args {
     /// The message's rule code, error code or exception class
     #[arg(long, requires = "text")]
     code: Option<String>,
-    /// Read lines of {"text", "tool", "code"} from standard input and print {"family", "pattern", "masked",
-    /// "masked_family"} for each, in order
+    /// Explain each line of standard input, an object with text, tool and code
     #[arg(long, group = "what")]
     jsonl: bool,
-    ///
-    /// JSON: docs/json.md
+    /// Give nearly equal messages the keys of the first one
     #[arg(long, requires = "jsonl")]
     merge: bool,
     /// Print one JSON document

@@ -66,7 +66,7 @@ fn seen(failures: u64, tasks: u64) -> String {
     format!("{} in {}", text::count(failures, "failure"), text::count(tasks, "task"))
 }
 
-/// What is known about a mistake: its cause, the rule, and the fix that most surely helps.
+/// What is known about a mistake: its cause, the rule, and the most reliable fix.
 pub(in crate::surface::cli) fn print_gotcha(gotcha: &Gotcha, output: &mut Output) -> anyhow::Result<()> {
     let pitfall = gotcha.example.as_ref().unwrap_or(&gotcha.pitfall);
     output.spans(&[

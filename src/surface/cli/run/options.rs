@@ -49,7 +49,7 @@ pub(super) enum UsageError {
     #[error("run option '{0}' takes no value")]
     Value(&'static str),
     /// The value is none of those that are possible.
-    #[error("'{1}' is no value of run option '{0}' (possible are: {2})")]
+    #[error("'{1}' is not a value of run option '{0}' (possible values: {2})")]
     NoSuchValue(&'static str, String, &'static str),
     /// Nothing to run.
     #[error("no command to run")]
