@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::last::{self, Last};
-use crate::config::{Environment, Places};
+use super::request::Request;
 use crate::store::StoreError;
 use crate::whitelist::Whitelist;
 
@@ -52,20 +52,16 @@ pub(crate) enum AgainError {
 ///
 /// # Errors
 /// When there is nothing to run, or it is not known how to run less.
-pub(crate) fn again_command(
-    places: &Places,
-    environment: &Environment,
-    failed: bool,
-) -> Result<AgainCommand, AgainError> {
-    let Some(last) = last::last_run(places, environment)?.0 else {
-        return Err(AgainError::Nothing(places.root.display().to_string()));
+pub(crate) fn again_command(request: &Request, failed: bool) -> Result<AgainCommand, AgainError> {
+    let Some(last) = last::last_run(request)?.0 else {
+        return Err(AgainError::Nothing(request.places.root.display().to_string()));
     };
     let words: Vec<String> = last.argv.iter().map(|word| word.display()).collect();
     let line = shell_words::join(&words);
     if words.iter().any(|word| word.contains(REDACTED)) {
         return Err(AgainError::Redacted(line));
     }
-    let dir = places.root.join(last.dir.path());
+    let dir = request.places.root.join(last.dir.path());
     let argv = last.argv.iter().map(|word| word.0.clone()).collect();
     if !failed {
         return Ok(AgainCommand { argv, dir });
@@ -73,7 +69,7 @@ pub(crate) fn again_command(
     if last.passed {
         return Err(AgainError::Passed(line));
     }
-    let check = Whitelist::open(places, environment).decide_command(&argv).into_check();
+    let check = Whitelist::open(&request.places, &request.environment).decide_command(&argv).into_check();
     let is_script = check.as_ref().is_some_and(|check| check.manifest.is_some());
     let selectors = check.map(|check| check.selectors).unwrap_or_default();
     let narrowed =

@@ -6,11 +6,9 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::reading;
-use crate::base::clock::Timestamp;
+use super::request::Request;
 use crate::base::lossless::Lossless;
 use crate::base::text;
-use crate::config::{Places, Settings};
 use crate::event::{AttemptMeans, FixState};
 use crate::fix::fix_status;
 use crate::fix::patch::Patch;
@@ -88,12 +86,11 @@ impl CheckDiffReport {
 /// # Errors
 /// When git is missing, there is no work tree, or the range names nothing.
 pub(crate) fn check_diff(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     compared: &Compared,
     wanted: CheckDiffOptions,
 ) -> Result<CheckDiffReport, ChangesError> {
-    let patch = work_tree_changes(&places.root, compared)?;
+    let patch = work_tree_changes(&request.places.root, compared)?;
     let mut report =
         CheckDiffReport { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };
     if wanted.weakened {
@@ -102,7 +99,7 @@ pub(crate) fn check_diff(
         report.weakened.retain(|mark| !wanted.certain || mark.severity == RuleSeverity::Certain);
     }
     if wanted.regressions {
-        match find_regressions(places, settings, &patch, &mut report.notes) {
+        match find_regressions(request, &patch, &mut report.notes) {
             Ok(found) => report.regressions = found,
             Err(error) => report.notes.push(format!("cannot check for reverted fixes: {error}")),
         }
@@ -110,20 +107,15 @@ pub(crate) fn check_diff(
     Ok(report)
 }
 
-fn find_regressions(
-    places: &Places,
-    settings: &Settings,
-    patch: &Patch,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Regression>, StoreError> {
+fn find_regressions(request: &Request, patch: &Patch, notes: &mut Vec<String>) -> Result<Vec<Regression>, StoreError> {
     if patch.files.is_empty() {
         return Ok(Vec::new());
     }
     // A commit waits for this, and a run that is not recorded yet confirms no fix.
-    let Some(index) = reading::open_as_it_is(places, notes)? else { return Ok(Vec::new()) };
-    let segments = SegmentFolder::new(places.state.events());
-    let silence = settings.fix.silence();
-    let now = Timestamp::now();
+    let Some(index) = request.open_as_it_is(notes)? else { return Ok(Vec::new()) };
+    let segments = SegmentFolder::new(request.places.state.events());
+    let silence = request.settings().fix.silence();
+    let now = request.now();
     let touched: HashSet<&str> =
         patch.files.iter().flat_map(|file| [file_name(&file.old), file_name(&file.new)]).collect();
     let mut fixes: Vec<Fix> = Vec::new();
@@ -173,6 +165,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::config::Environment;
     use crate::recorder;
     use crate::recorder::tests::World;
     use crate::run::Ended;
@@ -185,9 +178,10 @@ mod tests {
         recorder::drain(&world.places).expect("drains");
         world.spool(&world.header(2, "bb", Ended::Exit(1)), "error: b\n");
         let patch = Patch::parse(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+        let request = Request::at_places(world.places.clone(), Environment::default());
         let find = || {
             let mut notes = Vec::new();
-            let found = find_regressions(&world.places, &Settings::default(), &patch, &mut notes).expect("reads");
+            let found = find_regressions(&request, &patch, &mut notes).expect("reads");
             (found, notes)
         };
         assert_eq!(find(), (Vec::new(), Vec::new()));

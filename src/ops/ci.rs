@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::reading::{self, Reading};
+use super::reading::Reading;
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
-use crate::config::{Places, Settings};
 use crate::event::EventBody;
 use crate::host::ci::{Host, Job, JobReport};
 use crate::report::{ReportedRun, SummarizedRun};
@@ -59,20 +59,20 @@ pub(crate) struct CiReply {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn report_job(places: &Places, settings: &Settings, request: &CiRequest<'_>) -> Result<CiReply, StoreError> {
-    let mut reading = reading::open_for_reading(places)?;
+pub(crate) fn report_job(request: &Request, asked: &CiRequest<'_>) -> Result<CiReply, StoreError> {
+    let mut reading = request.open_for_reading()?;
     let notes = std::mem::take(&mut reading.notes);
-    let runs = find_reported_runs(places, settings, &reading, request)?;
+    let runs = find_reported_runs(request, &reading, asked)?;
     let report = JobReport::new(&runs);
-    let written = report.write_files(request.job, request.out);
+    let written = report.write_files(asked.job, asked.out);
     Ok(CiReply {
         schema: 1,
-        host: request.job.host,
+        host: asked.job.host,
         runs: report.runs,
         failed: report.failed,
         known: report.known,
         files: written.files,
-        commands: report.commands(request.job.host),
+        commands: report.commands(asked.job.host),
         notes: notes.into_iter().chain(written.problems).collect(),
     })
 }
@@ -80,30 +80,29 @@ pub(crate) fn report_job(places: &Places, settings: &Settings, request: &CiReque
 /// The newest run of each check that is reported on, in the order in which they began. Only what was recorded here
 /// counts: an imported failure is another job's.
 fn find_reported_runs(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     reading: &Reading,
-    request: &CiRequest<'_>,
+    asked: &CiRequest<'_>,
 ) -> Result<Vec<SummarizedRun>, StoreError> {
-    let (Some(index), Some(own)) = (&reading.index, own_writer(&places.state)) else { return Ok(Vec::new()) };
-    let root = Lossless::from(&places.root);
-    let ids = match request.session {
+    let (Some(index), Some(own)) = (&reading.index, own_writer(&request.places.state)) else { return Ok(Vec::new()) };
+    let root = Lossless::from(&request.places.root);
+    let ids = match asked.session {
         Some(session) => index.runs_in_session(&root, session)?,
-        None => index.last_run(&root, Timestamp::now())?.map(|run| run.id).into_iter().collect(),
+        None => index.last_run(&root, request.now())?.map(|run| run.id).into_iter().collect(),
     };
     let mut newest: BTreeMap<String, ReportedRun> = BTreeMap::new();
     for id in ids {
         let event = index.read_event(&reading.segments, &id)?.filter(|event| event.writer == own);
         let Some(EventBody::Run(run)) = event.map(|event| event.body) else { continue };
-        if request.since.is_none_or(|since| run.started_at >= since) {
+        if asked.since.is_none_or(|since| run.started_at >= since) {
             newest.insert(run.key.clone(), ReportedRun { id, record: *run });
         }
     }
     let mut runs: Vec<ReportedRun> = newest.into_values().collect();
     runs.sort_by_key(|run| run.record.started_at);
     let mut summarized = Vec::with_capacity(runs.len());
-    let (segments, root) = (&reading.segments, places.root.as_path());
-    let sources = HintSources { index, segments, registry: None, settings, root };
+    let (segments, root) = (&reading.segments, request.places.root.as_path());
+    let sources = HintSources { index, segments, registry: None, settings: request.settings(), root };
     for run in runs {
         let key = |item: &crate::event::DiagnosticRecord| {
             item.recomputed_fingerprint().map_or_else(|| item.pattern.clone(), |keys| keys.pattern)

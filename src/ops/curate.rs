@@ -1,16 +1,12 @@
 //! `pattern merge|split|mute|deprecate`: reviews of patterns by people.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
-use crate::base::limits::LOCK_WAIT_MS_MAX;
+use super::request::Request;
 use crate::base::refusal::Refusal;
-use crate::config::Places;
 use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
 use crate::pattern::PatternGroupSummary;
-use crate::recorder;
-use crate::store::{Store, StoreError, lock_store};
+use crate::store::{Store, StoreError};
 
 /// What a person says with a change: who they are and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,8 +37,13 @@ pub(crate) struct CurationReply {
 ///
 /// # Errors
 /// When one of the ids names none or more than one, both name the same, or the store can't be written.
-pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Saying) -> anyhow::Result<CurationReply> {
-    let mut open = PatternWriter::new(places)?;
+pub(crate) fn merge_patterns(
+    request: &Request,
+    from: &str,
+    into: &str,
+    saying: Saying,
+) -> anyhow::Result<CurationReply> {
+    let mut open = PatternWriter::new(request)?;
     let (from, into) = (open.store.index().find_member(from)?, open.store.index().find_member(into)?);
     let group = open.store.index().members_of_group(from.number)?;
     anyhow::ensure!(
@@ -59,8 +60,8 @@ pub(crate) fn merge_patterns(places: &Places, from: &str, into: &str, saying: Sa
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
-    let mut open = PatternWriter::new(places)?;
+pub(crate) fn split_pattern(request: &Request, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+    let mut open = PatternWriter::new(request)?;
     let member = open.store.index().find_member(id)?;
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
     anyhow::ensure!(others > 0, Refusal::conflict(format!("{} is merged with no other pattern", member.id)));
@@ -73,12 +74,12 @@ pub(crate) fn split_pattern(places: &Places, id: &str, saying: Saying) -> anyhow
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
 pub(crate) fn review_pattern(
-    places: &Places,
+    request: &Request,
     id: &str,
     state: ReviewState,
     saying: Saying,
 ) -> anyhow::Result<CurationReply> {
-    let mut open = PatternWriter::new(places)?;
+    let mut open = PatternWriter::new(request)?;
     let row = open.store.index().find_pattern(id)?;
     open.store.record_event(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
     Ok(open.changed_reply(format!("{} is {} now", row.id, state.as_str()), &row.id)?)
@@ -91,10 +92,9 @@ struct PatternWriter {
 }
 
 impl PatternWriter {
-    fn new(places: &Places) -> Result<Self, StoreError> {
-        let notes = recorder::drain_for_reading(places)?.notes;
-        let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-        Ok(PatternWriter { store: Store::open(&places.state, lock)?, notes })
+    fn new(request: &Request) -> Result<Self, StoreError> {
+        let (store, notes) = request.open_for_writing()?;
+        Ok(PatternWriter { store, notes })
     }
 
     fn changed_reply(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use super::request::Request;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::refusal::Refusal;
-use crate::config::{Environment, Places, Settings};
 use crate::diagnose::{self, Category};
 use crate::pattern::detector::DetectorRegistry;
 use crate::recorder::definitions::{Loaded, load_definitions, to_problem};
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// As [`load_definitions`], with every regex compiled and every inline test run.
-pub(crate) fn check_definitions(places: &Places, environment: &Environment) -> Loaded {
-    let categories = Settings::load(places, environment).0.categories;
-    let mut loaded = load_definitions(places, environment, &categories);
+pub(crate) fn check_definitions(request: &Request) -> Loaded {
+    let categories = &request.settings().categories;
+    let mut loaded = load_definitions(&request.places, &request.environment, categories);
     let faults = loaded.definitions.check_files(&loaded.files);
-    let (_, detectors) = DetectorRegistry::new(&loaded.files, &categories);
+    let (_, detectors) = DetectorRegistry::new(&loaded.files, categories);
     loaded.problems.extend(faults.into_iter().chain(detectors).map(to_problem));
     loaded.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     loaded
@@ -51,17 +51,13 @@ pub(crate) struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample without a failure, or a file that can't be written.
-pub(crate) fn create_tool(
-    places: &Places,
-    environment: &Environment,
-    wanted: &NewToolOptions<'_>,
-) -> anyhow::Result<Created> {
+pub(crate) fn create_tool(request: &Request, wanted: &NewToolOptions<'_>) -> anyhow::Result<Created> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
         let name = wanted.name.escape_debug();
         anyhow::bail!(Refusal::usage(format!("`{name}` is no name for a tool: use letters, digits, `.`, `_` and `-`")));
     }
-    let dirs = places.definition_dirs(environment);
+    let dirs = request.places.definition_dirs(&request.environment);
     let dir = dirs.get(usize::from(wanted.user)).context("there is no home folder; omit --user")?;
     let definition = dir.join(format!("{}.toml", wanted.name));
     if definition.exists() {
@@ -75,22 +71,18 @@ pub(crate) fn create_tool(
         CheckKind::Build => Category::BuildError,
     };
     let skeleton = diagnose::draft_skeleton(wanted.name, category, wanted.sample).map_err(anyhow::Error::msg)?;
-    let whitelist = add_rule(places, environment, wanted)?;
+    let whitelist = add_rule(request, wanted)?;
     write_new_file(&definition, skeleton.text.as_bytes())?;
     Ok(Created { definition, whitelist, found: skeleton.found })
 }
 
 /// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.
-fn add_rule(
-    places: &Places,
-    environment: &Environment,
-    wanted: &NewToolOptions<'_>,
-) -> anyhow::Result<Option<PathBuf>> {
-    let (known, _) = Whitelist::load(places, environment);
+fn add_rule(request: &Request, wanted: &NewToolOptions<'_>) -> anyhow::Result<Option<PathBuf>> {
+    let (known, _) = Whitelist::load(&request.places, &request.environment);
     if known.tool_kind(wanted.name).is_some() {
         return Ok(None);
     }
-    let files = Whitelist::layer_files(places, environment);
+    let files = Whitelist::layer_files(&request.places, &request.environment);
     let file = files.get(usize::from(wanted.user)).context("there is no home folder; omit --user")?;
     let mut text = match read_start(file, CONFIG_FILE_BYTES_MAX) {
         Ok(bytes) => String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", file.display()))?,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::request::Request;
 use crate::checkup::{self, CheckStatus, Finding, findings_of_problems};
-use crate::config::{Environment, Places, Settings};
 use crate::event::EVENT_VERSION;
 use crate::recorder;
 use crate::whitelist::Whitelist;
@@ -36,39 +36,40 @@ impl DoctorReport {
 }
 
 /// Looks at everything, changes nothing but what recording waiting runs changes.
-pub(crate) fn diagnose_installation(places: &Places, environment: &Environment) -> DoctorReport {
-    let (settings, problems) = Settings::load(places, environment);
-    let mut findings = vec![checkup::check_state_folder(places)];
-    findings.extend(checkup::check_waiting_runs(places));
-    findings.extend(checkup::check_store(places, &|damage| super::store::heal_index(places, damage)));
-    findings.extend(checkup::check_snapshots(places, &settings));
-    findings.push(checkup::check_lessons_folder(places, &settings));
-    findings.extend(checkup::check_lesson_files(places, &settings));
-    findings.extend(checkup::check_packagers(places, &settings));
+pub(crate) fn diagnose_installation(request: &Request) -> DoctorReport {
+    let (settings, problems) = (request.settings(), request.settings_problems().to_vec());
+    let mut findings = vec![checkup::check_state_folder(&request.places)];
+    findings.extend(checkup::check_waiting_runs(&request.places));
+    findings.extend(checkup::check_store(&request.places, &|damage| super::store::heal_index(request, damage)));
+    findings.extend(checkup::check_snapshots(&request.places, settings));
+    findings.push(checkup::check_lessons_folder(&request.places, settings));
+    findings.extend(checkup::check_lesson_files(&request.places, settings));
+    findings.extend(checkup::check_packagers(&request.places, settings));
     findings.extend(findings_of_problems("settings", "no problems in verify-run.toml", problems));
-    let (_, problems) = Whitelist::load(places, environment);
+    let (_, problems) = Whitelist::load(&request.places, &request.environment);
     findings.extend(findings_of_problems("whitelist", "no problems in whitelist.toml", problems));
-    let problems = recorder::definitions::load_definitions(places, environment, &settings.categories).problems;
+    let problems =
+        recorder::definitions::load_definitions(&request.places, &request.environment, &settings.categories).problems;
     findings.extend(findings_of_problems("definitions", "no problems in the tool definitions", problems));
-    findings.extend(checkup::check_advice(&settings));
-    findings.extend(checkup::check_promotions(places));
-    let problems = super::warn::template_problems(places, environment);
+    findings.extend(checkup::check_advice(settings));
+    findings.extend(checkup::check_promotions(&request.places));
+    let problems = super::warn::template_problems(request);
     findings.extend(findings_of_problems("formatters", "no problems in templates", problems));
-    if let Some(problems) = super::strategy::settings_problems(&settings) {
+    if let Some(problems) = super::strategy::settings_problems(settings) {
         findings.extend(findings_of_problems(
             "strategies",
             "no problems in the strategies of verify-run.toml",
             problems,
         ));
     }
-    findings.extend(checkup::host_findings(places, environment));
+    findings.extend(checkup::host_findings(&request.places, &request.environment));
     findings.extend(checkup::check_platform());
     DoctorReport {
         schema: 1,
         version: env!("CARGO_PKG_VERSION"),
         event_version: EVENT_VERSION,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        root: places.root.clone(),
+        root: request.places.root.clone(),
         findings,
     }
 }

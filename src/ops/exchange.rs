@@ -3,21 +3,17 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::reading;
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
-use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::refusal::Refusal;
 use crate::base::text::count;
-use crate::config::Places;
 use crate::event::{EventLine, parse_event_line};
-use crate::recorder;
-use crate::store::{ImportLineError, ImportTrust, ImportedSegments, Store, backup, lock_store, mask_event};
+use crate::store::{ImportLineError, ImportTrust, ImportedSegments, backup, mask_event};
 
 /// What is to be exported.
 #[derive(Debug)]
@@ -90,8 +86,8 @@ pub(crate) struct ExchangeFault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub(crate) fn export_events(places: &Places, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
+    let reading = request.open_for_reading()?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let mut exported = Exported { schema: 1, files: Vec::new(), events: 0, bad: 0, notes: reading.notes };
@@ -132,7 +128,7 @@ pub(crate) fn export_events(places: &Places, wanted: &ExportOptions<'_>) -> anyh
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
+pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -142,9 +138,7 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
         }
         files.extend(found);
     }
-    let notes = recorder::drain_for_reading(places)?.notes;
-    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-    let mut store = Store::open(&places.state, lock)?;
+    let (mut store, notes) = request.open_for_writing()?;
     let ImportedSegments { events, known, purged, removed, newer, bad, faults } =
         store.import_segments(&files, trust)?;
     let mut merged = Merged {
@@ -164,8 +158,8 @@ pub(crate) fn import_events(places: &Places, paths: &[PathBuf], trust: ImportTru
     };
     if removed > 0 {
         // What was purged elsewhere would go on living in the backups.
-        backup::remove_all_backups(&places.state)?;
-        backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
+        backup::remove_all_backups(&request.places.state)?;
+        backup::make_backup(&request.places.state, store.segments(), &request.now().local_day())?;
         merged
             .notes
             .push(format!("removed {} that were purged elsewhere; backups were replaced", count(removed, "event")));

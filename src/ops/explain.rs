@@ -6,9 +6,8 @@ use std::io::{BufRead, Read as _, Write};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::reading;
+use super::request::Request;
 use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
-use crate::config::Places;
 use crate::diagnose::{Diagnostic, Severity};
 use crate::event::DiagnosticRecord as StoredItem;
 use crate::fingerprint::{self, Fingerprint, FingerprintExplanation, MessageComparison, PatternLeaders};
@@ -73,11 +72,11 @@ struct ExplainReply<'a> {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn explain_message(
-    places: &Places,
+    request: &Request,
     asked: ExplainRequest,
     similarity_min: f64,
 ) -> Result<Explained, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min, reading.notes)
 }
 
@@ -85,8 +84,8 @@ pub(crate) fn explain_message(
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn explain_pattern(places: &Places, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn explain_pattern(request: &Request, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
+    let reading = request.open_for_reading()?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
     let member = index.find_member(id)?;

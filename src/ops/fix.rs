@@ -1,28 +1,24 @@
 //! `fix list`, `fix show` and `fix record`.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::lesson::{self, Annotation};
-use super::reading;
+use super::request::Request;
 use crate::base::clock::Timestamp;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::base::text;
-use crate::config::{Places, Settings};
+use crate::config::Settings;
 use crate::event::{Attempt, EventBody, FixNote, FixState, FlakeProof, WeakenedCheckRecord};
 use crate::fix::{Numbered, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::redact::redact_text;
 use crate::retrieval::pattern_remedies::pattern_remedies;
-use crate::store::{
-    FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, Store, StoreError, lock_store,
-};
+use crate::store::{FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, StoreError};
 
 /// Recipes shown of one fix.
 const RECIPES_MAX: usize = 20;
@@ -224,25 +220,24 @@ pub(crate) struct FixNoteText {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn list_fixes(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     filter: &FixFilter,
     confirmed: Option<bool>,
 ) -> Result<FixList, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
         return Ok(FixList { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
     };
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
-    let now = Timestamp::now();
-    let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, settings, now));
+    let now = request.now();
+    let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, request.settings(), now));
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
     let mut fixes: Vec<Summary> = fixes.collect();
     for fix in fixes.iter_mut().filter(|fix| fix.state == FixState::Weakened) {
         let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
-    let rates = index.fix_rates(settings.fix.quick_attempts)?;
+    let rates = index.fix_rates(request.settings().fix.quick_attempts)?;
     let rates = rates.into_iter().map(|row| Rate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
     Ok(FixList { schema: 1, fixes, rates, notes: reading.notes })
 }
@@ -251,8 +246,8 @@ pub(crate) fn list_fixes(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_recipes(places: &Places, limit: usize) -> Result<Recipes, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn list_recipes(request: &Request, limit: usize) -> Result<Recipes, StoreError> {
+    let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
@@ -265,8 +260,8 @@ pub(crate) fn list_recipes(places: &Places, limit: usize) -> Result<Recipes, Sto
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_flakes(places: &Places, limit: usize) -> Result<Flakes, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn list_flakes(request: &Request, limit: usize) -> Result<Flakes, StoreError> {
+    let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_flakes(&FlakeFilter { pattern: None, limit })?,
         None => Vec::new(),
@@ -278,25 +273,25 @@ pub(crate) fn list_flakes(places: &Places, limit: usize) -> Result<Flakes, Store
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result<FixPage, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn show_fix(request: &Request, id: &str) -> Result<FixPage, StoreError> {
+    let reading = request.open_for_reading()?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.find_fix(id)?;
     let attempts = index.read_attempts(&reading.segments, &row.id)?;
     let recipes = without_repeats(index.list_recipes(Some(&row.id), 1, RECIPES_MAX * FAMILIES_MAX)?, RECIPES_MAX);
     let said = index.fix_notes(&row.id)?;
-    let now = Timestamp::now();
+    let now = request.now();
     let (mut strategies, mut gotchas) = (Vec::new(), Vec::new());
     for number in index.patterns_of_fix(&row.id)? {
         let pattern = index.pattern_at(number)?;
-        let known = pattern_remedies(&index, &reading.segments, &pattern, settings, now)?;
+        let known = pattern_remedies(&index, &reading.segments, &pattern, request.settings(), now)?;
         strategies.extend(known.strategies_of_fix(&row.id));
         gotchas.extend(known.gotcha);
     }
-    let steps = build_workflow(attempts, settings.fix.quick_attempts).attempts.into_iter();
+    let steps = build_workflow(attempts, request.settings().fix.quick_attempts).attempts.into_iter();
     Ok(FixPage {
         schema: 1,
-        summary: fix_summary(row, settings, now),
+        summary: fix_summary(row, request.settings(), now),
         steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
         recipes: recipes.into_iter().map(recipe_line).collect(),
         strategies,
@@ -310,16 +305,16 @@ pub(crate) fn show_fix(places: &Places, settings: &Settings, id: &str) -> Result
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.
-pub(crate) fn record_fix(places: &Places, settings: &Settings, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
-    let row = show_fix(places, settings, id)?.summary;
+pub(crate) fn record_fix(request: &Request, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
+    let row = show_fix(request, id)?.summary;
     let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(trimmed_note);
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!(Refusal::usage("nothing to record: give --cause, --approach or --rule"));
     }
     let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
-    append_note(places, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
-    lesson::tell_of_fix(places, settings, &row.id, &said).context("it is recorded, but not written into the lesson")?;
-    Ok(show_fix(places, settings, &row.id)?)
+    append_note(request, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
+    lesson::tell_of_fix(request, &row.id, &said).context("it is recorded, but not written into the lesson")?;
+    Ok(show_fix(request, &row.id)?)
 }
 
 /// Says that no entry is to be made of a fix: it is not proposed any more. Its whole id.
@@ -327,15 +322,14 @@ pub(crate) fn record_fix(places: &Places, settings: &Settings, id: &str, said: F
 /// # Errors
 /// When there is no such fix, or the store can't be written.
 pub(crate) fn decline_pattern(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     id: &str,
     reason: Option<String>,
     by: Option<String>,
 ) -> anyhow::Result<String> {
-    let fix = show_fix(places, settings, id)?.summary.id;
+    let fix = show_fix(request, id)?.summary.id;
     let declined = Some(trimmed_note(reason).unwrap_or_default());
-    append_note(places, FixNote { fix: fix.clone(), declined, by: trimmed_note(by), ..FixNote::default() })?;
+    append_note(request, FixNote { fix: fix.clone(), declined, by: trimmed_note(by), ..FixNote::default() })?;
     Ok(fix)
 }
 
@@ -345,10 +339,8 @@ fn trimmed_note(text: Option<String>) -> Option<String> {
     text.map(|text| text::ellipsis(text.trim(), NOTE_BYTES_MAX))
 }
 
-fn append_note(places: &Places, said: FixNote) -> anyhow::Result<()> {
-    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-    let lock = lock_store(&places.state, wait).context("cannot record it now")?;
-    Store::open(&places.state, lock)?.record_event(EventBody::FixNote(said))?;
+fn append_note(request: &Request, said: FixNote) -> anyhow::Result<()> {
+    request.open_store().context("cannot record it now")?.record_event(EventBody::FixNote(said))?;
     Ok(())
 }
 

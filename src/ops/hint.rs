@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::reading;
+use super::request::Request;
 use crate::capture::Spooled;
-use crate::config::{Environment, Places, Settings};
 use crate::lesson::LessonFolder;
 use crate::pattern::detector::DetectorRegistry;
 use crate::recorder;
@@ -12,30 +11,33 @@ use crate::retrieval::hint::{HintSources, hint_lines};
 use crate::store::{SegmentFolder, StoreError};
 
 /// How long a hint may take; `None` when nothing is to be said or nothing can be known.
-pub(crate) fn time_limit(places: &Places, environment: &Environment) -> Option<Duration> {
-    let (settings, _) = Settings::load(places, environment);
-    let is_known = || places.state.index().exists() || !LessonFolder::find(places, &settings).shared_files().is_empty();
+pub(crate) fn time_limit(request: &Request) -> Option<Duration> {
+    let settings = request.settings();
+    let is_known = || {
+        request.places.state.index().exists()
+            || !LessonFolder::find(&request.places, settings).shared_files().is_empty()
+    };
     let is_due = settings.advice.warnings && is_known();
     is_due.then(|| Duration::from_millis(settings.advice.hint_ms))
 }
 
 /// `seen before: …, n times in m tasks; fixed by …`, of the pattern of the failure that was seen most often; `None` when
 /// it is new, muted, or nothing can be read.
-pub(crate) fn hint_line(places: &Places, environment: &Environment, failed: &Spooled) -> Option<String> {
-    find_hint(places, environment, failed).ok().flatten()
+pub(crate) fn hint_line(request: &Request, failed: &Spooled) -> Option<String> {
+    find_hint(request, failed).ok().flatten()
 }
 
-fn find_hint(places: &Places, environment: &Environment, failed: &Spooled) -> Result<Option<String>, StoreError> {
-    let (settings, _) = Settings::load(places, environment);
-    let Some(index) = reading::open_with_lessons(places, environment, &settings, &mut Vec::new())? else {
+fn find_hint(request: &Request, failed: &Spooled) -> Result<Option<String>, StoreError> {
+    let settings = request.settings();
+    let Some(index) = request.open_with_lessons(&mut Vec::new())? else {
         return Ok(None);
     };
-    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
-    let keys = recorder::pattern_keys(places, &loaded.definitions, failed);
+    let loaded = recorder::definitions::load_definitions(&request.places, &request.environment, &settings.categories);
+    let keys = recorder::pattern_keys(&request.places, &loaded.definitions, failed);
     let (registry, _) = DetectorRegistry::new(&loaded.files, &settings.categories);
-    let segments = SegmentFolder::new(places.state.events());
-    let (index, registry, root) = (&index, Some(&registry), places.root.as_path());
-    let sources = HintSources { index, segments: &segments, registry, settings: &settings, root };
+    let segments = SegmentFolder::new(request.places.state.events());
+    let (index, registry, root) = (&index, Some(&registry), request.places.root.as_path());
+    let sources = HintSources { index, segments: &segments, registry, settings, root };
     let lines = hint_lines(&sources, &keys, failed.header.started_at, 1)?;
     Ok(lines.first().map(|line| format!("verify-run: {line}")))
 }

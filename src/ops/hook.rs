@@ -7,18 +7,18 @@
 
 mod observed;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::knowledge;
+use super::request::Request;
 use super::warn;
 
 use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
-use crate::config::{Environment, Places, Settings};
+use crate::config::{Environment, Places};
 use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
 use crate::host::rewrite::{self, LineToRewrite};
 use crate::host::shims;
@@ -56,10 +56,7 @@ pub(crate) struct Hook {
     moment: Moment,
     said: Value,
     call: HookCall,
-    cwd: PathBuf,
-    places: Places,
-    environment: Environment,
-    identity: Identity,
+    request: Request,
     /// The user wants commands replaced even where that allows them.
     rewrite: bool,
     /// What a check that failed printed, as far as the host shows it.
@@ -76,42 +73,43 @@ impl Hook {
         }
         let cwd = call.cwd.clone().or_else(|| std::env::current_dir().ok()).filter(|cwd| cwd.is_dir())?;
         let environment = Environment::from_process();
-        let places = Places::find(&cwd, &environment);
         let variable = |name: &str| std::env::var(name).ok();
         let session = variable("VERIFY_RUN_SESSION").filter(|session| !session.is_empty());
         let told = Identity { session: session.or_else(|| call.session.clone()), ..Identity::default() };
         let agent = variable("VERIFY_RUN_AGENT").filter(|agent| !agent.is_empty());
         let told = Identity { agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())), ..told };
-        let identity = capture::identify(told, variable, crate::run::session());
-        Some(Hook { dialect, moment, said, call, cwd, places, environment, identity, rewrite, failed: None })
+        let request = Request::new(cwd, environment, Request::identify_caller(told));
+        Some(Hook { dialect, moment, said, call, request, rewrite, failed: None })
     }
 
     /// Records what has to be remembered of the call, before anything is answered: a check that no wrapper preceded.
     /// Starts the recorder where there is something for it to do. To be called by a process of one thread.
     pub(crate) fn remember_session(&mut self) {
-        let seen = observed::observed_check(&self.call, &self.cwd, &self.places, &self.environment, &self.identity);
+        let seen = observed::observed_check(&self.request, &self.call);
         if let Some(check) = seen {
             if check.is_new
-                && capture::write_spool(&self.places.state, &check.spooled.header, &[&check.spooled.output]).is_ok()
+                && capture::write_spool(&self.request.places.state, &check.spooled.header, &[&check.spooled.output])
+                    .is_ok()
             {
-                observed::start_recorder(&self.places);
+                observed::start_recorder(&self.request.places);
             }
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
         }
         let file = std::env::var_os("CLAUDE_ENV_FILE").filter(|_| self.dialect.agent == "claude-code");
-        if let (Moment::SessionStart, Some(file), Some(shims)) = (self.moment, file, self.environment.shims_dir()) {
+        if let (Moment::SessionStart, Some(file), Some(shims)) =
+            (self.moment, file, self.request.environment.shims_dir())
+        {
             // Without them a check is still recorded where the agent names us, or the hook sees its end.
             let _ = shims::put_in_front(&shims, file.as_ref());
         }
-        if self.moment == Moment::SessionEnd && !recorder::pending_entries(&self.places).is_empty() {
-            observed::start_recorder(&self.places);
+        if self.moment == Moment::SessionEnd && !recorder::pending_entries(&self.request.places).is_empty() {
+            observed::start_recorder(&self.request.places);
         }
     }
 
     /// How long the answer may take; see the setting `advice.hook_ms`.
     pub(crate) fn time_limit(&self) -> Duration {
-        let (settings, _) = Settings::load(&self.places, &self.environment);
-        Duration::from_millis(settings.advice.hook_ms)
+        Duration::from_millis(self.request.settings().advice.hook_ms)
     }
 
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
@@ -129,9 +127,9 @@ impl Hook {
             line,
             dialect: self.dialect,
             call: &self.call,
-            cwd: &self.cwd,
-            places: &self.places,
-            environment: &self.environment,
+            cwd: &self.request.cwd,
+            places: &self.request.places,
+            environment: &self.request.environment,
             rewrite: self.rewrite,
         })
     }
@@ -146,17 +144,17 @@ impl Hook {
 
     /// Where things are: what was said is recorded there.
     pub(crate) fn event_places(&self) -> &Places {
-        &self.places
+        &self.request.places
     }
 
     /// What there is to say, and what has to be remembered of it.
     fn find_context(&self) -> Option<(Option<String>, warn::WarnReply)> {
         let asked = self.warn_request()?;
-        let mut answer = warn::collect_warnings(&self.places, &self.environment, &self.cwd, &asked).ok()?;
+        let mut answer = warn::collect_warnings(&self.request, &asked).ok()?;
         let mut said = if answer.warnings.is_empty() {
             String::new()
         } else {
-            warn::format_reply(&self.places, &self.environment, &asked, &mut answer).ok()?
+            warn::format_reply(&self.request, &asked, &mut answer).ok()?
         };
         if self.moment == Moment::SessionStart {
             said.push_str(&self.entries_text(&answer).unwrap_or_default());
@@ -168,12 +166,12 @@ impl Hook {
     /// The question that the call amounts to; `None` where it amounts to none.
     fn warn_request(&self) -> Option<WarnRequest> {
         let asked = WarnRequest {
-            identity: self.identity.clone(),
+            identity: self.request.identity.clone(),
             news: true,
             surface: format!("hook:{}", self.dialect.name),
             ..WarnRequest::default()
         };
-        let whitelist = || Whitelist::open(&self.places, &self.environment);
+        let whitelist = || Whitelist::open(&self.request.places, &self.request.environment);
         Some(match (self.moment, &self.call.action) {
             (Moment::BeforeTool, HookAction::Edit(files)) => {
                 WarnRequest { files: files.clone(), at_hand: true, ..asked }
@@ -184,10 +182,10 @@ impl Hook {
             }
             (Moment::AfterTool | Moment::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
-                let (settings, _) = Settings::load(&self.places, &self.environment);
-                let loaded =
-                    recorder::definitions::load_definitions(&self.places, &self.environment, &settings.categories);
-                let keys = recorder::pattern_keys(&self.places, &loaded.definitions, failed);
+                let Request { places, environment, .. } = &self.request;
+                let categories = &self.request.settings().categories;
+                let loaded = recorder::definitions::load_definitions(places, environment, categories);
+                let keys = recorder::pattern_keys(&self.request.places, &loaded.definitions, failed);
                 let started_at = failed.header.started_at;
                 WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
             }
@@ -205,8 +203,8 @@ impl Hook {
 
     /// Entries about the task with enough confidence. Showing one counts as a use.
     fn entries_text(&self, answer: &warn::WarnReply) -> Option<String> {
-        let (settings, _) = Settings::load(&self.places, &self.environment);
-        let index = Index::open_read(&self.places.state.index()).ok().flatten()?;
+        let settings = self.request.settings();
+        let index = Index::open_read(&self.request.places.state.index()).ok().flatten()?;
         if !settings.advice.injection {
             return None;
         }
@@ -216,10 +214,10 @@ impl Hook {
             let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
             let asked =
                 EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..EntryQueryRequest::default() };
-            let found = knowledge::relevant_entries(&self.places, &settings, &self.cwd, &self.identity, asked).ok()?;
+            let found = knowledge::relevant_entries(&self.request, asked).ok()?;
             for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
-                if !is_said && !is_held_out(&index, &page.id, &answer.task, &settings).ok()? {
+                if !is_said && !is_held_out(&index, &page.id, &answer.task, settings).ok()? {
                     lines.push(line_of(page));
                 }
             }

@@ -1,7 +1,8 @@
 //! Ids of what is recorded, for completions: the index as it is, and without waiting.
 
+use super::request::Request;
 use crate::base::lossless::Lossless;
-use crate::config::{Places, Settings};
+use crate::config::Places;
 use crate::store::{EntryFilter, FixFilter, Index, RunFilter, StoreError};
 
 use super::lesson;
@@ -25,13 +26,13 @@ pub(crate) enum RecordKind {
 }
 
 /// The ids of this kind, each with what it is about; the newest first. Empty where nothing can be read.
-pub(crate) fn list_ids(places: &Places, settings: &Settings, kind: RecordKind) -> Vec<(String, String)> {
+pub(crate) fn list_ids(request: &Request, kind: RecordKind) -> Vec<(String, String)> {
     if kind == RecordKind::Lesson {
-        let lessons = lesson::list_lessons(places, settings).lessons.into_iter().rev().take(IDS_MAX);
+        let lessons = lesson::list_lessons(request).lessons.into_iter().rev().take(IDS_MAX);
         return lessons.map(|it| (it.lesson.front.id.clone(), it.lesson.title().to_owned())).collect();
     }
-    let index = Index::open_read(&places.state.index()).ok().flatten();
-    index.and_then(|index| of_index(&index, places, kind).ok()).unwrap_or_default()
+    let index = Index::open_read(&request.places.state.index()).ok().flatten();
+    index.and_then(|index| of_index(&index, &request.places, kind).ok()).unwrap_or_default()
 }
 
 fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(String, String)>, StoreError> {

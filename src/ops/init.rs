@@ -1,6 +1,6 @@
 //! `init` and `hook install|uninstall|status`: sets hosts up, and gives them back what they had.
 
-use crate::config::{Environment, Places};
+use super::request::Request;
 use crate::host::InstallScope;
 use crate::host::install::{self, InstallOptions, InstallPlan, InstallStatus, RemovalReport};
 
@@ -8,28 +8,24 @@ use crate::host::install::{self, InstallOptions, InstallPlan, InstallStatus, Rem
 ///
 /// # Errors
 /// When a name is no host's, a command to allow is not a check, or there is no home folder.
-pub(crate) fn plan_installation(
-    places: &Places,
-    environment: &Environment,
-    options: &InstallOptions,
-) -> anyhow::Result<InstallPlan> {
-    Ok(install::plan_installation(places, environment, options)?)
+pub(crate) fn plan_installation(request: &Request, options: &InstallOptions) -> anyhow::Result<InstallPlan> {
+    Ok(install::plan_installation(&request.places, &request.environment, options)?)
 }
 
 /// Writes what was planned; all of it or none.
 ///
 /// # Errors
 /// When a file was changed since it was planned, or can't be written: then nothing is.
-pub(crate) fn apply_plan(places: &Places, environment: &Environment, plan: &mut InstallPlan) -> anyhow::Result<()> {
-    Ok(install::apply_plan(places, environment, plan)?)
+pub(crate) fn apply_plan(request: &Request, plan: &mut InstallPlan) -> anyhow::Result<()> {
+    Ok(install::apply_plan(&request.places, &request.environment, plan)?)
 }
 
 /// What is installed in the project and in the home folder.
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn installation_status(places: &Places, environment: &Environment) -> anyhow::Result<InstallStatus> {
-    Ok(install::find_status(places, environment)?)
+pub(crate) fn installation_status(request: &Request) -> anyhow::Result<InstallStatus> {
+    Ok(install::find_status(&request.places, &request.environment)?)
 }
 
 /// Takes out what was installed for the hosts of these names; for all of them where none is named.
@@ -37,10 +33,9 @@ pub(crate) fn installation_status(places: &Places, environment: &Environment) ->
 /// # Errors
 /// When a name is no host's, or what was installed can't be read.
 pub(crate) fn uninstall_hosts(
-    places: &Places,
-    environment: &Environment,
+    request: &Request,
     scope: InstallScope,
     names: &[String],
 ) -> anyhow::Result<RemovalReport> {
-    Ok(install::uninstall_hosts(places, environment, scope, names)?)
+    Ok(install::uninstall_hosts(&request.places, &request.environment, scope, names)?)
 }

@@ -5,30 +5,26 @@ mod proposals;
 mod query;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::base::clock::Timestamp;
+use super::request::Request;
 use crate::base::ids;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::refusal::Refusal;
 use crate::base::text::printable;
-use crate::capture::Identity;
-use crate::config::{Places, Settings};
+use crate::config::Settings;
 use crate::event::{
     EntryChange, EntryNote, EntryOrigin, EntrySource, EntryUse, Event, EventAuthor, EventBody, KnowledgeEntry,
 };
 use crate::knowledge::duplicate::{self, EntryLikeness, NormalisedWords};
 use crate::knowledge::{EntryDraft, entry, entry_types};
 use crate::pattern::statistics::{round_to_thousandth, to_permille};
-use crate::recorder;
 use crate::redact::{redact_text, sanitize_name};
 use crate::retrieval::entry_page::{EntryPage, page_line};
 use crate::retrieval::entry_search::learnt_page;
-use crate::store::{Index, Store, StoreError, lock_store};
+use crate::store::{Index, Store, StoreError};
 
 pub(crate) use proposals::{EntryProposalList, draft_from_fix, list_proposals};
 pub(crate) use query::{
@@ -92,26 +88,17 @@ pub(crate) struct EntryChangeReply {
 ///
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
-pub(crate) fn add_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    given: &EntryDraft,
-) -> anyhow::Result<EntryAddReply> {
-    let entry = build_entry(settings, identity, given)?;
-    let mut open = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
-    let mut added = open.add_entry(settings, entry)?;
+pub(crate) fn add_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
+    let entry = build_entry(request, given)?;
+    let mut open = KnowledgeWriter::new(request, given.person.as_deref())?;
+    let mut added = open.add_entry(entry)?;
     added.notes = open.into_notes();
     Ok(added)
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
-pub(super) fn build_entry(
-    settings: &Settings,
-    identity: &Identity,
-    given: &EntryDraft,
-) -> anyhow::Result<(KnowledgeEntry, bool)> {
-    let all = entry_types(&settings.knowledge);
+pub(super) fn build_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<(KnowledgeEntry, bool)> {
+    let all = entry_types(&request.settings().knowledge);
     let Some(sort) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
         let message = format!("unknown type {:?}; there are {}", given.kind, known.join(", "));
@@ -133,7 +120,7 @@ pub(super) fn build_entry(
     if let Some(bad) = actions.iter().find(|action| !is_action(action)) {
         bail!(Refusal::usage(format!("{bad:?} is not an action: use words such as CREATE, UPDATE, DELETE, VERIFY")));
     }
-    let source = given.source.unwrap_or(match identity.agent.as_deref() {
+    let source = given.source.unwrap_or(match request.identity.agent.as_deref() {
         None | Some("human") => EntrySource::Human,
         Some("ci") => EntrySource::Check,
         Some(_) => EntrySource::Agent,
@@ -221,38 +208,26 @@ fn find_duplicates(
 ///
 /// # Errors
 /// When an id names none or more than one, it would supersede itself, or the store can't be written.
-pub(crate) fn supersede_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-    with: &str,
-) -> anyhow::Result<EntryChangeReply> {
-    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn supersede_entry(request: &Request, id: &str, with: &str) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(request, None)?;
     let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
     ensure!(old != new, Refusal::conflict(format!("{id} and {with} are the same entry: it can't supersede itself")));
-    let mut next = open.entry_page(settings, &new)?.superseded_by;
+    let mut next = open.entry_page(&new)?.superseded_by;
     let mut seen = BTreeSet::new();
     while let Some(id) = next.filter(|id| seen.insert(id.clone())) {
         ensure!(id != old, Refusal::conflict(format!("{new} is already superseded by {old}")));
-        next = open.entry_page(settings, &id).ok().and_then(|page| page.superseded_by);
+        next = open.entry_page(&id).ok().and_then(|page| page.superseded_by);
     }
     let done = format!("{old} is already superseded by {new}");
-    open.apply_change(settings, &old, EntryChange::Superseded { with: new }, done)
+    open.apply_change(&old, EntryChange::Superseded { with: new }, done)
 }
 
 /// Says that two entries say the same.
 ///
 /// # Errors
 /// When an id names none or more than one, their type is never merged, or the store can't be written.
-pub(crate) fn merge_entries(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-    into: &str,
-) -> anyhow::Result<EntryChangeReply> {
-    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn merge_entries(request: &Request, id: &str, into: &str) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(request, None)?;
     for id in [id, into] {
         let is_learnt = open.index().find_entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
         ensure!(
@@ -267,14 +242,14 @@ pub(crate) fn merge_entries(
         one.kind == other.kind,
         Refusal::conflict(format!("{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind))
     );
-    let may = entry_types(&settings.knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
+    let may = entry_types(&request.settings().knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
     ensure!(
         may,
         Refusal::conflict(format!("a {} is never merged", one.kind))
             .then_run(format!("knowledge supersede {} --with {}", one.id, other.id))
     );
     let done = format!("{} and {} are merged", one.id, other.id);
-    open.apply_change(settings, &one.id, EntryChange::Merged { into: other.id }, done)
+    open.apply_change(&one.id, EntryChange::Merged { into: other.id }, done)
 }
 
 /// Sets the confidence of an entry.
@@ -283,97 +258,69 @@ pub(crate) fn merge_entries(
 /// When the value is out of bounds, without a reason, the id names none or more than one, or the store can't be
 /// written.
 pub(crate) fn set_confidence(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
+    request: &Request,
     id: &str,
     value: f64,
     said: (&str, Option<&str>),
 ) -> anyhow::Result<EntryChangeReply> {
-    let (min, max) = (settings.confidence.min, settings.confidence.max);
+    let (min, max) = (request.settings().confidence.min, request.settings().confidence.max);
     ensure!(
         (min..=max).contains(&value),
         Refusal::usage(format!("confidence must be from {min:.2} to {max:.2}, not {value}"))
     );
     let reason = sanitize_name(said.0).ok_or_else(|| Refusal::usage("give the reason: --reason TEXT"))?;
-    let open = KnowledgeWriter::new(places, settings, identity, said.1)?;
+    let open = KnowledgeWriter::new(request, said.1)?;
     let leader = open.leader_id(id)?;
     let done = format!("the confidence of {leader} is {value:.2}");
-    open.apply_change(
-        settings,
-        &leader,
-        EntryChange::ConfidenceSet { value_permille: to_permille(value), reason },
-        done,
-    )
+    open.apply_change(&leader, EntryChange::ConfidenceSet { value_permille: to_permille(value), reason }, done)
 }
 
 /// Pins an entry: it never fades and is never held out; or takes the pin off.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn pin_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-    on: bool,
-) -> anyhow::Result<EntryChangeReply> {
-    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn pin_entry(request: &Request, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(request, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
-    open.apply_change(settings, &leader, EntryChange::Pinned { on }, done)
+    open.apply_change(&leader, EntryChange::Pinned { on }, done)
 }
 
 /// Says the outcome of an entry.
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn boost_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-    how: EntryUse,
-) -> anyhow::Result<EntryChangeReply> {
-    let open = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn boost_entry(request: &Request, id: &str, how: EntryUse) -> anyhow::Result<EntryChangeReply> {
+    let open = KnowledgeWriter::new(request, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} {}", how.as_str().replace('_', " "));
-    open.apply_change(settings, &leader, EntryChange::Used { how, with: Vec::new() }, done)
+    open.apply_change(&leader, EntryChange::Used { how, with: Vec::new() }, done)
 }
 
 /// The store, open for writing after what waited was recorded, and who writes.
-pub(super) struct KnowledgeWriter {
+pub(super) struct KnowledgeWriter<'a> {
+    request: &'a Request,
     store: Store,
     by: EventAuthor,
     notes: Vec<String>,
 }
 
-impl KnowledgeWriter {
-    pub(super) fn new(
-        places: &Places,
-        settings: &Settings,
-        identity: &Identity,
-        person: Option<&str>,
-    ) -> anyhow::Result<Self> {
-        let notes = recorder::drain_for_reading(places)?.notes;
-        let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-        let lock = lock_store(&places.state, wait).context("cannot record it now")?;
-        let store = Store::open(&places.state, lock)?;
-        let hours = settings.fix.silence_hours;
-        let task = recorder::current_task(places, Some(store.index()), identity, Timestamp::now(), hours)?;
-        let by =
-            EventAuthor { person: person.and_then(sanitize_name), ..EventAuthor::from_identity(identity, Some(&task)) };
-        Ok(KnowledgeWriter { store, by, notes })
+impl<'a> KnowledgeWriter<'a> {
+    pub(super) fn new(request: &'a Request, person: Option<&str>) -> anyhow::Result<Self> {
+        let (store, notes) = request.open_for_writing().context("cannot record it now")?;
+        let task = request.current_task(Some(store.index()))?;
+        let by = EventAuthor {
+            person: person.and_then(sanitize_name),
+            ..EventAuthor::from_identity(&request.identity, Some(&task))
+        };
+        Ok(KnowledgeWriter { request, store, by, notes })
     }
 
     /// Writes an entry, and where it `merges` and says the same as another that it is merged with it.
-    pub(super) fn add_entry(
-        &mut self,
-        settings: &Settings,
-        (mut entry, merges): (KnowledgeEntry, bool),
-    ) -> anyhow::Result<EntryAddReply> {
+    pub(super) fn add_entry(&mut self, (mut entry, merges): (KnowledgeEntry, bool)) -> anyhow::Result<EntryAddReply> {
         entry.sources = resolve_sources(self.store.index(), entry.sources)?;
-        let found = if merges { find_duplicates(self.store.index(), settings, &entry)? } else { Vec::new() };
+        let found =
+            if merges { find_duplicates(self.store.index(), self.request.settings(), &entry)? } else { Vec::new() };
         let mut event = self.entry_event(String::new(), EntryChange::Created(Box::new(entry)));
         let id = ids::short(ids::IdKind::Knowledge, event.id.as_bytes());
         if let EventBody::Knowledge(note) = &mut event.body {
@@ -392,7 +339,7 @@ impl KnowledgeWriter {
         self.store.append(&events)?;
         let similar =
             found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id)).collect();
-        let entry = self.entry_page(settings, &id)?;
+        let entry = self.entry_page(&id)?;
         Ok(EntryAddReply { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
     }
 
@@ -406,15 +353,20 @@ impl KnowledgeWriter {
     }
 
     /// The page of the entry that represents the one with this id.
-    fn entry_page(&self, settings: &Settings, id: &str) -> anyhow::Result<EntryPage> {
-        let index = self.store.index();
+    fn entry_page(&self, id: &str) -> anyhow::Result<EntryPage> {
+        let (index, settings, now) = (self.store.index(), self.request.settings(), self.request.now());
         if let Some(pattern) = index.pattern_of_gotcha(id)?
-            && let Some(page) = learnt_page(index, self.store.segments(), pattern, settings, Timestamp::now())?
+            && let Some(page) = learnt_page(index, self.store.segments(), pattern, settings, now)?
         {
             return Ok(page);
         }
         let leader = index.find_entry(&index.find_entry(id)?.leader)?;
-        Ok(EntryPage::from_row(index, leader, settings, Timestamp::now())?)
+        Ok(EntryPage::from_row(index, leader, settings, now)?)
+    }
+
+    /// The settings in force.
+    pub(super) fn settings(&self) -> &'a Settings {
+        self.request.settings()
     }
 
     /// The index.
@@ -440,19 +392,13 @@ impl KnowledgeWriter {
 
     fn entry_event(&self, entry: String, change: EntryChange) -> Event {
         let note = EntryNote { entry, change, by: self.by.clone() };
-        Event::new(Timestamp::now(), self.store.writer_name(), EventBody::Knowledge(note))
+        Event::new(self.request.now(), self.store.writer_name(), EventBody::Knowledge(note))
     }
 
-    fn apply_change(
-        mut self,
-        settings: &Settings,
-        id: &str,
-        change: EntryChange,
-        done: String,
-    ) -> anyhow::Result<EntryChangeReply> {
+    fn apply_change(mut self, id: &str, change: EntryChange, done: String) -> anyhow::Result<EntryChangeReply> {
         let event = self.entry_event(id.to_owned(), change);
         self.store.append(&[event])?;
-        let entry = self.entry_page(settings, id)?;
+        let entry = self.entry_page(id)?;
         Ok(EntryChangeReply { schema: 1, done, entry, notes: self.into_notes() })
     }
 }

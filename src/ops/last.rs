@@ -4,14 +4,15 @@ use std::io::{self, Read};
 
 use serde::Serialize;
 
-use super::{reading, report};
+use super::report;
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
 use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::capture::SpoolHeader;
-use crate::config::{Environment, Places, Settings};
+use crate::config::Places;
 use crate::event::DiagnosticRecord;
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
@@ -124,12 +125,12 @@ pub(crate) struct ChangedSince {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn last_run(places: &Places, environment: &Environment) -> Result<(Option<Last>, Vec<String>), StoreError> {
-    let root = Lossless::from(&places.root);
-    let reading = reading::open_for_reading(places);
-    let now = Timestamp::now();
+pub(crate) fn last_run(request: &Request) -> Result<(Option<Last>, Vec<String>), StoreError> {
+    let root = Lossless::from(&request.places.root);
+    let reading = request.open_for_reading();
+    let now = request.now();
     // Before the index is asked: a run that is recorded meanwhile is then found twice, else it would not be at all.
-    let waiting = recorder::waiting_headers(places).into_iter().filter(|header| header.place.root == root);
+    let waiting = recorder::waiting_headers(&request.places).into_iter().filter(|header| header.place.root == root);
     let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
     let (recorded, notes) = match reading {
@@ -150,7 +151,7 @@ pub(crate) fn last_run(places: &Places, environment: &Environment) -> Result<(Op
         (None, Some(waiting)) => Last::from_waiting(waiting),
         (None, None) => return Ok((None, notes)),
     };
-    newest.find_lesson(places, environment);
+    newest.find_lesson(request);
     Ok((Some(newest), notes))
 }
 
@@ -159,22 +160,18 @@ pub(crate) fn last_run(places: &Places, environment: &Environment) -> Result<(Op
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub(crate) fn run_by_id(
-    places: &Places,
-    environment: &Environment,
-    id: &str,
-) -> Result<(Last, Vec<String>), StoreError> {
-    let (subject, notes) = report::find_reported_run(places, Some(id))?;
+pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<(Last, Vec<String>), StoreError> {
+    let (subject, notes) = report::find_reported_run(request, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     let index = reading.index.as_ref().ok_or_else(unknown)?;
     let summary = match uuid::Uuid::parse_str(&run) {
         Ok(run) => index.run_summary(RunId(run))?,
         Err(_) => None,
     };
     let mut last = with_details(index, &reading.segments, Last::from_run(summary.ok_or_else(unknown)?))?;
-    last.find_lesson(places, environment);
+    last.find_lesson(request);
     Ok((last, notes))
 }
 
@@ -241,12 +238,12 @@ impl LastFailure {
 
 impl Last {
     /// Where its lesson is now.
-    fn find_lesson(&mut self, places: &Places, environment: &Environment) {
+    fn find_lesson(&mut self, request: &Request) {
         let Some(id) = &self.lesson else { return };
-        let folder = LessonFolder::find(places, &Settings::load(places, environment).0);
+        let folder = LessonFolder::find(&request.places, request.settings());
         let path = folder
             .find_lesson_path(id, self.lesson_file.as_deref())
-            .map(|path| places.relative(&path).unwrap_or_else(|| path.into_os_string()));
+            .map(|path| request.places.relative(&path).unwrap_or_else(|| path.into_os_string()));
         self.lesson_file = path.map(|path| path.to_string_lossy().into_owned());
     }
 
@@ -319,6 +316,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::config::Environment;
     use crate::recorder::tests::World;
     use crate::run::Ended;
     use crate::store::lock_store;
@@ -335,7 +333,7 @@ mod tests {
         let waiting = recorder::waiting_headers(&world.places);
         assert_eq!(waiting.len(), 2);
         drop(held);
-        let (run, _) = last_run(&world.places, &Environment::default()).expect("reads");
+        let (run, _) = last_run(&Request::at_places(world.places.clone(), Environment::default())).expect("reads");
         let run = run.expect("is there");
         assert_eq!((run.exit_code, run.recorded), (3, true));
         assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);

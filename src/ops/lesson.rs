@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::base::clock::Timestamp;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
+use super::request::Request;
 use crate::base::refusal::Refusal;
-use crate::config::{Environment, Places, Settings};
+use crate::config::Settings;
 use crate::event::{AttemptOutcome, EventBody, LessonChange, LessonChangeKind};
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
-use crate::ops::reading;
 use crate::recorder;
 use crate::recorder::drain_for_reading;
 use crate::redact::redact_text;
-use crate::store::{Index, LessonRow, SegmentFolder, Store, lock_store};
+use crate::store::{Index, LessonRow, SegmentFolder};
 
 /// A lesson and its file.
 #[derive(Debug)]
@@ -80,10 +78,10 @@ pub(crate) struct Forgotten {
 }
 
 /// Reads all lessons, those of runs that still wait included.
-pub(crate) fn list_lessons(places: &Places, settings: &Settings) -> ListedLesson {
+pub(crate) fn list_lessons(request: &Request) -> ListedLesson {
     // A store that can't be opened is `doctor`'s matter: the files can be read without one.
-    let _ = drain_for_reading(places);
-    read_all(&LessonFolder::find(places, settings))
+    let _ = drain_for_reading(&request.places);
+    read_all(&LessonFolder::find(&request.places, request.settings()))
 }
 
 fn read_all(folder: &LessonFolder) -> ListedLesson {
@@ -103,10 +101,10 @@ fn sort_by_time(lessons: &mut [FoundLesson]) {
 }
 
 /// As [`list_lessons`], with the lessons that were withdrawn when their failure was gone: their text follows from the runs.
-pub(crate) fn list_all(places: &Places, settings: &Settings) -> ListedLesson {
-    let mut listed = list_lessons(places, settings);
+pub(crate) fn list_all(request: &Request) -> ListedLesson {
+    let mut listed = list_lessons(request);
     // What can't be read from the store is left out, as in `list`.
-    let withdrawn = list_withdrawn(places, settings, None).unwrap_or_default();
+    let withdrawn = list_withdrawn(request, None).unwrap_or_default();
     let is_new = |found: &Withdrawn| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
     let withdrawn: Vec<FoundLesson> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
     listed.lessons.extend(withdrawn);
@@ -122,11 +120,13 @@ struct Withdrawn {
 }
 
 /// The withdrawn lessons whose id starts with `start`, of all runs the last one's.
-fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
-    let reading = reading::open_for_reading(places)?;
+fn list_withdrawn(request: &Request, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
-    let (folder, local) =
-        (LessonFolder::find(places, settings), recorder::local_machine(places, &Environment::from_process()));
+    let (folder, local) = (
+        LessonFolder::find(&request.places, request.settings()),
+        recorder::local_machine(&request.places, &request.environment),
+    );
     let mut rows: BTreeMap<String, LessonRow> = BTreeMap::new();
     for row in index.list_lessons()? {
         if row.withdrawn && !row.forgotten && start.is_none_or(|start| row.id.starts_with(start)) {
@@ -138,7 +138,7 @@ fn list_withdrawn(places: &Places, settings: &Settings, start: Option<&str>) -> 
         let Some(run) = index.read_run(&reading.segments, &row.run)? else { continue };
         let Some(facts) = recorder::lesson_facts(&run, &local) else { continue };
         let part = match &row.fix {
-            Some(fix) => fix_part(index, &reading.segments, settings, &local, fix)?,
+            Some(fix) => fix_part(index, &reading.segments, request.settings(), &local, fix)?,
             None => None,
         };
         let lesson = folder.preview_lesson(&facts, part.as_ref())?;
@@ -171,23 +171,23 @@ fn fix_part(
 ///
 /// # Errors
 /// When the store can't be read or a file can't be written.
-pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said: &Annotation) -> anyhow::Result<()> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn tell_of_fix(request: &Request, fix: &str, said: &Annotation) -> anyhow::Result<()> {
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Ok(()) };
-    let local = recorder::local_machine(places, &Environment::from_process());
-    let part = fix_part(index, &reading.segments, settings, &local, fix)?;
+    let local = recorder::local_machine(&request.places, &request.environment);
+    let part = fix_part(index, &reading.segments, request.settings(), &local, fix)?;
     let mut lessons = BTreeSet::new();
     for attempt in index.read_attempts(&reading.segments, fix)? {
         for run in [attempt.opened_by, attempt.before] {
             lessons.extend(index.lesson_of_run(run)?.map(|(lesson, _)| lesson));
         }
     }
-    let folder = LessonFolder::find(places, settings);
+    let folder = LessonFolder::find(&request.places, request.settings());
     let texts = said.named_texts();
     for lesson in lessons {
         let path = match folder.find_lesson_path(&lesson, None) {
             Some(path) => path,
-            None => match list_withdrawn(places, settings, Some(&lesson))?.pop() {
+            None => match list_withdrawn(request, Some(&lesson))?.pop() {
                 Some(withdrawn) => folder.write_lesson(&withdrawn.facts)?.path,
                 // Forgotten, or pruned.
                 None => continue,
@@ -205,12 +205,12 @@ pub(crate) fn tell_of_fix(places: &Places, settings: &Settings, fix: &str, said:
 ///
 /// # Errors
 /// When there is none or several.
-pub(crate) fn show_lesson(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<FoundLesson> {
-    let missing = match find_by_id(list_lessons(places, settings), id) {
+pub(crate) fn show_lesson(request: &Request, id: &str) -> anyhow::Result<FoundLesson> {
+    let missing = match find_by_id(list_lessons(request), id) {
         Ok(found) => return Ok(found),
         Err(missing) => missing,
     };
-    let mut withdrawn = list_withdrawn(places, settings, Some(&full_id(id)))?;
+    let mut withdrawn = list_withdrawn(request, Some(&full_id(id)))?;
     match (withdrawn.pop(), withdrawn.is_empty()) {
         (Some(only), true) => Ok(only.found),
         _ => Err(missing),
@@ -249,13 +249,8 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub(crate) fn annotate_lesson(
-    places: &Places,
-    settings: &Settings,
-    id: &str,
-    annotation: Annotation,
-) -> anyhow::Result<FoundLesson> {
-    let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show_lesson(places, settings, id)?;
+pub(crate) fn annotate_lesson(request: &Request, id: &str, annotation: Annotation) -> anyhow::Result<FoundLesson> {
+    let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show_lesson(request, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact_text(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
@@ -264,8 +259,8 @@ pub(crate) fn annotate_lesson(
     if annotation.named_texts().is_empty() {
         bail!(Refusal::usage("nothing to set: give --cause, --resolution or --rule"));
     }
-    let folder = LessonFolder::find(places, settings);
-    if is_withdrawn && let Some(withdrawn) = list_withdrawn(places, settings, Some(&lesson.front.id))?.pop() {
+    let folder = LessonFolder::find(&request.places, request.settings());
+    if is_withdrawn && let Some(withdrawn) = list_withdrawn(request, Some(&lesson.front.id))?.pop() {
         folder.write_lesson(&withdrawn.facts)?;
         if let Some(part) = &withdrawn.part {
             folder.set_fix(&path, part)?;
@@ -274,7 +269,7 @@ pub(crate) fn annotate_lesson(
     let changed = folder.annotate_lesson(&path, &annotation.named_texts())?;
     let Annotation { cause, resolution, corrective_rule } = annotation;
     let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
-    let mut store = open_store(places).with_context(|| format!("{} is written, but not recorded", path.display()))?;
+    let mut store = request.open_store().with_context(|| format!("{} is written, but not recorded", path.display()))?;
     store.record_event(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
     Ok(FoundLesson { path, lesson: changed, withdrawn: false })
 }
@@ -285,9 +280,9 @@ pub(crate) fn annotate_lesson(
 ///
 /// # Errors
 /// When nothing has this id, or store or file can't be written.
-pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> anyhow::Result<Forgotten> {
-    let found = show_lesson(places, settings, id);
-    let mut store = open_store(places)?;
+pub(crate) fn forget_lesson(request: &Request, id: &str) -> anyhow::Result<Forgotten> {
+    let found = show_lesson(request, id);
+    let mut store = request.open_store()?;
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
     let runs = store.index().runs_of_id(&asked);
     let (id, path, mut patterns) = match found {
@@ -314,7 +309,7 @@ pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> a
     let change = LessonChangeKind::Forgotten { patterns: patterns.clone() };
     store.record_event(EventBody::Lesson(LessonChange { lesson: id.clone(), change, by: None }))?;
     if let Some(path) = &path {
-        LessonFolder::find(places, settings).remove(path)?;
+        LessonFolder::find(&request.places, request.settings()).remove(path)?;
     }
     Ok(Forgotten { id, patterns })
 }
@@ -323,17 +318,13 @@ pub(crate) fn forget_lesson(places: &Places, settings: &Settings, id: &str) -> a
 ///
 /// # Errors
 /// When a file can't be removed, or nothing says which ones to remove.
-pub(crate) fn prune_lessons(
-    places: &Places,
-    settings: &Settings,
-    prune: Prune,
-    now: Timestamp,
-) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn prune_lessons(request: &Request, prune: Prune) -> anyhow::Result<Vec<PathBuf>> {
     if prune.older_than_days.is_none() && prune.keep.is_none() {
         bail!(Refusal::usage("nothing to remove: give --older-than DAYS, --keep N, or both"));
     }
-    let folder = LessonFolder::find(places, settings);
-    let lessons = list_lessons(places, settings).lessons;
+    let now = request.now();
+    let folder = LessonFolder::find(&request.places, request.settings());
+    let lessons = list_lessons(request).lessons;
     let surplus = lessons.len().saturating_sub(prune.keep.unwrap_or(0));
     let old = |found: &FoundLesson| {
         let age = Duration::from_micros(now.micros_since(found.lesson.front.recorded_at));
@@ -361,21 +352,19 @@ pub(crate) fn prune_lessons(
 ///
 /// # Errors
 /// When files can't be moved or the ignore file can't be written, or there is no work tree.
-pub(crate) fn share_lessons(places: &Places, settings: &Settings) -> anyhow::Result<(PathBuf, bool)> {
-    if places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
-        bail!(Refusal::conflict(format!("{} is no git work tree: lessons can't be shared", places.root.display())));
+pub(crate) fn share_lessons(request: &Request) -> anyhow::Result<(PathBuf, bool)> {
+    if request.places.repository.as_ref().is_none_or(|repository| repository.worktree.is_none()) {
+        bail!(Refusal::conflict(format!(
+            "{} is no git work tree: lessons can't be shared",
+            request.places.root.display()
+        )));
     }
     // A recorder must not write to the folder that is left behind.
-    let _ = drain_for_reading(places);
-    let _lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-    LessonFolder::migrate_lessons(places, settings)?;
-    let folder = LessonFolder::find(places, settings);
-    let shared = folder.share_lessons(places, settings)?;
+    let _ = drain_for_reading(&request.places);
+    let _lock = request.lock_store()?;
+    LessonFolder::migrate_lessons(&request.places, request.settings())?;
+    let folder = LessonFolder::find(&request.places, request.settings());
+    let shared = folder.share_lessons(&request.places, request.settings())?;
     let is_new = shared.is_some();
     Ok((shared.unwrap_or(folder.dir), is_new))
-}
-
-fn open_store(places: &Places) -> anyhow::Result<Store> {
-    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?;
-    Ok(Store::open(&places.state, lock)?)
 }

@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::pattern;
+use super::request::Request;
 use crate::base::file::{Durability, read_start, write_atomic};
-use crate::config::{Environment, Places, Settings};
 use crate::pattern::library_page;
 
 /// A page is read up to this size, bytes; people may have added to it.
@@ -49,22 +49,18 @@ pub(crate) struct CandidatePage {
 ///
 /// # Errors
 /// When there is no such pattern, or the library can't be written or leads out of the work tree.
-pub(crate) fn write_candidate_page(
-    places: &Places,
-    environment: &Environment,
-    id: &str,
-) -> anyhow::Result<CandidatePage> {
-    let (page, notes) = pattern::show_pattern(places, environment, id)?;
-    let library = Settings::load(places, environment).0.patterns.dir;
+pub(crate) fn write_candidate_page(request: &Request, id: &str) -> anyhow::Result<CandidatePage> {
+    let (page, notes) = pattern::show_pattern(request, id)?;
+    let library = &request.settings().patterns.dir;
     let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });
     for part in ["active", "deprecated"] {
-        if let Some(name) = find_page(&places.root.join(&library).join(part), &page.summary.id) {
+        if let Some(name) = find_page(&request.places.root.join(library).join(part), &page.summary.id) {
             return done(library.join(part).join(name), CandidatePageOutcome::Reviewed);
         }
     }
     let dir = library.join("candidates");
-    let folder = places.root.join(&dir);
-    ensure_inside_root(&places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    let folder = request.places.root.join(&dir);
+    ensure_inside_root(&request.places.root, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let known = find_page(&folder, &page.summary.id);
     let name = known.clone().unwrap_or_else(|| library_page::file_name(&page));

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::{last::Last, reading};
+use super::last::Last;
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
-use crate::config::Places;
 use crate::store::{RunFilter, StoreError};
 
 /// What `log --json` prints.
@@ -53,9 +53,9 @@ pub(crate) struct LogEntry {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_runs(places: &Places, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
-    let reading = reading::open_for_reading(places)?;
-    let root = Lossless::from(&places.root);
+pub(crate) fn list_runs(request: &Request, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
+    let reading = request.open_for_reading()?;
+    let root = Lossless::from(&request.places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
     let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::from_last(Last::from_run(row))).collect();
     Ok(Log { schema: 1, runs, notes: reading.notes })

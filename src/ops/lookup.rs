@@ -2,13 +2,12 @@
 
 use serde::Serialize;
 
+use super::report;
+use super::request::Request;
 use super::strategy::{self, ErrorSource};
-use super::{reading, report};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::tree::FsTree;
-use crate::capture::Identity;
-use crate::config::{Environment, Places, Settings};
 use crate::diagnose::{self, Diagnostic, Input};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::recorder;
@@ -97,17 +96,12 @@ struct FailureSubject {
 ///
 /// # Errors
 /// No such run, or the store can't be read.
-pub(crate) fn look_up_failure(
-    places: &Places,
-    environment: &Environment,
-    identity: &Identity,
-    asked: &LookupRequest,
-) -> anyhow::Result<LookupReply> {
-    let (settings, _) = Settings::load(places, environment);
+pub(crate) fn look_up_failure(request: &Request, asked: &LookupRequest) -> anyhow::Result<LookupReply> {
+    let settings = request.settings();
     let mut notes = Vec::new();
     let subject = match &asked.text {
-        Some(text) => subject_from_text(places, environment, &settings, text, asked.command.as_deref()),
-        None => subject_from_run(places, asked.run.as_deref(), &mut notes)?,
+        Some(text) => subject_from_text(request, text, asked.command.as_deref()),
+        None => subject_from_run(request, asked.run.as_deref(), &mut notes)?,
     };
     let FailureSubject { about, against, items, message, fragment, cut } = subject;
     let mut known = LookupReply {
@@ -121,19 +115,19 @@ pub(crate) fn look_up_failure(
         cut,
         notes,
     };
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     known.notes.extend(reading.notes);
     known.unknown = items.len() + usize::from(message.is_some());
     if let Some(index) = &reading.index {
-        let (found, unknown) = find_patterns(index, &settings, &items, message.as_deref(), fragment.as_ref())?;
+        let (found, unknown) = find_patterns(index, settings, &items, message.as_deref(), fragment.as_ref())?;
         known.more = found.len().saturating_sub(asked.limit);
         known.unknown = unknown;
         for (found, row) in found.into_iter().take(asked.limit) {
-            known.patterns.push(matched_pattern(index, &reading.segments, &settings, found, row)?);
+            known.patterns.push(matched_pattern(index, &reading.segments, settings, found, row)?);
         }
     }
     if let Some(against) = against.filter(|_| settings.advice.injection) {
-        let suggested = strategy::suggest_strategies(places, &settings, identity, &against, None, STRATEGIES_MAX)?;
+        let suggested = strategy::suggest_strategies(request, &against, None, STRATEGIES_MAX)?;
         known.notes.extend(suggested.notes);
         (known.strategies, known.escalation) = (suggested.strategies, suggested.escalation);
     }
@@ -142,10 +136,10 @@ pub(crate) fn look_up_failure(
     Ok(known)
 }
 
-fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<FailureSubject> {
+fn subject_from_run(request: &Request, id: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<FailureSubject> {
     let nothing =
         |about| FailureSubject { about, against: None, items: Vec::new(), message: None, fragment: None, cut: 0 };
-    let (subject, more) = report::find_reported_run(places, id)?;
+    let (subject, more) = report::find_reported_run(request, id)?;
     notes.extend(more);
     let Some(crate::report::ReportedRun { id, record: run }) = subject else {
         return Ok(nothing(LookupSubject { source: "nothing", ..LookupSubject::default() }));
@@ -176,17 +170,12 @@ fn subject_from_run(places: &Places, id: Option<&str>, notes: &mut Vec<String>) 
     })
 }
 
-fn subject_from_text(
-    places: &Places,
-    environment: &Environment,
-    settings: &Settings,
-    text: &str,
-    command: Option<&str>,
-) -> FailureSubject {
+fn subject_from_text(request: &Request, text: &str, command: Option<&str>) -> FailureSubject {
     let (text, cut) = shorten_text(text);
-    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
+    let loaded =
+        recorder::definitions::load_definitions(&request.places, &request.environment, &request.settings().categories);
     let command = command.unwrap_or_default();
-    let check = Whitelist::open(places, environment).decide_line(command).into_check();
+    let check = Whitelist::open(&request.places, &request.environment).decide_line(command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
     let diagnosis = diagnose::diagnose_output(&Input {
         output: text.as_bytes(),
@@ -195,8 +184,8 @@ fn subject_from_text(
         kind: check.as_ref().map(|check| check.kind),
         ended: Ended::Exit(1),
         dir: &dir,
-        root: &places.root.to_string_lossy(),
-        tree: &FsTree::new(&places.root),
+        root: &request.places.root.to_string_lossy(),
+        tree: &FsTree::new(&request.places.root),
         baseline: None,
         definitions: &loaded.definitions,
     });

@@ -5,14 +5,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::knowledge::{self, EntryAddReply, KnowledgeWriter};
-use super::reading;
+use super::request::Request;
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::capture::Identity;
-use crate::config::{Environment, Places, Settings};
 use crate::event::{EntrySource, Event, EventAuthor, EventBody, KnowledgeEntry, MemoryChange, MemoryNote, MemoryType};
 use crate::knowledge::duplicate::NormalisedWords;
 use crate::knowledge::{EntryDraft, memory};
@@ -108,20 +107,15 @@ pub(crate) struct LearnReply {
 ///
 /// # Errors
 /// When there is no text, the importance is out of bounds, or the store can't be written.
-pub(crate) fn add_memory(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    given: &MemoryDraft,
-) -> anyhow::Result<MemoryList> {
-    let change = build_memory(settings, given)?;
-    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn add_memory(request: &Request, given: &MemoryDraft) -> anyhow::Result<MemoryList> {
+    let change = build_memory(request, given)?;
+    let mut writing = KnowledgeWriter::new(request, None)?;
     let id = write_memory(&mut writing, change)?;
     single_memory_reply(writing, &id)
 }
 
 /// The memory for the event: checked, bounded, without secrets.
-fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
+fn build_memory(request: &Request, given: &MemoryDraft) -> anyhow::Result<MemoryChange> {
     let text = ellipsis(printable(&redact_text(&given.text).0).trim(), TEXT_BYTES_MAX);
     ensure!(
         !text.is_empty(),
@@ -131,8 +125,9 @@ fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<Memo
         (0.0..=1.0).contains(&given.importance),
         Refusal::usage(format!("an importance is from 0 to 1, not {}", given.importance))
     );
-    let hours = given.hours.or((given.sort == MemoryType::Context).then_some(settings.knowledge.context_hours));
-    let now = Timestamp::now();
+    let hours =
+        given.hours.or((given.sort == MemoryType::Context).then_some(request.settings().knowledge.context_hours));
+    let now = request.now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
     Ok(MemoryChange::Remembered {
         sort: given.sort,
@@ -142,13 +137,13 @@ fn build_memory(settings: &Settings, given: &MemoryDraft) -> anyhow::Result<Memo
     })
 }
 
-fn write_memory(writing: &mut KnowledgeWriter, change: MemoryChange) -> anyhow::Result<String> {
+fn write_memory(writing: &mut KnowledgeWriter<'_>, change: MemoryChange) -> anyhow::Result<String> {
     let id = ids::short(ids::IdKind::Memory, ids::RunId::fresh().0.as_bytes());
     writing.record(|by| EventBody::Memory(MemoryNote { memory: id.clone(), change, by }))?;
     Ok(id)
 }
 
-fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<MemoryList> {
+fn single_memory_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<MemoryList> {
     let memory = Memory::from_row(writing.index().find_memory(id)?);
     Ok(MemoryList { schema: 1, memories: vec![memory], notes: writing.into_notes() })
 }
@@ -157,15 +152,10 @@ fn single_memory_reply(writing: KnowledgeWriter, id: &str) -> anyhow::Result<Mem
 ///
 /// # Errors
 /// When the id names none or more than one, it is another agent's, or the store can't be written.
-pub(crate) fn validate_memory(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-) -> anyhow::Result<MemoryList> {
-    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+pub(crate) fn validate_memory(request: &Request, id: &str) -> anyhow::Result<MemoryList> {
+    let mut writing = KnowledgeWriter::new(request, None)?;
     let row = writing.index().find_memory(id)?;
-    let own = identity.agent.as_deref().and_then(sanitize_name);
+    let own = request.identity.agent.as_deref().and_then(sanitize_name);
     ensure!(row.by.agent == own, Refusal::conflict(format!("{} is another agent's", row.id)));
     writing
         .record(|by| EventBody::Memory(MemoryNote { memory: row.id.clone(), change: MemoryChange::Validated, by }))?;
@@ -177,19 +167,13 @@ pub(crate) fn validate_memory(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recall_memories(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    asked: &RecallRequest,
-) -> Result<MemoryList, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn recall_memories(request: &Request, asked: &RecallRequest) -> Result<MemoryList, StoreError> {
+    let reading = request.open_for_reading()?;
     let mut found = MemoryList { schema: 1, memories: Vec::new(), notes: reading.notes };
     let Some(index) = &reading.index else { return Ok(found) };
-    let now = Timestamp::now();
-    let hours = settings.fix.silence_hours;
-    let task = recorder::current_task(places, Some(index), identity, now, hours)?;
-    let agent = identity.agent.as_deref().and_then(sanitize_name);
+    let now = request.now();
+    let task = request.current_task(Some(index))?;
+    let agent = request.identity.agent.as_deref().and_then(sanitize_name);
     let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
     let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort));
@@ -202,15 +186,15 @@ pub(crate) fn recall_memories(
     weighed.truncate(asked.limit);
     found.memories = weighed.into_iter().map(|(_, row)| Memory::from_row(row)).collect();
     let mut ids = found.memories.iter().map(|memory| memory.id.clone());
-    if let Some(first) = ids.next().filter(|_| settings.advice.learning) {
+    if let Some(first) = ids.next().filter(|_| request.settings().advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
         let body = EventBody::Memory(MemoryNote {
             memory: first,
             change,
-            by: EventAuthor::from_identity(identity, Some(&task)),
+            by: EventAuthor::from_identity(&request.identity, Some(&task)),
         });
         // The writer is the store's that takes it.
-        if let Err(error) = note::write_note(places, &Event::new(now, "", body)) {
+        if let Err(error) = note::write_note(&request.places, &Event::new(now, "", body)) {
             found.notes.push(format!("cannot record the lookup: {error}"));
         }
     }
@@ -223,9 +207,7 @@ pub(crate) fn recall_memories(
 /// # Errors
 /// As `memory remember` and `knowledge add`.
 pub(crate) fn learn_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
+    request: &Request,
     given: &MemoryDraft,
     globs: &[String],
     sources: &[String],
@@ -235,14 +217,14 @@ pub(crate) fn learn_entry(
         Refusal::usage("a preference belongs to one agent and is not shared").then_run("memory remember TEXT")
     );
     // Both are checked before one is written.
-    let change = build_memory(settings, given)?;
+    let change = build_memory(request, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();
     let learnt =
         EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.sort, &text) };
-    let entry = knowledge::build_entry(settings, identity, &learnt)?;
-    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+    let entry = knowledge::build_entry(request, &learnt)?;
+    let mut writing = KnowledgeWriter::new(request, None)?;
     let id = write_memory(&mut writing, change)?;
-    let mut knowledge = promote_memory(&mut writing, settings, &id, entry)?;
+    let mut knowledge = promote_memory(&mut writing, &id, entry)?;
     let memory = Memory::from_row(writing.index().find_memory(&id)?);
     knowledge.notes = writing.into_notes();
     Ok(LearnReply { schema: 1, memory, knowledge })
@@ -250,12 +232,11 @@ pub(crate) fn learn_entry(
 
 /// Writes the entry that a memory becomes, and that it did.
 fn promote_memory(
-    writing: &mut KnowledgeWriter,
-    settings: &Settings,
+    writing: &mut KnowledgeWriter<'_>,
     memory: &str,
     entry: (KnowledgeEntry, bool),
 ) -> anyhow::Result<EntryAddReply> {
-    let added = writing.add_entry(settings, entry)?;
+    let added = writing.add_entry(entry)?;
     let change = MemoryChange::Promoted { entry: added.written.clone() };
     writing.record(|by| EventBody::Memory(MemoryNote { memory: memory.to_owned(), change, by }))?;
     Ok(added)
@@ -265,25 +246,21 @@ fn promote_memory(
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(super) fn promote_task_memories(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    task: &str,
-) -> anyhow::Result<Vec<String>> {
-    let Some(index) = Index::open_read(&places.state.index())? else { return Ok(Vec::new()) };
+pub(super) fn promote_task_memories(request: &Request, task: &str) -> anyhow::Result<Vec<String>> {
+    let Some(index) = Index::open_read(&request.places.state.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
-    for row in index.memories_to_promote(task, Timestamp::now())?.into_iter().take(PROMOTED_MAX) {
+    for row in index.memories_to_promote(task, request.now())?.into_iter().take(PROMOTED_MAX) {
         let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(row.sort, &row.text) };
         // It is whose it was, whoever ended the task.
         let owner = Identity {
             task: Some(task.to_owned()),
-            session: row.by.session.clone().or_else(|| identity.session.clone()),
+            session: row.by.session.clone().or_else(|| request.identity.session.clone()),
             agent: row.by.agent.clone(),
         };
-        let entry = knowledge::build_entry(settings, &owner, &given).context("cannot promote what was learnt")?;
-        let mut writing = KnowledgeWriter::new(places, settings, &owner, None)?;
-        let added = promote_memory(&mut writing, settings, &row.id, entry).context("cannot promote what was learnt")?;
+        let request = &request.with_identity(owner);
+        let entry = knowledge::build_entry(request, &given).context("cannot promote what was learnt")?;
+        let mut writing = KnowledgeWriter::new(request, None)?;
+        let added = promote_memory(&mut writing, &row.id, entry).context("cannot promote what was learnt")?;
         let title = one_line(&added.entry.title);
         notes.push(format!("{} is shared knowledge now: {} {title}", row.id, added.entry.id));
     }
@@ -295,14 +272,15 @@ pub(super) fn promote_task_memories(
 ///
 /// # Errors
 /// As [`promote_task_memories`].
-pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
-    let Some(index) = Index::open_read(&places.state.index())? else { return Ok(()) };
-    let now = Timestamp::now();
+pub(super) fn promote_ended_tasks(request: &Request) -> anyhow::Result<()> {
+    let Some(index) = Index::open_read(&request.places.state.index())? else { return Ok(()) };
+    let now = request.now();
     let waiting = index.tasks_to_promote(now)?;
     if waiting.is_empty() {
         return Ok(());
     }
-    let (settings, _) = Settings::load(places, &Environment::from_process());
+    let request = &request.with_identity(Identity::default());
+    let settings = request.settings();
     let silence = settings.fix.silence();
     for (task, last_at) in waiting {
         let is_silent = u128::from(now.micros_since(last_at)) >= silence.as_micros();
@@ -314,7 +292,7 @@ pub(super) fn promote_ended_tasks(places: &Places) -> anyhow::Result<()> {
             None => is_silent,
         };
         if is_over && settings.advice.learning {
-            recorder::note(places, &promote_task_memories(places, &settings, &Identity::default(), &task)?);
+            recorder::note(&request.places, &promote_task_memories(request, &task)?);
         }
     }
     Ok(())

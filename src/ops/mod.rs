@@ -27,6 +27,7 @@ pub(crate) mod reading;
 pub(crate) mod recent;
 pub(crate) mod recording;
 pub(crate) mod report;
+pub(crate) mod request;
 pub(crate) mod search;
 pub(crate) mod shims;
 pub(crate) mod stats;

@@ -1,16 +1,11 @@
 //! `outcome ack`: marks a warning as seen.
 
-use std::time::Duration;
-
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::reading;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
-use crate::capture::Identity;
-use crate::config::Places;
+use super::request::Request;
 use crate::event::{Acknowledgement, EventAuthor, EventBody};
-use crate::store::{DeliveryRow, Index, Store, StoreError, lock_store};
+use crate::store::{DeliveryRow, Index, StoreError};
 
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
@@ -33,20 +28,14 @@ pub(crate) struct Acknowledged {
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.
-pub(crate) fn acknowledge_warning(
-    places: &Places,
-    identity: &Identity,
-    id: &str,
-    useful: Option<bool>,
-) -> anyhow::Result<Acknowledged> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn acknowledge_warning(request: &Request, id: &str, useful: Option<bool>) -> anyhow::Result<Acknowledged> {
+    let reading = request.open_for_reading()?;
     let row = find_delivery(reading.index.as_ref(), id)?;
-    let lock = lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record it now")?;
-    let mut store = Store::open(&places.state, lock)?;
+    let mut store = request.open_store().context("cannot record it now")?;
     store.record_event(EventBody::Ack(Acknowledgement {
         warning: row.warning.clone(),
         useful,
-        by: EventAuthor::from_identity(identity, None),
+        by: EventAuthor::from_identity(&request.identity, None),
     }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })

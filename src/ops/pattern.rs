@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::reading::{self, Reading};
-use crate::base::clock::Timestamp;
-use crate::config::{Environment, Places, Settings};
+use super::reading::Reading;
+use super::request::Request;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry};
 use crate::pattern::history::TaskHistory;
 use crate::pattern::{PatternPage, PatternSummary};
@@ -47,12 +46,8 @@ pub(crate) struct Filter {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_patterns(
-    places: &Places,
-    environment: &Environment,
-    filter: Filter,
-) -> Result<PatternList, StoreError> {
-    let (desk, notes) = open_reader(places, environment)?;
+pub(crate) fn list_patterns(request: &Request, filter: Filter) -> Result<PatternList, StoreError> {
+    let (desk, notes) = open_reader(request)?;
     let Some(desk) = desk else {
         return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes });
     };
@@ -87,12 +82,8 @@ pub(crate) fn list_patterns(
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_pattern(
-    places: &Places,
-    environment: &Environment,
-    id: &str,
-) -> Result<(PatternPage, Vec<String>), StoreError> {
-    let (desk, mut notes) = open_reader(places, environment)?;
+pub(crate) fn show_pattern(request: &Request, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
+    let (desk, mut notes) = open_reader(request)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.find_pattern(id)?;
     let asked = desk.index.find_member(id).ok().filter(|member| member.id != row.id);
@@ -101,19 +92,20 @@ pub(crate) fn show_pattern(
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
-pub(super) fn open_reader(
-    places: &Places,
-    environment: &Environment,
-) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
-    let Reading { index, segments, mut notes } = reading::open_for_reading(places)?;
+pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
+    let Reading { index, segments, mut notes } = request.open_for_reading()?;
     let Some(index) = index else { return Ok((None, notes)) };
-    let (settings, _) = Settings::load(places, environment);
-    let files = recorder::definitions::load_definitions(places, environment, &settings.categories).files;
+    let settings = request.settings();
+    let files =
+        recorder::definitions::load_definitions(&request.places, &request.environment, &settings.categories).files;
     let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; check again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
     let history = TaskHistory::from_rows(index.recent_history()?);
-    Ok((Some(PatternReader { index, segments, settings, registry, history, now: Timestamp::now() }), notes))
+    Ok((
+        Some(PatternReader { index, segments, settings: settings.clone(), registry, history, now: request.now() }),
+        notes,
+    ))
 }

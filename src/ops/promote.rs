@@ -14,11 +14,9 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::pattern;
+use super::request::Request;
 use crate::advice::{block, diff};
-use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
-use crate::capture::Identity;
-use crate::config::{Environment, Places, Settings};
 use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
 use crate::retrieval::pattern_reader::PatternReader;
 use crate::retrieval::promotions::{self, PromotionItem};
@@ -66,16 +64,11 @@ pub(crate) struct PromotionDetail {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_promotions(
-    places: &Places,
-    environment: &Environment,
-    identity: &Identity,
-    all: bool,
-) -> anyhow::Result<PromotionList> {
-    let (desk, mut notes) = pattern::open_reader(places, environment)?;
+pub(crate) fn list_promotions(request: &Request, all: bool) -> anyhow::Result<PromotionList> {
+    let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { return Ok(PromotionList { schema: 1, promotions: Vec::new(), notes }) };
-    let mut found = collect_promotions(places, &desk)?;
-    record_proposals(places, &desk.settings, identity, &found, &mut notes);
+    let mut found = collect_promotions(request, &desk)?;
+    record_proposals(request, &found, &mut notes);
     found.retain(|item| all || item.is_waiting());
     Ok(PromotionList { schema: 1, promotions: found, notes })
 }
@@ -84,23 +77,17 @@ pub(crate) fn list_promotions(
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_promotion(
-    places: &Places,
-    environment: &Environment,
-    identity: &Identity,
-    id: &str,
-    wanted: &TargetOptions,
-) -> anyhow::Result<PromotionDetail> {
-    let (desk, mut notes) = pattern::open_reader(places, environment)?;
+pub(crate) fn show_promotion(request: &Request, id: &str, wanted: &TargetOptions) -> anyhow::Result<PromotionDetail> {
+    let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
-    let found = collect_promotions(places, &desk)?;
-    record_proposals(places, &desk.settings, identity, &found, &mut notes);
+    let found = collect_promotions(request, &desk)?;
+    record_proposals(request, &found, &mut notes);
     let mut item = find_promotion(&found, id)?.clone();
     if item.state != PromotionState::Approved {
-        item.target = target::find_target(places, &desk.settings, wanted, &item)?;
+        item.target = target::find_target(request, wanted, &item)?;
     }
     let path = item.target.to_string_lossy().into_owned();
-    let (diff, refused) = match review::preview_change(places, &desk.settings, &item, block::EditPolicy::Refuse) {
+    let (diff, refused) = match review::preview_change(request, &item, block::EditPolicy::Refuse) {
         Ok(change) => (diff::unified_diff(&path, change.before.as_deref(), change.after.as_deref()), None),
         Err(error) => (String::new(), Some(format!("{error:#}"))),
     };
@@ -131,37 +118,29 @@ fn find_promotion<'a>(items: &'a [PromotionItem], id: &str) -> anyhow::Result<&'
 }
 
 /// All promotions, each with the file that has its line, or would get it.
-fn collect_promotions(places: &Places, desk: &PatternReader) -> Result<Vec<PromotionItem>, StoreError> {
+fn collect_promotions(request: &Request, desk: &PatternReader) -> Result<Vec<PromotionItem>, StoreError> {
     let found = promotions::collect_promotions(desk)?;
-    Ok(found.into_iter().map(|item| with_target(places, &desk.settings, item)).collect())
+    Ok(found.into_iter().map(|item| with_target(request, item)).collect())
 }
 
 /// A promotion with the file that has the line, or would get it.
-fn with_target(places: &Places, settings: &Settings, mut item: PromotionItem) -> PromotionItem {
+fn with_target(request: &Request, mut item: PromotionItem) -> PromotionItem {
     let written =
         item.row.as_ref().filter(|_| item.state == PromotionState::Approved).and_then(|row| row.target.clone());
     match written {
         Some(path) => {
             item.target = PathBuf::from(path);
-            item.missing = !review::is_in_file(places, &item);
+            item.missing = !review::is_in_file(&request.places, &item);
         }
         // What is wrong with it is said where it is to be written.
-        None => {
-            item.target = target::find_target(places, settings, &TargetOptions::default(), &item).unwrap_or_default()
-        }
+        None => item.target = target::find_target(request, &TargetOptions::default(), &item).unwrap_or_default(),
     }
     item
 }
 
 /// Records for the recorder what is proposed for the first time: a new candidate, a retirement.
-fn record_proposals(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    items: &[PromotionItem],
-    notes: &mut Vec<String>,
-) {
-    if !settings.advice.learning {
+fn record_proposals(request: &Request, items: &[PromotionItem], notes: &mut Vec<String>) {
+    if !request.settings().advice.learning {
         return;
     }
     for item in items {
@@ -175,10 +154,10 @@ fn record_proposals(
             }
             _ => continue,
         };
-        let said = item.to_event(step, EventAuthor::from_identity(identity, None));
+        let said = item.to_event(step, EventAuthor::from_identity(&request.identity, None));
         // The writer is the store's that takes it.
-        let event = Event::new(Timestamp::now(), "", EventBody::Promotion(Box::new(said)));
-        if let Err(error) = note::write_note(places, &event) {
+        let event = Event::new(request.now(), "", EventBody::Promotion(Box::new(said)));
+        if let Err(error) = note::write_note(&request.places, &event) {
             notes.push(format!("cannot record the proposal {}: {error}", item.id));
             return;
         }

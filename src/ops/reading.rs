@@ -1,10 +1,13 @@
-//! The first step of every reading command: record waiting runs, then open the index; or open the index as it is.
+//! The first step of every verb: record waiting runs, then open the store; or open the index as it is.
 
-use crate::config::{Environment, Places, Settings};
-use crate::store::{Index, SegmentFolder, StoreError};
+use std::time::Duration;
 
 use super::recording;
+use super::request::Request;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::lock::Lock;
 use crate::recorder::{self, shared_lessons};
+use crate::store::{Index, SegmentFolder, Store, StoreError, lock_store};
 
 /// The store, open for reading.
 pub(crate) struct Reading {
@@ -16,81 +19,97 @@ pub(crate) struct Reading {
     pub notes: Vec<String>,
 }
 
-/// Opens the store of these places. Creates nothing where nothing was recorded.
-///
-/// # Errors
-/// When a newer verify-run wrote it, or it can't be read.
-pub(crate) fn open_for_reading(places: &Places) -> Result<Reading, StoreError> {
-    let mut notes = Vec::new();
-    if places.state.events().exists() || !recorder::pending_entries(places).is_empty() {
-        match recorder::drain_for_reading(places) {
-            Ok(drained) => {
-                // A pass alone starts no recorder, and a task may be over without any.
-                recording::promote_ended(places, &drained);
-                notes.extend(drained.notes);
-                if drained.busy {
-                    notes.push("another verify-run is recording: the newest runs may be missing".into());
+impl Request {
+    /// Records what waits, and opens the store for reading. Creates nothing where nothing was recorded.
+    ///
+    /// # Errors
+    /// When a newer verify-run wrote it, or it can't be read.
+    pub(crate) fn open_for_reading(&self) -> Result<Reading, StoreError> {
+        let mut notes = Vec::new();
+        if self.places.state.events().exists() || !recorder::pending_entries(&self.places).is_empty() {
+            match recorder::drain_for_reading(&self.places) {
+                Ok(drained) => {
+                    // A pass alone starts no recorder, and a task may be over without any.
+                    recording::promote_ended(self, &drained);
+                    notes.extend(drained.notes);
+                    if drained.busy {
+                        notes.push("another verify-run is recording: the newest runs may be missing".into());
+                    }
                 }
+                Err(error) if error.is_newer() => return Err(error),
+                // A read-only disk, another user's folder: what is there can still be read.
+                Err(error) => notes.push(format!("cannot record the waiting runs: {error}")),
             }
-            Err(error) if error.is_newer() => return Err(error),
-            // A read-only disk, another user's folder: what is there can still be read.
-            Err(error) => notes.push(format!("cannot record the waiting runs: {error}")),
         }
+        let index = Index::open_read(&self.places.state.index())?;
+        let index = self.with_lessons(index, &mut notes)?;
+        Ok(Reading { index, segments: SegmentFolder::new(self.places.state.events()), notes })
     }
-    let environment = Environment::from_process();
-    let (settings, _) = Settings::load(places, &environment);
-    let index = Index::open_read(&places.state.index())?;
-    let index = with_lessons(index, places, &environment, &settings, &mut notes)?;
-    Ok(Reading { index, segments: SegmentFolder::new(places.state.events()), notes })
-}
 
-/// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can still
-/// be read.
-fn with_lessons(
-    index: Option<Index>,
-    places: &Places,
-    environment: &Environment,
-    settings: &Settings,
-    notes: &mut Vec<String>,
-) -> Result<Option<Index>, StoreError> {
-    shared_lessons::refreshed_reading(index, places, environment, settings).or_else(|error| {
-        notes.push(format!("shared lessons could not be read: {error}"));
-        Index::open_read(&places.state.index())
-    })
-}
-
-/// Opens the index as it is, with what shared lessons say now: without waiting. Only where there is none yet is what
-/// waits recorded first.
-///
-/// # Errors
-/// As [`open_for_reading`].
-pub(crate) fn open_with_lessons(
-    places: &Places,
-    environment: &Environment,
-    settings: &Settings,
-    notes: &mut Vec<String>,
-) -> Result<Option<Index>, StoreError> {
-    let index = open_as_it_is(places, notes)?;
-    with_lessons(index, places, environment, settings, notes)
-}
-
-/// Opens the index as it is: without waiting. Only where there is none yet is what waits recorded first.
-///
-/// # Errors
-/// As [`open_for_reading`].
-pub(crate) fn open_as_it_is(places: &Places, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
-    if let Some(index) = Index::open_read(&places.state.index())? {
-        return Ok(Some(index));
+    /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can
+    /// still be read.
+    fn with_lessons(&self, index: Option<Index>, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+        let refreshed = shared_lessons::refreshed_reading(index, &self.places, &self.environment, self.settings());
+        refreshed.or_else(|error| {
+            notes.push(format!("shared lessons could not be read: {error}"));
+            Index::open_read(&self.places.state.index())
+        })
     }
-    let reading = open_for_reading(places)?;
-    notes.extend(reading.notes);
-    Ok(reading.index)
+
+    /// Opens the index as it is, with what shared lessons say now: without waiting. Only where there is none yet is what
+    /// waits recorded first.
+    ///
+    /// # Errors
+    /// As [`Request::open_for_reading`].
+    pub(crate) fn open_with_lessons(&self, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+        let index = self.open_as_it_is(notes)?;
+        self.with_lessons(index, notes)
+    }
+
+    /// Opens the index as it is: without waiting. Only where there is none yet is what waits recorded first.
+    ///
+    /// # Errors
+    /// As [`Request::open_for_reading`].
+    pub(crate) fn open_as_it_is(&self, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+        if let Some(index) = Index::open_read(&self.places.state.index())? {
+            return Ok(Some(index));
+        }
+        let reading = self.open_for_reading()?;
+        notes.extend(reading.notes);
+        Ok(reading.index)
+    }
+
+    /// Records what waits, and opens the store for writing; with notes for standard error.
+    ///
+    /// # Errors
+    /// As [`Request::open_store`].
+    pub(crate) fn open_for_writing(&self) -> Result<(Store, Vec<String>), StoreError> {
+        let notes = recorder::drain_for_reading(&self.places)?.notes;
+        Ok((self.open_store()?, notes))
+    }
+
+    /// Opens the store for writing. What waits is left to the recorder.
+    ///
+    /// # Errors
+    /// When another process holds the store for too long, a newer verify-run wrote it, or it can't be written.
+    pub(crate) fn open_store(&self) -> Result<Store, StoreError> {
+        Store::open(&self.places.state, self.lock_store()?)
+    }
+
+    /// Keeps recorders out until the lock is dropped.
+    ///
+    /// # Errors
+    /// When another process holds the store for longer than [`LOCK_WAIT_MS_MAX`].
+    pub(crate) fn lock_store(&self) -> Result<Lock, StoreError> {
+        lock_store(&self.places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
+    use crate::config::Environment;
     use crate::event::{Event, EventBody, FixNote};
     use crate::recorder::tests::World;
     use crate::store::note;
@@ -101,7 +120,8 @@ mod tests {
         let body =
             EventBody::FixNote(FixNote { fix: "x-1".into(), cause: Some("a cause".into()), ..FixNote::default() });
         note::write_note(&world.places, &Event::with_derived_id("said", &["1"], Timestamp(1), "", body)).expect("puts");
-        let reading = open_for_reading(&world.places).expect("reads");
+        let reading =
+            Request::at_places(world.places.clone(), Environment::default()).open_for_reading().expect("reads");
         assert_eq!(reading.index.expect("is there").count_rows().expect("counts").events, 1);
         assert!(recorder::pending_entries(&world.places).is_empty());
     }

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use super::reading;
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line};
-use crate::config::Places;
 use crate::run::Ended;
 use crate::store::{FailureRow, StoreError};
 
@@ -74,12 +73,12 @@ pub(crate) struct RecentFailure {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recent_failures(places: &Places, open: bool, limit: usize) -> Result<Recent, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Result<Recent, StoreError> {
+    let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => {
-            let root = Lossless::from(&places.root);
-            index.recent_failures(&root, Timestamp::now(), open, limit.min(FAILURES_MAX))?
+            let root = Lossless::from(&request.places.root);
+            index.recent_failures(&root, request.now(), open, limit.min(FAILURES_MAX))?
         }
         None => Vec::new(),
     };

@@ -1,7 +1,8 @@
 //! Records waiting runs, and promotes what was learnt in finished tasks.
 
 use super::memory;
-use crate::config::Places;
+use super::request::Request;
+use crate::config::{Environment, Places};
 use crate::recorder::{self, Drained};
 use crate::store::StoreError;
 
@@ -11,7 +12,7 @@ use crate::store::StoreError;
 /// As [`recorder::drain`].
 pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
     let drained = recorder::drain(places)?;
-    promote_ended(places, &drained);
+    promote_at(places, &drained);
     Ok(drained)
 }
 
@@ -21,16 +22,23 @@ pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
 /// As [`recorder::drain_sync`].
 pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
     let drained = recorder::drain_sync(places, recorded)?;
-    promote_ended(places, &drained);
+    promote_at(places, &drained);
     Ok(drained)
 }
 
+/// As [`promote_ended`], for a recorder, which nobody's request started.
+fn promote_at(places: &Places, drained: &Drained) {
+    if drained.promotes {
+        promote_ended(&Request::at_places(places.clone(), Environment::from_process()), drained);
+    }
+}
+
 /// Makes knowledge of what was learnt in tasks that are over, where what was recorded says that something waits for that.
-pub(super) fn promote_ended(places: &Places, drained: &Drained) {
+pub(super) fn promote_ended(request: &Request, drained: &Drained) {
     if !drained.promotes {
         return;
     }
-    if let Err(error) = memory::promote_ended_tasks(places) {
-        recorder::note(places, &[format!("{error:#}")]);
+    if let Err(error) = memory::promote_ended_tasks(request) {
+        recorder::note(&request.places, &[format!("{error:#}")]);
     }
 }

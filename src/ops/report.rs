@@ -1,9 +1,7 @@
 //! `report`: a recorded run in the formats that CI systems and editors read.
 
-use super::reading;
-use crate::base::clock::Timestamp;
+use super::request::Request;
 use crate::base::lossless::Lossless;
-use crate::config::Places;
 use crate::report::ReportedRun;
 use crate::store::StoreError;
 
@@ -13,10 +11,10 @@ use crate::store::StoreError;
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
 pub(crate) fn find_reported_run(
-    places: &Places,
+    request: &Request,
     id: Option<&str>,
 ) -> Result<(Option<ReportedRun>, Vec<String>), StoreError> {
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
         return match id {
             Some(id) => Err(StoreError::NoSuchId { id: id.to_owned() }),
@@ -25,7 +23,7 @@ pub(crate) fn find_reported_run(
     };
     let id = match id {
         Some(id) => index.runs_of_id(id)?.into_iter().map(|run| run.to_string()).max(),
-        None => index.last_run(&Lossless::from(&places.root), Timestamp::now())?.map(|run| run.id),
+        None => index.last_run(&Lossless::from(&request.places.root), request.now())?.map(|run| run.id),
     };
     let Some(id) = id else { return Ok((None, reading.notes)) };
     let record = index.read_run(&reading.segments, &id)?;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::lesson::{self, FoundLesson};
+use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::base::words::normalised;
-use crate::config::{Places, Settings};
+use crate::config::Places;
 use crate::pattern::statistics::round_to_thousandth;
 
 /// Words of a question that are looked for.
@@ -69,8 +70,8 @@ pub(crate) struct SearchHit {
 
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
-pub(crate) fn search_lessons(places: &Places, settings: &Settings, text: &str, limit: usize) -> Hits {
-    let listed = lesson::list_lessons(places, settings);
+pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Hits {
+    let listed = lesson::list_lessons(request);
     let mut notes = Vec::new();
     if let Some((_, reason)) = listed.broken.first() {
         notes.push(format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file")));
@@ -91,8 +92,11 @@ pub(crate) fn search_lessons(places: &Places, settings: &Settings, text: &str, l
     });
     let shown = found.len().min(limit.min(LESSONS_MAX));
     let more = found.len() - shown;
-    let lessons =
-        found.into_iter().take(shown).map(|(score, found)| SearchHit::from_lesson(places, score, &found)).collect();
+    let lessons = found
+        .into_iter()
+        .take(shown)
+        .map(|(score, found)| SearchHit::from_lesson(&request.places, score, &found))
+        .collect();
     Hits { schema: 1, lessons, more, notes }
 }
 
@@ -172,7 +176,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let environment = Environment { home: Some(dir.path().to_owned()), ..Environment::default() };
         let places = Places::find(dir.path(), &environment);
-        let folder = LessonFolder::find(&places, &Settings::default()).dir;
+        let request = Request::at_places(places, environment);
+        let folder = LessonFolder::find(&request.places, request.settings()).dir;
         std::fs::create_dir_all(&folder).expect("a folder");
         let written = [
             lesson("aaaaaaaa", 1, "the cache was stale", "a value is wrong", ""),
@@ -183,7 +188,7 @@ mod tests {
             std::fs::write(folder.join(name), text).expect("a file");
         }
         let ids = |text: &str, limit| {
-            let hits = search_lessons(&places, &Settings::default(), text, limit);
+            let hits = search_lessons(&request, text, limit);
             let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
             (ids.join(" "), hits.more)
         };

@@ -1,6 +1,6 @@
 //! `shims install|uninstall|status`.
 
-use crate::config::{Environment, Places};
+use super::request::Request;
 use crate::host::shims::{self, ShimFolder, ShimOptions, ShimStatus, ShimsReply};
 use crate::whitelist::Whitelist;
 
@@ -8,8 +8,8 @@ use crate::whitelist::Whitelist;
 ///
 /// # Errors
 /// When there is no home folder, or one that can't be on a `PATH`.
-pub(crate) fn find_folder(places: &Places, environment: &Environment) -> anyhow::Result<ShimFolder> {
-    Ok(ShimFolder::from_process(environment)?.in_project(&places.root))
+pub(crate) fn find_folder(request: &Request) -> anyhow::Result<ShimFolder> {
+    Ok(ShimFolder::from_process(&request.environment)?.in_project(&request.places.root))
 }
 
 /// Makes the shims that are asked for, and repairs those that are there.
@@ -17,12 +17,11 @@ pub(crate) fn find_folder(places: &Places, environment: &Environment) -> anyhow:
 /// # Errors
 /// When a name is no program of the whitelist (nothing is done then), or a link can't be made.
 pub(crate) fn install_shims(
-    places: &Places,
-    environment: &Environment,
+    request: &Request,
     folder: &ShimFolder,
     options: &ShimOptions,
 ) -> anyhow::Result<ShimsReply> {
-    Ok(shims::install_shims(folder, &Whitelist::open(places, environment), options)?)
+    Ok(shims::install_shims(folder, &Whitelist::open(&request.places, &request.environment), options)?)
 }
 
 /// Removes the shims called `names`, all of them if none is named.
@@ -34,6 +33,6 @@ pub(crate) fn uninstall_shims(folder: &ShimFolder, names: &[String]) -> anyhow::
 }
 
 /// Every shim, and every program that would get one.
-pub(crate) fn shim_status(places: &Places, environment: &Environment, folder: &ShimFolder) -> ShimStatus {
-    shims::find_status(folder, &Whitelist::open(places, environment))
+pub(crate) fn shim_status(request: &Request, folder: &ShimFolder) -> ShimStatus {
+    shims::find_status(folder, &Whitelist::open(&request.places, &request.environment))
 }

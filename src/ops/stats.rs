@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::reading;
+use super::request::Request;
 use crate::advice::outcome::ObservedDelivery;
 use crate::base::clock::Timestamp;
-use crate::config::{Places, Settings};
 use crate::event::PromotionState;
 use crate::retrieval::effect::{AdviceEffect, WarningStats, advice_effect, find_harmful, warning_stats};
 use crate::store::{Index, PeriodRow, StoreError};
@@ -116,8 +115,8 @@ impl PromotionCounts {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stats, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn collect_stats(request: &Request) -> Result<Stats, StoreError> {
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
         return Ok(Stats {
             schema: 1,
@@ -129,14 +128,14 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
             notes: reading.notes,
         });
     };
-    let now = Timestamp::now();
-    let silence = settings.fix.silence();
+    let now = request.now();
+    let silence = request.settings().fix.silence();
     let rows = index.list_deliveries()?;
     let seen: Vec<ObservedDelivery> = rows.iter().map(|row| ObservedDelivery::from_row(row, now, silence)).collect();
     let totals = index.total_figures()?;
     let mut warnings = warning_stats(index, &rows, &seen)?;
     warnings.missed_opportunities = totals.missed;
-    warnings.harmful = find_harmful(index, &rows, &seen, settings, now)?;
+    warnings.harmful = find_harmful(index, &rows, &seen, request.settings(), now)?;
     let decided = warnings.all.prevented + warnings.all.failed_anyway;
     let share = |name, what, part, whole, target| {
         let value = (whole > 0).then(|| ratio(part, whole));
@@ -151,7 +150,7 @@ pub(crate) fn collect_stats(places: &Places, settings: &Settings) -> Result<Stat
         entries: totals.entries,
         reused: totals.reused,
         uses: totals.uses,
-        tokens_saved_estimate: totals.uses.saturating_mul(settings.knowledge.reuse_tokens),
+        tokens_saved_estimate: totals.uses.saturating_mul(request.settings().knowledge.reuse_tokens),
     };
     let promotions = PromotionCounts::from_states(&index.promotion_states()?);
     Ok(Stats {

@@ -2,18 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Serialize;
 
-use super::reading;
-use crate::base::clock::Timestamp;
+use super::request::Request;
 use crate::base::ids::RunId;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
-use crate::config::Places;
 use crate::fix::snapshot::{self, ObjectFolderStatus};
 use crate::recorder;
-use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup, lock_store};
+use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup};
 
 /// What `store status --json` prints. Sizes are bytes.
 #[derive(Debug, Serialize)]
@@ -79,8 +75,8 @@ const LOG_LINES_MAX: usize = 10;
 ///
 /// # Errors
 /// When it can't be read.
-pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn store_status(request: &Request) -> Result<StoreStatus, StoreError> {
+    let reading = request.open_for_reading()?;
     let (counts, index_damage, trees) = match &reading.index {
         Some(index) => (Some(index.count_rows()?), index.check_integrity()?, index.list_trees()?.len()),
         None => (None, None, 0),
@@ -88,22 +84,22 @@ pub(crate) fn store_status(places: &Places) -> Result<StoreStatus, StoreError> {
     let segments = reading.segments.list_segments()?;
     Ok(StoreStatus {
         schema: 1,
-        state: places.state.to_path_buf(),
+        state: request.places.state.to_path_buf(),
         counts,
         segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
-        index_bytes: fs::metadata(places.state.index()).map_or(0, |metadata| metadata.len()),
+        index_bytes: fs::metadata(request.places.state.index()).map_or(0, |metadata| metadata.len()),
         index_damage,
-        pending: recorder::pending_entries(places).into_iter().map(|pending| pending.path).collect(),
-        bad: recorder::bad_files(places),
+        pending: recorder::pending_entries(&request.places).into_iter().map(|pending| pending.path).collect(),
+        bad: recorder::bad_files(&request.places),
         torn: reading.segments.torn_files(),
-        backups: backup::list_backups(&places.state),
-        raw_bytes: folder_bytes(&places.state.raw_outputs()),
+        backups: backup::list_backups(&request.places.state),
+        raw_bytes: folder_bytes(&request.places.state.raw_outputs()),
         snapshots: SnapshotStatus {
             trees,
-            bytes: snapshot::folder_size(&places.state),
-            work_trees: snapshot::folder_statuses(&places.state),
+            bytes: snapshot::folder_size(&request.places.state),
+            work_trees: snapshot::folder_statuses(&request.places.state),
         },
-        log: recorder::recent_log(&places.state, LOG_LINES_MAX),
+        log: recorder::recent_log(&request.places.state, LOG_LINES_MAX),
         notes: reading.notes,
     })
 }
@@ -128,14 +124,14 @@ impl StoreReply {
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<StoreReply, StoreError> {
-    let lock = lock_store(&places.state, lock_wait())?;
+pub(crate) fn rebuild_index(request: &Request, from: Option<&Path>) -> Result<StoreReply, StoreError> {
+    let lock = request.lock_store()?;
     let mut done = Vec::new();
     if let Some(from) = from {
-        let restored = backup::restore_backup(from, &SegmentFolder::new(places.state.events()))?;
+        let restored = backup::restore_backup(from, &SegmentFolder::new(request.places.state.events()))?;
         done.extend(restored.into_iter().map(|name| format!("restored {name}")));
     }
-    let mut store = Store::open(&places.state, lock)?;
+    let mut store = Store::open(&request.places.state, lock)?;
     store.rebuild_index("")?;
     done.extend(store.take_notes());
     Ok(StoreReply::from_lines(done))
@@ -145,11 +141,11 @@ pub(crate) fn rebuild_index(places: &Places, from: Option<&Path>) -> Result<Stor
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, StoreError> {
-    let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
+pub(crate) fn heal_index(request: &Request, damage: &str) -> Result<Vec<String>, StoreError> {
+    let mut store = request.open_store()?;
     store.rebuild_damaged_index(&damage)?;
     let notes = store.take_notes();
-    recorder::note(places, &notes);
+    recorder::note(&request.places, &notes);
     Ok(notes)
 }
 
@@ -157,10 +153,10 @@ pub(crate) fn heal_index(places: &Places, damage: &str) -> Result<Vec<String>, S
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
-    let store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
-    let made = backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
-    let kept = backup::list_backups(&places.state).len();
+pub(crate) fn back_up(request: &Request) -> Result<StoreReply, StoreError> {
+    let store = request.open_store()?;
+    let made = backup::make_backup(&request.places.state, store.segments(), &request.now().local_day())?;
+    let kept = backup::list_backups(&request.places.state).len();
     Ok(StoreReply::from_lines(vec![format!("made {} ({kept} kept)", made.display())]))
 }
 
@@ -168,25 +164,24 @@ pub(crate) fn back_up(places: &Places) -> Result<StoreReply, StoreError> {
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
-pub(crate) fn purge_record(places: &Places, id: &str) -> Result<StoreReply, StoreError> {
-    let mut done = recorder::drain_for_reading(places)?.notes;
-    let mut store = Store::open(&places.state, lock_store(&places.state, lock_wait())?)?;
+pub(crate) fn purge_record(request: &Request, id: &str) -> Result<StoreReply, StoreError> {
+    let (mut store, mut done) = request.open_for_writing()?;
     let runs = store.index().runs_of_id(id)?;
     let lessons = lessons_of(store.index(), &runs)?;
     for run in &runs {
-        let raw = places.state.raw_output(run);
+        let raw = request.places.state.raw_output(run);
         if let Err(error) = fs::remove_file(&raw)
             && error.kind() != std::io::ErrorKind::NotFound
         {
             return Err(crate::store::io_at("remove", &raw)(error));
         }
     }
-    backup::remove_all_backups(&places.state)?;
+    backup::remove_all_backups(&request.places.state)?;
     let lines = store.purge_runs(&runs)?;
-    if let Err(why) = snapshot::purge_objects(places, &store.index().list_trees()?) {
-        done.push(format!("the trees of these runs are still in {}: {why}", places.state.objects().display()));
+    if let Err(why) = snapshot::purge_objects(&request.places, &store.index().list_trees()?) {
+        done.push(format!("the trees of these runs are still in {}: {why}", request.places.state.objects().display()));
     }
-    backup::make_backup(&places.state, store.segments(), &Timestamp::now().local_day())?;
+    backup::make_backup(&request.places.state, store.segments(), &request.now().local_day())?;
     let purged = format!(
         "purged {} and {} with their raw output; earlier backups were replaced by a new one",
         crate::base::text::count(runs.len(), "run"),
@@ -204,10 +199,6 @@ fn lessons_of(index: &Index, runs: &[RunId]) -> Result<Vec<(String, String)>, St
     let lessons = index.list_lessons()?.into_iter().filter(|lesson| !lesson.forgotten);
     let concerned = lessons.filter(|lesson| runs.iter().any(|run| run.to_string() == lesson.run));
     Ok(concerned.map(|lesson| (lesson.id, lesson.file)).collect())
-}
-
-fn lock_wait() -> Duration {
-    Duration::from_millis(LOCK_WAIT_MS_MAX)
 }
 
 fn folder_bytes(dir: &Path) -> u64 {

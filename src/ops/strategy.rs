@@ -4,16 +4,15 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
 use super::knowledge::KnowledgeWriter;
-use super::reading::{self, Reading};
+use super::reading::Reading;
 use super::report;
+use super::request::Request;
 use crate::advice::strategy::declared_strategies;
-use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, prefix};
 use crate::base::tree::NoTree;
-use crate::capture::Identity;
-use crate::config::{Environment, Places, Problem, Settings};
+use crate::config::{Problem, Settings};
 use crate::diagnose::{self, Input};
 use crate::event::{AttemptOutcome, ErrorMatch, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
 use crate::knowledge::remedy::{
@@ -113,14 +112,9 @@ pub(crate) struct StrategyList {
 ///
 /// # Errors
 /// When the regex is none, there is no such pattern, or the store can't be written.
-pub(crate) fn add_strategy(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    given: &StrategyDraft,
-) -> anyhow::Result<StrategyChangeReply> {
+pub(crate) fn add_strategy(request: &Request, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
     let technique = sanitize_name(&given.technique).context("say what to do: --technique TEXT")?;
-    let mut writing = KnowledgeWriter::new(places, settings, identity, given.person.as_deref())?;
+    let mut writing = KnowledgeWriter::new(request, given.person.as_deref())?;
     let text = match given.matches {
         StrategyMatchKind::Pattern => writing.index().find_pattern(&given.error)?.key,
         StrategyMatchKind::Regex => {
@@ -133,7 +127,7 @@ pub(crate) fn add_strategy(
     let steps: Vec<String> = given.steps.iter().filter_map(|step| sanitize_name(step)).take(STEPS_MAX).collect();
     let change = StrategyChange::Created { matches: given.matches, text, technique, steps, declared: false };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
-    change_reply(writing, settings, &id)
+    change_reply(writing, &id)
 }
 
 /// Tells the outcome of trying a strategy, whoever found it.
@@ -141,15 +135,13 @@ pub(crate) fn add_strategy(
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
 pub(crate) fn record_attempt(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
+    request: &Request,
     id: &str,
     tried: &StrategyAttempt,
 ) -> anyhow::Result<StrategyChangeReply> {
-    let mut writing = KnowledgeWriter::new(places, settings, identity, None)?;
+    let mut writing = KnowledgeWriter::new(request, None)?;
     let id = match writing.index().find_remedy(id) {
-        Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, settings, id)?,
+        Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, request.settings(), id)?,
         found => found?.id,
     };
     let category = match tried.category.as_deref().and_then(sanitize_name) {
@@ -167,11 +159,15 @@ pub(crate) fn record_attempt(
         note: tried.note.as_deref().and_then(sanitize_name),
     };
     writing.record(|by| EventBody::Strategy(StrategyNote { strategy: id.clone(), change, by }))?;
-    change_reply(writing, settings, &id)
+    change_reply(writing, &id)
 }
 
 /// Registers an untried strategy of the settings, so that its attempts are counted.
-fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<String> {
+fn record_declared_strategy(
+    writing: &mut KnowledgeWriter<'_>,
+    settings: &Settings,
+    id: &str,
+) -> anyhow::Result<String> {
     let full = format!("s-{}", id.strip_prefix("s-").unwrap_or(id));
     let mut named = declared_strategies(settings).0.into_iter().filter(|it| it.id.starts_with(&full) && full != "s-");
     let (Some(found), None) = (named.next(), named.next()) else {
@@ -184,8 +180,8 @@ fn record_declared_strategy(writing: &mut KnowledgeWriter, settings: &Settings, 
 }
 
 /// The strategy after a change, and whether it has failed in this task too often: then with the next against the same.
-fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyhow::Result<StrategyChangeReply> {
-    let index = writing.index();
+fn change_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<StrategyChangeReply> {
+    let (index, settings) = (writing.index(), writing.settings());
     let row = index.find_remedy(id)?;
     let others = match row.matches {
         ErrorMatch::Pattern => index.remedies_of_patterns(std::slice::from_ref(&row.error))?,
@@ -208,13 +204,9 @@ fn change_reply(writing: KnowledgeWriter, settings: &Settings, id: &str) -> anyh
 }
 
 /// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
-pub(crate) fn diagnose_text(
-    places: &Places,
-    environment: &Environment,
-    settings: &Settings,
-    text: &str,
-) -> ErrorSource {
-    let loaded = recorder::definitions::load_definitions(places, environment, &settings.categories);
+pub(crate) fn diagnose_text(request: &Request, text: &str) -> ErrorSource {
+    let loaded =
+        recorder::definitions::load_definitions(&request.places, &request.environment, &request.settings().categories);
     let diagnosis = diagnose::diagnose_output(&Input {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
         command: "",
@@ -222,7 +214,7 @@ pub(crate) fn diagnose_text(
         kind: None,
         ended: Ended::Exit(1),
         dir: "",
-        root: &places.root.to_string_lossy(),
+        root: &request.places.root.to_string_lossy(),
         tree: &NoTree,
         baseline: None,
         definitions: &loaded.definitions,
@@ -236,34 +228,31 @@ pub(crate) fn diagnose_text(
 /// # Errors
 /// When there is no such run, it passed, or the store can't be read.
 pub(crate) fn suggest_strategies(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
+    request: &Request,
     against: &ErrorSource,
     file_type: Option<&str>,
     limit: usize,
 ) -> anyhow::Result<StrategyList> {
-    let ResolvedError { text: error, run, found, mut notes } = resolve_error(places, against)?;
+    let ResolvedError { text: error, run, found, mut notes } = resolve_error(request, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     notes.extend(reading.notes);
     let index = reading.index.as_ref();
     let failure = run.as_ref().and_then(|run| run.failure.as_ref());
     let items = failure.map_or(&[][..], |failure| &failure.items);
-    let (mut candidates, problems) = fitting_declared(index, settings, &error, (run.as_ref(), found))?;
+    let (mut candidates, problems) = fitting_declared(index, request.settings(), &error, (run.as_ref(), found))?;
     notes.extend(problems.iter().map(problem_note));
     let mut situation = RemedySituation::default();
     if let Some(index) = index {
         let keys: Vec<String> = items.iter().map(|item| item.pattern.clone()).take(PATTERNS_MAX).collect();
-        add_recorded_candidates(index, recoveries_against(index, settings, &error, keys)?, &mut candidates)?;
-        let hours = settings.fix.silence_hours;
-        situation.task = recorder::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+        add_recorded_candidates(index, recoveries_against(index, request.settings(), &error, keys)?, &mut candidates)?;
+        situation.task = request.current_task(Some(index))?;
         situation.category = task_category(index, &situation.task)?;
     }
     let file = items.iter().find_map(|item| item.file.as_deref());
     let kind = file_type.or_else(|| Some(file?.rsplit_once('.')?.1));
     situation.file_type = kind.map(|kind| kind.trim_start_matches('.').to_lowercase());
-    let (mut strategies, escalation) = remedy::rank_remedies(candidates, &situation, settings);
+    let (mut strategies, escalation) = remedy::rank_remedies(candidates, &situation, request.settings());
     strategies.truncate(limit);
     Ok(StrategyList { schema: 1, error: Some(shown), strategies, escalation, notes })
 }
@@ -277,7 +266,7 @@ struct ResolvedError {
     notes: Vec<String>,
 }
 
-fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<ResolvedError> {
+fn resolve_error(request: &Request, against: &ErrorSource) -> anyhow::Result<ResolvedError> {
     let mut found = None;
     let (text, run, notes) = match against {
         ErrorSource::Error(error) => (error.clone(), None, Vec::new()),
@@ -286,7 +275,7 @@ fn resolve_error(places: &Places, against: &ErrorSource) -> anyhow::Result<Resol
             (text.clone(), None, Vec::new())
         }
         ErrorSource::Run(id) => {
-            let (subject, notes) = report::find_reported_run(places, id.as_deref())?;
+            let (subject, notes) = report::find_reported_run(request, id.as_deref())?;
             let run = subject.context("no run is recorded here yet")?.record;
             let failure = run.failure.as_ref().context("that run passed: there is nothing to do")?;
             let messages = failure.items.iter().map(|item| item.message.as_str());
@@ -313,14 +302,9 @@ fn problem_note(problem: &Problem) -> String {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_strategies(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    limit: usize,
-) -> anyhow::Result<StrategyList> {
-    let Reading { index, mut notes, .. } = reading::open_for_reading(places)?;
-    let (known, problems) = declared_strategies(settings);
+pub(crate) fn list_strategies(request: &Request, limit: usize) -> anyhow::Result<StrategyList> {
+    let Reading { index, mut notes, .. } = request.open_for_reading()?;
+    let (known, problems) = declared_strategies(request.settings());
     notes.extend(problems.iter().map(problem_note));
     let mut candidates = Vec::new();
     for known in &known {
@@ -331,10 +315,9 @@ pub(crate) fn list_strategies(
         let mut rows = index.list_remedies(limit)?;
         rows.retain(|row| !remedy::is_learnt(row) || row.successes + row.failures + row.partials > 0);
         add_recorded_candidates(index, rows, &mut candidates)?;
-        let hours = settings.fix.silence_hours;
-        situation.task = recorder::current_task(places, Some(index), identity, Timestamp::now(), hours)?;
+        situation.task = request.current_task(Some(index))?;
     }
-    let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, settings);
+    let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, request.settings());
     strategies.truncate(limit);
     Ok(StrategyList { schema: 1, error: None, strategies, escalation: None, notes })
 }

@@ -1,26 +1,23 @@
 //! `task start`, `done`, `show` and `similar`.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use super::{memory, reading};
+use super::memory;
+use super::request::Request;
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
-use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::refusal::Refusal;
-use crate::capture::Identity;
-use crate::config::{Places, Settings};
+use crate::config::Settings;
 use crate::event::{EventAuthor, EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
-use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::retrieval::entry_proposals::{EntryProposal, task_proposals};
 use crate::retrieval::question::relative_files;
 use crate::retrieval::similar_tasks::{DescribedTask, SimilarTask, tasks_like};
-use crate::store::{Store, StoreError, TaskDetails, lock_store};
+use crate::store::{StoreError, TaskDetails};
 
 /// A task's name, bytes.
 const NAME_BYTES_MAX: usize = 200;
@@ -99,14 +96,8 @@ pub(crate) struct Similar {
 ///
 /// # Errors
 /// When it comes before itself, or the store can't be written.
-pub(crate) fn start_task(
-    places: &Places,
-    settings: &Settings,
-    cwd: &Path,
-    identity: &Identity,
-    announced: &Announced,
-) -> anyhow::Result<TaskPage> {
-    let name = find_named(places, settings, identity, announced.name.as_deref())?;
+pub(crate) fn start_task(request: &Request, announced: &Announced) -> anyhow::Result<TaskPage> {
+    let name = find_named(request, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
         bail!(Refusal::usage(format!("the task {name:?} can't depend on itself: leave it out of --depends-on")));
@@ -114,11 +105,11 @@ pub(crate) fn start_task(
     let step = TaskStep::Started {
         title: announced.title.as_deref().and_then(sanitize_name),
         category: announced.category.as_deref().and_then(sanitize_name),
-        files: relative_files(places, cwd, &announced.files),
+        files: relative_files(&request.places, &request.cwd, &announced.files),
         depends_on,
     };
-    announce_step(places, identity, &name, step)?;
-    show_task(places, settings, identity, Some(&name))
+    announce_step(request, &name, step)?;
+    show_task(request, Some(&name))
 }
 
 /// Says that a task is over.
@@ -126,67 +117,54 @@ pub(crate) fn start_task(
 /// # Errors
 /// When the store can't be written.
 pub(crate) fn end_task(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
+    request: &Request,
     name: Option<&str>,
     outcome: Option<TaskOutcome>,
 ) -> anyhow::Result<TaskPage> {
-    let name = find_named(places, settings, identity, name)?;
-    let is_known = match &reading::open_for_reading(places)?.index {
+    let name = find_named(request, name)?;
+    let is_known = match &request.open_for_reading()?.index {
         Some(index) => index.find_task(&name)?.is_some() || index.has_memories(&name)?,
         None => false,
     };
     if !is_known {
         bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     }
-    announce_step(places, identity, &name, TaskStep::Done { outcome, why: None })?;
+    announce_step(request, &name, TaskStep::Done { outcome, why: None })?;
     // What was learnt in a task that failed may still be true: a user has validated it.
-    let mut notes = if settings.advice.learning {
-        memory::promote_task_memories(places, settings, identity, &name)?
-    } else {
-        Vec::new()
-    };
-    let mut page = show_task(places, settings, identity, Some(&name))?;
+    let mut notes =
+        if request.settings().advice.learning { memory::promote_task_memories(request, &name)? } else { Vec::new() };
+    let mut page = show_task(request, Some(&name))?;
     page.notes.append(&mut notes);
     Ok(page)
 }
 
-fn announce_step(places: &Places, identity: &Identity, name: &str, step: TaskStep) -> anyhow::Result<()> {
-    let wait = Duration::from_millis(LOCK_WAIT_MS_MAX);
-    let lock = lock_store(&places.state, wait).context("cannot record it now")?;
-    let mut store = Store::open(&places.state, lock)?;
+fn announce_step(request: &Request, name: &str, step: TaskStep) -> anyhow::Result<()> {
+    let mut store = request.open_store().context("cannot record it now")?;
     store.record_event(EventBody::Task(TaskNote {
         name: name.to_owned(),
         step,
-        by: EventAuthor::from_identity(identity, Some(name)),
+        by: EventAuthor::from_identity(&request.identity, Some(name)),
     }))?;
     Ok(())
 }
 
 /// The task that is meant: as given, else the current one.
-fn find_named(places: &Places, settings: &Settings, identity: &Identity, name: Option<&str>) -> anyhow::Result<String> {
+fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
     if let Some(name) = name {
         let name = sanitize_name(name).filter(|name| name.len() <= NAME_BYTES_MAX);
         return name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"));
     }
-    let index = reading::open_for_reading(places)?.index;
-    let hours = settings.fix.silence_hours;
-    Ok(recorder::current_task(places, index.as_ref(), identity, Timestamp::now(), hours)?)
+    let index = request.open_for_reading()?.index;
+    Ok(request.current_task(index.as_ref())?)
 }
 
 /// Everything about a task: the one that is named, else the current one.
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub(crate) fn show_task(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    name: Option<&str>,
-) -> anyhow::Result<TaskPage> {
-    let name = find_named(places, settings, identity, name)?;
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result<TaskPage> {
+    let name = find_named(request, name)?;
+    let reading = request.open_for_reading()?;
     let found = match &reading.index {
         Some(index) => index.find_task(&name)?.map(|task| (index, task)),
         None => None,
@@ -195,14 +173,14 @@ pub(crate) fn show_task(
         bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     };
     let parts = index.task_parts(task.number)?;
-    let mut page = task_page(task, &parts, settings, Timestamp::now());
+    let mut page = task_page(task, &parts, request.settings(), request.now());
     let title = page.title.clone().unwrap_or_default();
     let text = format!("{name} {title}");
     let category = page.category.as_deref();
     let described = DescribedTask { parts: &parts, text: &text, category, without: Some(&name) };
-    page.similar = tasks_like(index, settings, &described, 5)?;
+    page.similar = tasks_like(index, request.settings(), &described, 5)?;
     page.notes = reading.notes;
-    if settings.advice.learning && page.end.is_some() {
+    if request.settings().advice.learning && page.end.is_some() {
         page.proposals = task_proposals(index, &reading.segments, &name)?;
     }
     Ok(page)
@@ -212,18 +190,14 @@ pub(crate) fn show_task(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_tasks(
-    places: &Places,
-    settings: &Settings,
-    limit: usize,
-) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn list_tasks(request: &Request, limit: usize) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
+    let reading = request.open_for_reading()?;
     let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
-    let now = Timestamp::now();
+    let now = request.now();
     let mut pages = Vec::new();
     for task in index.list_tasks(limit)? {
         let parts = index.task_parts(task.number)?;
-        pages.push(task_page(task, &parts, settings, now));
+        pages.push(task_page(task, &parts, request.settings(), now));
     }
     Ok((pages, reading.notes))
 }
@@ -233,14 +207,12 @@ pub(crate) fn list_tasks(
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn similar_tasks(
-    places: &Places,
-    settings: &Settings,
-    cwd: &Path,
+    request: &Request,
     described: &Announced,
     commands: &[String],
     limit: usize,
 ) -> Result<Similar, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+    let reading = request.open_for_reading()?;
     let Some(index) = reading.index else { return Ok(Similar { schema: 1, tasks: Vec::new(), notes: reading.notes }) };
     let known = match &described.name {
         Some(name) => index.find_task(name)?,
@@ -250,7 +222,9 @@ pub(crate) fn similar_tasks(
         Some(task) => index.task_parts(task.number)?,
         None => Vec::new(),
     };
-    let files = relative_files(places, cwd, &described.files).into_iter().map(|file| ("file".to_owned(), file));
+    let files = relative_files(&request.places, &request.cwd, &described.files)
+        .into_iter()
+        .map(|file| ("file".to_owned(), file));
     parts.extend(files.chain(commands.iter().map(|command| ("tool".to_owned(), command.clone()))));
     let title = described.title.clone().or_else(|| known.as_ref().and_then(|task| task.title.clone()));
     let text = format!("{} {}", described.name.as_deref().unwrap_or_default(), title.unwrap_or_default());
@@ -258,7 +232,7 @@ pub(crate) fn similar_tasks(
         described.category.as_deref().and_then(sanitize_name).or_else(|| known.and_then(|task| task.category));
     let without = described.name.as_deref();
     let described = DescribedTask { parts: &parts, text: &text, category: category.as_deref(), without };
-    let tasks = tasks_like(&index, settings, &described, limit)?;
+    let tasks = tasks_like(&index, request.settings(), &described, limit)?;
     Ok(Similar { schema: 1, tasks, notes: reading.notes })
 }
 

@@ -2,20 +2,17 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use crate::base::limits::LOCK_WAIT_MS_MAX;
-use crate::config::{Environment, Places, Settings};
+use super::request::Request;
 use crate::host::InstallScope;
 use crate::host::install::InstalledFile;
 use crate::host::shims::find_startup_lines;
 use crate::lesson::LessonFolder;
 use crate::ops::init;
 use crate::run::SHIMS_MARK;
-use crate::store::lock_store;
 
 /// What there is to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,25 +49,25 @@ impl UninstallPlan {
 ///
 /// # Errors
 /// When what is installed can't be read.
-pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow::Result<UninstallPlan> {
-    let (installed_at_home, installed) = init::installation_status(places, environment)?
+pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
+    let (installed_at_home, installed) = init::installation_status(request)?
         .files
         .into_iter()
         .filter(|file| file.recorded)
         .partition::<Vec<_>, _>(|file| file.scope.is_user());
     let paths = |files: Vec<InstalledFile>| files.into_iter().map(|file| file.path).collect();
-    let settings = Settings::load(places, environment).0;
-    let folder = LessonFolder::find(places, &settings);
+    let settings = request.settings();
+    let folder = LessonFolder::find(&request.places, settings);
     // Outside of a work tree the lessons are in the state folder and can only go with it.
-    let is_inside = folder.dir.starts_with(&places.state);
+    let is_inside = folder.dir.starts_with(&request.places.state);
     Ok(UninstallPlan {
         schema: 1,
-        folders: places.state_dirs().filter(|dir| dir.is_dir()).map(|dir| dir.to_path_buf()).collect(),
-        hidden: LessonFolder::is_excluded(places, &settings),
+        folders: request.places.state_dirs().filter(|dir| dir.is_dir()).map(|dir| dir.to_path_buf()).collect(),
+        hidden: LessonFolder::is_excluded(&request.places, settings),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
-        shims: environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
-        shell_lines: find_startup_lines(environment),
+        shims: request.environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
+        shell_lines: find_startup_lines(&request.environment),
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
     })
@@ -81,21 +78,13 @@ pub(crate) fn plan_removal(places: &Places, environment: &Environment) -> anyhow
 /// # Errors
 /// When something can't be removed; the rest may be gone by then. A file of the user's that an installation can't be taken
 /// out of comes first: then nothing is gone.
-pub(crate) fn purge_state(
-    places: &Places,
-    environment: &Environment,
-    mut plan: UninstallPlan,
-) -> anyhow::Result<UninstallPlan> {
-    let report = init::uninstall_hosts(places, environment, InstallScope::Project, &[])?;
+pub(crate) fn purge_state(request: &Request, mut plan: UninstallPlan) -> anyhow::Result<UninstallPlan> {
+    let report = init::uninstall_hosts(request, InstallScope::Project, &[])?;
     if let Some(problem) = report.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }
-    let _held = if places.state.is_dir() {
-        Some(lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX))?)
-    } else {
-        None
-    };
-    LessonFolder::remove_exclusions(places, &Settings::load(places, environment).0)?;
+    let _held = if request.places.state.is_dir() { Some(request.lock_store()?) } else { None };
+    LessonFolder::remove_exclusions(&request.places, request.settings())?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }

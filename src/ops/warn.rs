@@ -5,15 +5,14 @@
 
 mod formats;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::reading;
+use super::request::Request;
 use crate::advice::similarity::telling_words;
 use crate::advice::{Warning, mention};
-use crate::base::clock::Timestamp;
-use crate::config::{Environment, Places, Settings};
+use crate::config::Places;
 use crate::event::{Event, EventBody};
 use crate::recorder;
 use crate::redact::sanitize_name;
@@ -65,27 +64,21 @@ pub(crate) struct WarnReply {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_warnings(
-    places: &Places,
-    environment: &Environment,
-    cwd: &Path,
-    asked: &WarnRequest,
-) -> Result<WarnReply, StoreError> {
-    let (settings, _) = Settings::load(places, environment);
+pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
+    let settings = request.settings();
     let mut notes = Vec::new();
-    let index = reading::open_with_lessons(places, environment, &settings, &mut notes)?;
-    let now = Timestamp::now();
+    let index = request.open_with_lessons(&mut notes)?;
+    let now = request.now();
     let hours = settings.fix.silence_hours;
-    let task = recorder::current_task(places, index.as_ref(), &asked.identity, now, hours)?;
+    let task = recorder::current_task(&request.places, index.as_ref(), &asked.identity, now, hours)?;
     let session =
         asked.identity.session.as_deref().and_then(sanitize_name).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
     let title = asked.title.clone().unwrap_or_default();
     let mut question = WarnQuestion {
-        files: relative_files(places, cwd, &asked.files),
-        class: asked
-            .command
-            .as_deref()
-            .and_then(|line| Whitelist::open(places, environment).tool_class(&places.root, cwd, line)),
+        files: relative_files(&request.places, &request.cwd, &asked.files),
+        class: asked.command.as_deref().and_then(|line| {
+            Whitelist::open(&request.places, &request.environment).tool_class(&request.places.root, &request.cwd, line)
+        }),
         words: telling_words(&title),
         category: asked.category.as_deref().and_then(sanitize_name),
         title,
@@ -106,17 +99,17 @@ pub(crate) fn collect_warnings(
         notes,
     };
     let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
-    complete_question(places, &index, cwd, &mut question, asked)?;
+    complete_question(request, &index, &mut question, asked)?;
     answer.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
     let insight = if settings.advice.injection {
-        let files = recorder::definitions::definition_files(places, environment);
-        DetectorInsight::from_index(&files, &settings, &index)?
+        let files = recorder::definitions::definition_files(&request.places, &request.environment);
+        DetectorInsight::from_index(&files, settings, &index)?
     } else {
         DetectorInsight::default()
     };
-    let segments = SegmentFolder::new(places.state.events());
-    let search = WarningSearch { places, index: &index, segments, settings: &settings, insight, now };
+    let segments = SegmentFolder::new(request.places.state.events());
+    let search = WarningSearch { places: &request.places, index: &index, segments, settings, insight, now };
     let due = search.find_due_warnings(&question, asked, limit)?;
     answer.notes.extend(due.harmful.to_notes());
     answer.harmful = due.harmful.patterns + due.harmful.entries;
@@ -129,27 +122,21 @@ pub(crate) fn collect_warnings(
 ///
 /// # Errors
 /// When there is no such format.
-pub(crate) fn format_reply(
-    places: &Places,
-    environment: &Environment,
-    asked: &WarnRequest,
-    answer: &mut WarnReply,
-) -> anyhow::Result<String> {
+pub(crate) fn format_reply(request: &Request, asked: &WarnRequest, answer: &mut WarnReply) -> anyhow::Result<String> {
     let agent = asked.identity.agent.as_deref().unwrap_or("human");
-    formats::render_reply(places, environment, agent, asked.format.as_deref(), answer)
+    formats::render_reply(request, agent, asked.format.as_deref(), answer)
 }
 
 /// What is not given is taken from the task: its title, its kind, its files; and files from the title.
 fn complete_question(
-    places: &Places,
+    request: &Request,
     index: &Index,
-    cwd: &Path,
     question: &mut WarnQuestion,
     asked: &WarnRequest,
 ) -> Result<(), StoreError> {
     let named: Vec<PathBuf> = mention::mentioned_files(&question.title).into_iter().map(PathBuf::from).collect();
-    for file in relative_files(places, cwd, &named) {
-        let is_known = places.root.join(&file).is_file() || !index.patterns_of_file(&file)?.is_empty();
+    for file in relative_files(&request.places, &request.cwd, &named) {
+        let is_known = request.places.root.join(&file).is_file() || !index.patterns_of_file(&file)?.is_empty();
         if is_known && !question.files.contains(&file) {
             question.files.push(file);
         }

@@ -1,16 +1,16 @@
 //! A check whose end a hook reported.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
+use crate::capture::{ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
 use crate::command::{LineStep, ShellLine};
-use crate::config::{Environment, Places, is_disabled};
+use crate::config::{Places, is_disabled};
 use crate::host::dialect::{Ending, HookAction, HookCall};
 use crate::ops::recording;
+use crate::ops::request::Request;
 use crate::run::{self, Detached, Ended};
 use crate::whitelist::{self, Check, Whitelist};
 
@@ -26,36 +26,29 @@ pub(super) struct Observed {
 }
 
 /// The check that has ended, if one has.
-pub(super) fn observed_check(
-    call: &HookCall,
-    cwd: &Path,
-    places: &Places,
-    environment: &Environment,
-    identity: &Identity,
-) -> Option<Observed> {
+pub(super) fn observed_check(request: &Request, call: &HookCall) -> Option<Observed> {
     let (HookAction::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
     let wrapped = is_wrapped(line);
-    let whitelist = Whitelist::open(places, environment);
+    let whitelist = Whitelist::open(&request.places, &request.environment);
     let check = whitelist.decide_line(line).into_check().or_else(|| behind_wrapper(&whitelist, line))?;
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
-    let root = places.repository.as_ref().and_then(|repository| repository.worktree.clone());
-    let key = whitelist::command_key(root.as_deref().unwrap_or(&places.root), cwd, Some(&check), &argv);
+    let root = request.places.repository.as_ref().and_then(|repository| repository.worktree.clone());
+    let key =
+        whitelist::command_key(root.as_deref().unwrap_or(&request.places.root), &request.cwd, Some(&check), &argv);
     // A pass says something only where it ends an open failure, and only of a check whose code the line's code is.
-    let ends_failure = ending.code == 0 && check.status_is_own && places.state.open_marker(&key).exists();
+    let ends_failure = ending.code == 0 && check.status_is_own && request.places.state.open_marker(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
     let run = (argv, key, call.id.as_deref());
-    Some(Observed { spooled: spool_observed(ending, check, run, cwd, places, identity), is_new })
+    Some(Observed { spooled: spool_observed(request, ending, check, run), is_new })
 }
 
 fn spool_observed(
+    request: &Request,
     ending: &Ending,
     check: Check,
     (argv, key, call): (Vec<OsString>, String, Option<&str>),
-    cwd: &Path,
-    places: &Places,
-    identity: &Identity,
 ) -> Spooled {
-    let ended_at = Timestamp::now();
+    let ended_at = request.now();
     let duration_us = ending.duration_ms.unwrap_or(0).saturating_mul(1_000);
     let started_at = Timestamp(ended_at.0.saturating_sub(i64::try_from(duration_us).unwrap_or(0)));
     let said = ending.output.as_deref().unwrap_or_default();
@@ -65,15 +58,15 @@ fn spool_observed(
         schema: SPOOL_SCHEMA,
         run: RunId::fresh(),
         argv: argv.iter().map(Lossless::from).collect(),
-        cwd: Lossless::from(cwd),
-        place: RepositoryHead::now(places),
+        cwd: Lossless::from(&request.cwd),
+        place: RepositoryHead::now(&request.places),
         started_at,
         ended_at,
         duration_us,
         ended: Ended::Exit(ending.code),
         check: Some(check),
         key,
-        identity: identity.clone(),
+        identity: request.identity.clone(),
         kept_bytes: output.len() as u64,
         cut_bytes: (said.len() - end) as u64,
         cut_at: output.len() as u64,

@@ -4,12 +4,10 @@ use anyhow::ensure;
 use serde::Serialize;
 
 use crate::advice::task;
-use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
-use crate::config::{Places, Settings};
 use crate::event::FixState;
 use crate::knowledge::EntryDraft;
-use crate::ops::reading;
+use crate::ops::request::Request;
 use crate::retrieval::entry_proposals::{EntryProposal, fix_draft, task_proposals};
 use crate::store::StoreError;
 
@@ -33,13 +31,13 @@ pub(crate) struct EntryProposalList {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<EntryProposalList, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn list_proposals(request: &Request) -> Result<EntryProposalList, StoreError> {
+    let reading = request.open_for_reading()?;
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
-        let now = Timestamp::now();
+        let now = request.now();
         for known in index.list_tasks(TASKS_LOOKED_AT_MAX)? {
-            if task::task_end(&known, now, settings.fix.silence()).is_some() {
+            if task::task_end(&known, now, request.settings().fix.silence()).is_some() {
                 proposals.append(&mut task_proposals(index, &reading.segments, &known.name)?);
             }
         }
@@ -51,8 +49,8 @@ pub(crate) fn list_proposals(places: &Places, settings: &Settings) -> Result<Ent
 ///
 /// # Errors
 /// When there is no such fix, it is none, nothing was changed in it, or the store can't be read.
-pub(crate) fn draft_from_fix(places: &Places, id: &str) -> anyhow::Result<EntryDraft> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn draft_from_fix(request: &Request, id: &str) -> anyhow::Result<EntryDraft> {
+    let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let row = index.find_fix(id)?;
     ensure!(

@@ -1,7 +1,6 @@
 //! `knowledge query`, `relevant`, `show`, `export` and `log`.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use anyhow::bail;
 use serde::Serialize;
@@ -9,11 +8,8 @@ use serde::Serialize;
 use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
-use crate::capture::Identity;
-use crate::config::{Places, Settings};
 use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventAuthor, EventBody, derived_id};
-use crate::ops::reading;
-use crate::recorder;
+use crate::ops::request::Request;
 use crate::retrieval::entry_measurement::measure_entry;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_search::{EntryQueryRequest, EntrySearch, SimilarTaskLinks, learnt_page};
@@ -76,40 +72,33 @@ pub(crate) struct KnowledgeLogRecord {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn query_entries(
-    places: &Places,
-    settings: &Settings,
-    cwd: &Path,
-    identity: &Identity,
-    asked: &EntryQueryRequest,
-) -> Result<EntryList, StoreError> {
+pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Result<EntryList, StoreError> {
     let mut notes = Vec::new();
-    match reading::open_as_it_is(places, &mut notes)? {
-        Some(index) => {
-            search_entries(places, settings, cwd, identity, asked, (&index, notes, SimilarTaskLinks::default()))
-        }
+    match request.open_as_it_is(&mut notes)? {
+        Some(index) => search_entries(request, asked, (&index, notes, SimilarTaskLinks::default())),
         None => Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes }),
     }
 }
 
 fn search_entries(
-    places: &Places,
-    settings: &Settings,
-    cwd: &Path,
-    identity: &Identity,
+    request: &Request,
     asked: &EntryQueryRequest,
     (index, notes, alike): (&Index, Vec<String>, SimilarTaskLinks),
 ) -> Result<EntryList, StoreError> {
     let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes };
-    let files: Vec<String> = relative_files(places, cwd, &asked.files).into_iter().take(FILES_MAX).collect();
-    let limit = asked.limit.unwrap_or(usize::try_from(settings.knowledge.limit).unwrap_or(usize::MAX)).max(1);
+    let files: Vec<String> =
+        relative_files(&request.places, &request.cwd, &asked.files).into_iter().take(FILES_MAX).collect();
+    let limit = asked.limit.unwrap_or(usize::try_from(request.settings().knowledge.limit).unwrap_or(usize::MAX)).max(1);
     let skip = asked.page.saturating_sub(1).saturating_mul(limit);
-    let search = EntrySearch { index, settings, now: Timestamp::now(), asked, alike };
+    let search = EntrySearch { index, settings: request.settings(), now: request.now(), asked, alike };
     let words = search_words(&asked.text);
     let mut pages = if words.is_empty() && files.is_empty() && search.alike.is_empty() {
-        search.newest_pages(&SegmentFolder::new(places.state.events()), skip.saturating_add(limit).saturating_add(1))?
+        search.newest_pages(
+            &SegmentFolder::new(request.places.state.events()),
+            skip.saturating_add(limit).saturating_add(1),
+        )?
     } else {
-        let segments = SegmentFolder::new(places.state.events());
+        let segments = SegmentFolder::new(request.places.state.events());
         // The newest may fit worst.
         let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
         let mut pages = search.fitting_pages(&words, &files, wanted)?;
@@ -130,7 +119,7 @@ fn search_entries(
     pages.iter_mut().for_each(|page| page.ledger = None);
     found.entries = pages;
     let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
-    record_use(places, settings, identity, EntryUse::Queried, &ids, &mut found.notes);
+    record_use(request, EntryUse::Queried, &ids, &mut found.notes);
     Ok(found)
 }
 
@@ -139,65 +128,53 @@ fn search_entries(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn relevant_entries(
-    places: &Places,
-    settings: &Settings,
-    cwd: &Path,
-    identity: &Identity,
-    mut asked: EntryQueryRequest,
-) -> Result<EntryList, StoreError> {
+pub(crate) fn relevant_entries(request: &Request, mut asked: EntryQueryRequest) -> Result<EntryList, StoreError> {
     let mut notes = Vec::new();
-    let Some(index) = reading::open_as_it_is(places, &mut notes)? else {
+    let Some(index) = request.open_as_it_is(&mut notes)? else {
         return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
     };
-    let hours = settings.fix.silence_hours;
-    let task = recorder::current_task(places, Some(&index), identity, Timestamp::now(), hours)?;
+    let task = request.current_task(Some(&index))?;
     let mut alike = SimilarTaskLinks::default();
     if let Some(task) = index.find_task(&task)? {
-        alike = SimilarTaskLinks::for_task(&index, &task, settings)?;
+        alike = SimilarTaskLinks::for_task(&index, &task, request.settings())?;
         if asked.text.is_empty() {
             asked.text = telling_words(task.title.as_deref().unwrap_or_default()).join(" ");
         }
         if asked.files.is_empty() {
             let files = if task.files.is_empty() { index.files_of_task(task.number, FILES_MAX)? } else { task.files };
-            asked.files = files.into_iter().map(|file| places.root.join(file)).collect();
+            asked.files = files.into_iter().map(|file| request.places.root.join(file)).collect();
         }
     }
     if search_words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
         return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
     }
-    search_entries(places, settings, cwd, identity, &asked, (&index, notes, alike))
+    search_entries(request, &asked, (&index, notes, alike))
 }
 
 /// One entry with its ledger: written, by the start of its id; or learnt, by its id.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_entry(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    id: &str,
-) -> anyhow::Result<(EntryPage, Vec<String>)> {
-    let mut reading = reading::open_for_reading(places)?;
+pub(crate) fn show_entry(request: &Request, id: &str) -> anyhow::Result<(EntryPage, Vec<String>)> {
+    let mut reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
         bail!(Refusal::not_found("no entries are recorded here yet").then_run("knowledge add --help"));
     };
-    let now = Timestamp::now();
+    let now = request.now();
     let gotcha = index.learnt_entry(id)?.map(|id| index.pattern_of_gotcha(&id)).transpose()?.flatten();
     let page = match gotcha {
-        Some(pattern) => learnt_page(index, &reading.segments, pattern, settings, now)?,
+        Some(pattern) => learnt_page(index, &reading.segments, pattern, request.settings(), now)?,
         None => None,
     };
     let page = match page {
         Some(page) => page,
         None => {
             let leader = index.find_entry(&index.find_entry(id)?.leader)?;
-            let measured = Some(measure_entry(index, &leader, settings, now)?);
-            EntryPage { measured, ..EntryPage::from_row(index, leader, settings, now)? }
+            let measured = Some(measure_entry(index, &leader, request.settings(), now)?);
+            EntryPage { measured, ..EntryPage::from_row(index, leader, request.settings(), now)? }
         }
     };
-    record_use(places, settings, identity, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
+    record_use(request, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
     Ok((page, reading.notes))
 }
 
@@ -205,19 +182,15 @@ pub(crate) fn show_entry(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn export_entries(
-    places: &Places,
-    settings: &Settings,
-    filter: &EntryFilter,
-) -> Result<EntryList, StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<EntryList, StoreError> {
+    let reading = request.open_for_reading()?;
     let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
     let Some(index) = reading.index else { return Ok(found) };
     let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
     let search = EntrySearch {
         index: &index,
-        settings,
-        now: Timestamp::now(),
+        settings: request.settings(),
+        now: request.now(),
         asked: &asked,
         alike: SimilarTaskLinks::default(),
     };
@@ -230,8 +203,8 @@ pub(crate) fn export_entries(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn read_log(places: &Places, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
-    let reading = reading::open_for_reading(places)?;
+pub(crate) fn read_log(request: &Request, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
+    let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.knowledge_log(limit)?,
         None => Vec::new(),
@@ -251,23 +224,16 @@ fn search_words(text: &str) -> Vec<String> {
 }
 
 /// Records who found or read what, once a session: a note, so the command does not wait for it.
-fn record_use(
-    places: &Places,
-    settings: &Settings,
-    identity: &Identity,
-    how: EntryUse,
-    ids: &[&str],
-    notes: &mut Vec<String>,
-) {
-    let Some((first, others)) = ids.split_first().filter(|_| settings.advice.learning) else { return };
+fn record_use(request: &Request, how: EntryUse, ids: &[&str], notes: &mut Vec<String>) {
+    let Some((first, others)) = ids.split_first().filter(|_| request.settings().advice.learning) else { return };
     let with: Vec<String> = others.iter().map(|&id| id.to_owned()).collect();
-    let by = EventAuthor::from_identity(identity, identity.task.as_deref());
+    let by = EventAuthor::from_identity(&request.identity, request.identity.task.as_deref());
     let session = by.session.clone().unwrap_or_default();
     let id = derived_id("knowledge_use", &[how.as_str(), &session, &ids.join(" ")]);
     let entry = EntryNote { entry: (*first).to_owned(), change: EntryChange::Used { how, with }, by };
     // The writer is the store's that takes it.
-    let event = Event { id, ..Event::new(Timestamp::now(), "", EventBody::Knowledge(entry)) };
-    if let Err(error) = note::write_note(places, &event) {
+    let event = Event { id, ..Event::new(request.now(), "", EventBody::Knowledge(entry)) };
+    if let Err(error) = note::write_note(&request.places, &event) {
         notes.push(format!("cannot record the use: {error}"));
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
@@ -13,18 +12,16 @@ use serde::Serialize;
 use super::target::{self, TargetOptions, read_text};
 use super::{collect_promotions, find_promotion};
 use crate::advice::block::{self, BlockLine, EditPolicy};
-use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
-use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::refusal::Refusal;
-use crate::capture::Identity;
-use crate::config::{Environment, Places, Settings};
+use crate::config::{Places, Settings};
 use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
 use crate::host::user::user_name;
 use crate::ops::pattern;
+use crate::ops::request::Request;
 use crate::redact::sanitize_name;
 use crate::retrieval::promotions::PromotionItem;
-use crate::store::{PromotionRow, Store, lock_store};
+use crate::store::PromotionRow;
 
 /// What a person decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,29 +97,22 @@ type StagedChanges = BTreeMap<PathBuf, TargetChange>;
 /// # Errors
 /// When the name or the reason is missing, an id names nothing that this can be decided of, the target can't be written
 /// or was edited between the marks.
-pub(crate) fn review_promotions(
-    places: &Places,
-    environment: &Environment,
-    identity: &Identity,
-    review: &PromotionReview,
-) -> anyhow::Result<DecisionReply> {
+pub(crate) fn review_promotions(request: &Request, review: &PromotionReview) -> anyhow::Result<DecisionReply> {
     let person = match &review.person {
         Some(person) => sanitize_name(person),
         // An agent must not decide in the name of a person.
-        None if matches!(identity.agent.as_deref(), None | Some("human")) => user_name(&places.root),
+        None if matches!(request.identity.agent.as_deref(), None | Some("human")) => user_name(&request.places.root),
         None => None,
     };
     let reason = sanitize_name(&review.reason);
     let (Some(person), Some(reason)) = (person, reason) else {
         bail!(Refusal::usage("give the person who decides and the reason: --by NAME --reason TEXT"));
     };
-    let (desk, mut notes) = pattern::open_reader(places, environment)?;
+    let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { bail!(Refusal::not_found("nothing was recorded here yet")) };
     // From here on there is no other writer: what is read of files and decisions stays true.
-    let lock =
-        lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).context("cannot record the decision now")?;
-    let mut store = Store::open(&places.state, lock)?;
-    let items = collect_promotions(places, &desk)?;
+    let mut store = request.open_store().context("cannot record the decision now")?;
+    let items = collect_promotions(request, &desk)?;
     let (mut staged, mut events, mut decided) = (StagedChanges::new(), Vec::new(), Vec::new());
     for id in &review.ids {
         let mut item = find_promotion(&items, id)?.clone();
@@ -133,20 +123,20 @@ pub(crate) fn review_promotions(
             // Where it was written last, also when it was taken out since: the line may have come back with the file.
             item.target = PathBuf::from(target);
         }
-        ensure_allowed(places, review.decision, &item)?;
+        ensure_allowed(&request.places, review.decision, &item)?;
         if review.decision == PromotionDecision::Approve {
-            item.target = approval_target(places, &desk.settings, &review.wanted, &item)?;
+            item.target = approval_target(request, &review.wanted, &item)?;
         }
-        let (step, one) = decide_promotion(places, &desk.settings, review, &item, &reason, &mut staged, &items)?;
-        let by = EventAuthor { person: Some(person.clone()), ..EventAuthor::from_identity(identity, None) };
+        let (step, one) = decide_promotion(request, review, &item, &reason, &mut staged, &items)?;
+        let by = EventAuthor { person: Some(person.clone()), ..EventAuthor::from_identity(&request.identity, None) };
         events.push(Event::new(
-            Timestamp::now(),
+            request.now(),
             store.writer_name(),
             EventBody::Promotion(Box::new(item.to_event(step, by))),
         ));
         decided.push(one);
     }
-    write_all(places, &staged)?;
+    write_all(&request.places, &staged)?;
     store.append(&events).context("the files were written, but the decision was not recorded: decide it again")?;
     notes.extend(store.take_notes());
     Ok(DecisionReply { schema: 1, promotions: decided, notes })
@@ -179,17 +169,11 @@ fn ensure_allowed(places: &Places, decision: PromotionDecision, item: &Promotion
 }
 
 /// The target of an approval. One that is in a file stays there.
-fn approval_target(
-    places: &Places,
-    settings: &Settings,
-    wanted: &TargetOptions,
-    item: &PromotionItem,
-) -> anyhow::Result<PathBuf> {
+fn approval_target(request: &Request, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
     if item.state != PromotionState::Approved || item.missing {
-        return target::find_target(places, settings, wanted, item);
+        return target::find_target(request, wanted, item);
     }
-    let elsewhere =
-        *wanted != TargetOptions::default() && target::find_target(places, settings, wanted, item)? != item.target;
+    let elsewhere = *wanted != TargetOptions::default() && target::find_target(request, wanted, item)? != item.target;
     ensure!(
         !elsewhere,
         Refusal::conflict(format!("{} is in {} already", item.id, item.target.display()))
@@ -200,8 +184,7 @@ fn approval_target(
 
 /// What is decided, with the file as it is going to be.
 fn decide_promotion(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     review: &PromotionReview,
     item: &PromotionItem,
     reason: &str,
@@ -213,13 +196,13 @@ fn decide_promotion(
     if review.decision == PromotionDecision::Reject {
         return Ok((PromotionStep::Rejected { reason }, one(PromotionState::Rejected, None, None)));
     }
-    let real = target::resolve_target(places, &item.target)?;
+    let real = target::resolve_target(&request.places, &item.target)?;
     let now = match staged.get(&real) {
         Some(change) => change.after.clone(),
         None => read_text(&real)?,
     };
     let after = if review.decision == PromotionDecision::Approve {
-        Some(text_with_line(settings, item, now.as_deref(), review.edits)?)
+        Some(text_with_line(request.settings(), item, now.as_deref(), review.edits)?)
     } else {
         text_without_line(item, now.as_deref(), review.edits, items)?
     };
@@ -244,16 +227,15 @@ fn decide_promotion(
 /// # Errors
 /// As [`review_promotions`].
 pub(super) fn preview_change(
-    places: &Places,
-    settings: &Settings,
+    request: &Request,
     item: &PromotionItem,
     edits: EditPolicy,
 ) -> anyhow::Result<TargetChange> {
-    let before = read_text(&target::resolve_target(places, &item.target)?)?;
+    let before = read_text(&target::resolve_target(&request.places, &item.target)?)?;
     let after = if item.state == PromotionState::Approved {
         text_without_line(item, before.as_deref(), edits, &[])?
     } else {
-        Some(text_with_line(settings, item, before.as_deref(), edits)?)
+        Some(text_with_line(request.settings(), item, before.as_deref(), edits)?)
     };
     Ok(TargetChange { before, after })
 }

@@ -7,7 +7,8 @@ use anyhow::{Context as _, ensure};
 
 use crate::advice::promotion::common_folder;
 use crate::base::file::read_start;
-use crate::config::{Places, Settings};
+use crate::config::Places;
+use crate::ops::request::Request;
 use crate::retrieval::promotions::PromotionItem;
 
 /// A file of instructions, bytes.
@@ -34,30 +35,29 @@ pub(crate) struct TargetOptions {
 ///
 /// # Errors
 /// When the file that was asked for is none that may be written.
-pub(super) fn find_target(
-    places: &Places,
-    settings: &Settings,
-    wanted: &TargetOptions,
-    item: &PromotionItem,
-) -> anyhow::Result<PathBuf> {
+pub(super) fn find_target(request: &Request, wanted: &TargetOptions, item: &PromotionItem) -> anyhow::Result<PathBuf> {
     let rule = || Path::new(RULES).join(format!("verify-run-{}.md", item.id));
     if wanted.rules {
         return Ok(rule());
     }
-    if let Some(target) =
-        wanted.target.as_ref().or(settings.promotion.target.as_ref().filter(|_| !settings.promotion.rules))
+    if let Some(target) = wanted.target.as_ref().or(request
+        .settings()
+        .promotion
+        .target
+        .as_ref()
+        .filter(|_| !request.settings().promotion.rules))
     {
         let is_plain = target.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
         let is_markdown = target.extension().is_some_and(|kind| kind == "md" || kind == "mdc");
         ensure!(is_plain && is_markdown, "{} is not a Markdown file inside the project", target.display());
         return Ok(target.clone());
     }
-    if settings.promotion.rules {
+    if request.settings().promotion.rules {
         return Ok(rule());
     }
     let inside = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     let files: Vec<_> = item.files.iter().filter(|(path, _)| inside(path)).cloned().collect();
-    Ok(nearest_target(&places.root, &common_folder(&files, settings.promotion.coverage)))
+    Ok(nearest_target(&request.places.root, &common_folder(&files, request.settings().promotion.coverage)))
 }
 
 /// From the folder up the first that has such a file; else `AGENTS.md` at the top. A `CLAUDE.md` is never made: beside it

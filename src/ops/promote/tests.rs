@@ -3,13 +3,13 @@
 use super::list_promotions;
 use crate::base::lossless::Lossless;
 use crate::base::random::Random;
-use crate::capture::Identity;
 use crate::config::{Environment, Places, StateDir};
 use crate::event::sample::{
     delivery, entry_change, entry_delivery, failed_run, folder, gotcha, key, merge, names, passed_run, promotion,
     task_done,
 };
 use crate::event::{EntryChange, EntryUse, Event, EventBody};
+use crate::ops::request::Request;
 use crate::store::{Store, lock_store};
 
 /// `alpha` and `bravo` (one pattern since they were merged) pass the gate, `cargo` was approved and came back,
@@ -87,7 +87,7 @@ fn proposals(events: &[Event]) -> serde_json::Value {
         store.append(std::slice::from_ref(event)).expect("appends");
     }
     drop(store);
-    let found = list_promotions(&places, &Environment::default(), &Identity::default(), true).expect("lists");
+    let found = list_promotions(&Request::at_places(places, Environment::default()), true).expect("lists");
     serde_json::to_value(&found.promotions).expect("is JSON")
 }
 

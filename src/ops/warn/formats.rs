@@ -12,7 +12,8 @@ use super::WarnReply;
 use crate::advice::formatter::{self, TemplateError, TemplateQuoting};
 use crate::base::file::read_start;
 use crate::base::refusal::Refusal;
-use crate::config::{Environment, Places, Problem};
+use crate::config::Problem;
+use crate::ops::request::Request;
 
 /// A template, bytes.
 const TEMPLATE_BYTES_MAX: u64 = 64 << 10;
@@ -26,8 +27,7 @@ const NAME_BYTES_MAX: usize = 60;
 /// # Errors
 /// When there is no such format.
 pub(super) fn render_reply(
-    places: &Places,
-    environment: &Environment,
+    request: &Request,
     agent: &str,
     format: Option<&str>,
     answer: &mut WarnReply,
@@ -37,7 +37,7 @@ pub(super) fn render_reply(
     let quoting = shipped
         .map_or(if format.ends_with("text") { TemplateQuoting::Plain } else { TemplateQuoting::Markdown }, |it| it.1);
     let mut own = false;
-    for file in template_files(places, environment, agent, format) {
+    for file in template_files(request, agent, format) {
         let text = match read_template(&file) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
@@ -55,7 +55,7 @@ pub(super) fn render_reply(
     // A broken user-defined formatter is replaced by the most similar shipped one.
     let shipped = shipped.or_else(|| if own { formatter::shipped_template("markdown") } else { None });
     let Some((text, quoting)) = shipped else {
-        let known = known_formats(places, environment).join(", ");
+        let known = known_formats(request).join(", ");
         let name = if is_format_name(format) { format } else { "NAME" };
         bail!(
             Refusal::usage(format!("unknown format {format:?}; there are {known}, json"))
@@ -66,7 +66,7 @@ pub(super) fn render_reply(
 }
 
 /// What is wrong with the templates of the project and the user, as far as it shows without a warning.
-pub(in crate::ops) fn template_problems(places: &Places, environment: &Environment) -> Vec<Problem> {
+pub(in crate::ops) fn template_problems(request: &Request) -> Vec<Problem> {
     let nothing = WarnReply {
         schema: 1,
         enabled: true,
@@ -81,7 +81,7 @@ pub(in crate::ops) fn template_problems(places: &Places, environment: &Environme
         notes: Vec::new(),
     };
     let mut found = Vec::new();
-    for file in template_dirs(places, environment).flat_map(|dir| templates_in(&dir)) {
+    for file in template_dirs(request).flat_map(|dir| templates_in(&dir)) {
         let checked = read_template(&file)
             .map_err(|reason| TemplateError { line: None, reason })
             .and_then(|text| formatter::render_template(&text.unwrap_or_default(), TemplateQuoting::Plain, &nothing));
@@ -105,9 +105,9 @@ fn templates_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The known formats, without `json`.
-fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
+fn known_formats(request: &Request) -> Vec<String> {
     let mut found = vec!["markdown".to_owned(), "text".to_owned()];
-    for dir in template_dirs(places, environment) {
+    for dir in template_dirs(request) {
         for file in templates_in(&dir) {
             let name = file.file_name().and_then(|name| name.to_str());
             let middle = name.and_then(|name| name.strip_prefix("warnings.")?.strip_suffix(".jinja"));
@@ -121,12 +121,12 @@ fn known_formats(places: &Places, environment: &Environment) -> Vec<String> {
     found
 }
 
-fn template_dirs(places: &Places, environment: &Environment) -> impl Iterator<Item = PathBuf> {
-    let user = environment.config_dir().map(|dir| dir.join("formatters"));
-    std::iter::once(places.root.join(".verify-run/formatters")).chain(user)
+fn template_dirs(request: &Request) -> impl Iterator<Item = PathBuf> {
+    let user = request.environment.config_dir().map(|dir| dir.join("formatters"));
+    std::iter::once(request.places.root.join(".verify-run/formatters")).chain(user)
 }
 
-fn template_files(places: &Places, environment: &Environment, agent: &str, format: &str) -> Vec<PathBuf> {
+fn template_files(request: &Request, agent: &str, format: &str) -> Vec<PathBuf> {
     if !is_format_name(format) {
         return Vec::new();
     }
@@ -135,9 +135,7 @@ fn template_files(places: &Places, environment: &Environment, agent: &str, forma
         Some(format!("warnings.{format}.jinja")),
     ];
     let names: Vec<String> = names.into_iter().flatten().collect();
-    template_dirs(places, environment)
-        .flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>())
-        .collect()
+    template_dirs(request).flat_map(|dir| names.iter().map(move |name| dir.join(name)).collect::<Vec<_>>()).collect()
 }
 
 /// Letters, digits, `-`, `_`: nothing that leads to another folder.

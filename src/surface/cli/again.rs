@@ -19,7 +19,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let command = again::again_command(&context.places, &context.environment, args.failed)?;
+    let command = again::again_command(&context.request, args.failed)?;
     let line = shell_words::join(command.argv.iter().map(|word| word.to_string_lossy()));
     if args.print {
         context.output.line(&one_line(&line))?;

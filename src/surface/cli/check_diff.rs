@@ -4,7 +4,6 @@ use anyhow::Context as _;
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text;
-use crate::config::Settings;
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::{Mark, RuleSeverity};
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
@@ -68,11 +67,9 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
         None if args.staged => Compared::Index,
         None => Compared::WorkTree,
     };
-    let settings = Settings::load(&context.places, &context.environment).0;
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
-    let report =
-        check_diff::check_diff(&context.places, &settings, &compared, wanted).context("cannot read the change")?;
+    let report = check_diff::check_diff(&context.request, &compared, wanted).context("cannot read the change")?;
     if report.cut > 0 {
         context.output.note(&format!("verify-run: {} left out (files, lines and marks beyond the limits)", report.cut));
     }

@@ -6,11 +6,8 @@ use super::{CommandContext, Exit};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::base::text;
-use crate::capture::{self, Identity};
-use crate::config::Settings;
 use crate::host::ci::{Host, Job};
 use crate::ops::ci::{CiReply, CiRequest, report_job};
-use crate::run;
 use crate::surface::failure::FailureReport;
 
 /// Report the failures of this job to the CI system
@@ -83,11 +80,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         let step = "ci --host github|gitlab|buildkite|jenkins|other";
         anyhow::bail!(Refusal::usage("no CI system is recognised here").then_run(step));
     };
-    let settings = Settings::load(&context.places, &context.environment).0;
-    let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), run::session());
-    let session = identity.session.filter(|_| is_in_job);
-    let wanted = CiRequest { job: &job, session: session.as_deref(), since: args.since, out: args.out.as_deref() };
-    match report_job(&context.places, &settings, &wanted) {
+    let session = context.request.identity.session.as_deref().filter(|_| is_in_job);
+    let wanted = CiRequest { job: &job, session, since: args.since, out: args.out.as_deref() };
+    match report_job(&context.request, &wanted) {
         Ok(reported) => print(&reported, args.json, context)?,
         // The checks decide about the job: a problem of verify-run does not fail it.
         Err(error) => {

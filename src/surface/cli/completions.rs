@@ -9,7 +9,6 @@ use clap_complete::Shell;
 
 use super::{Cli, CommandContext, Exit};
 use crate::base::text::{ellipsis, one_line};
-use crate::config::Settings;
 use crate::ops::ids;
 use words::Completion;
 
@@ -52,8 +51,7 @@ fn complete(words: &[OsString], context: &mut CommandContext) -> anyhow::Result<
         match completion {
             Completion::Word(word, about) => text.push_str(&line(&word, &about)),
             Completion::Ids(kind, start) => {
-                let settings = Settings::load(&context.places, &context.environment).0;
-                let ids = ids::list_ids(&context.places, &settings, kind).into_iter();
+                let ids = ids::list_ids(&context.request, kind).into_iter();
                 text.extend(ids.filter(|(id, _)| id.starts_with(&start)).map(|(id, about)| line(&id, &about)));
             }
             Completion::Files => text.push_str(":files\n"),

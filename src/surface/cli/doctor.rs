@@ -14,7 +14,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let report = doctor::diagnose_installation(&context.places, &context.environment);
+    let report = doctor::diagnose_installation(&context.request);
     let exit = if report.has_problems() { Exit::Failure } else { Exit::Ok };
     if args.json {
         context.output.json(&report)?;

@@ -5,8 +5,6 @@ mod page;
 use super::output::{Cell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
-use crate::capture::{self, Identity};
-use crate::config::Settings;
 use crate::event::FixState;
 use crate::ops::fix::{self, FixList, FixNoteText, FixPage, Flakes, Recipes, Summary};
 use crate::store::FixFilter;
@@ -98,35 +96,32 @@ struct ListArgs {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
     context.output.use_pager(args.paging.pager);
     match &args.action {
-        FixAction::List(args) => list(args, &settings, context)?,
+        FixAction::List(args) => list(args, context)?,
         FixAction::Show { id, json } => {
-            let page = fix::show_fix(&context.places, &settings, id)?;
+            let page = fix::show_fix(&context.request, id)?;
             print_page(&page, *json, &mut context.output)?;
         }
         FixAction::Record { id, cause, approach, rule, by, json } => {
-            let variable = |name: &str| std::env::var(name).ok();
-            let agent = || capture::identify(Identity::default(), variable, crate::run::session()).agent;
-            let by = by.clone().or_else(agent);
+            let by = by.clone().or_else(|| context.request.identity.agent.clone());
             let said = FixNoteText { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
-            let page = fix::record_fix(&context.places, &settings, id, said)?;
+            let page = fix::record_fix(&context.request, id, said)?;
             print_page(&page, *json, &mut context.output)?;
         }
     }
     Ok(Exit::Ok)
 }
 
-fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> anyhow::Result<()> {
+fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     if args.flakes {
-        let flakes = fix::list_flakes(&context.places, args.limit)?;
+        let flakes = fix::list_flakes(&context.request, args.limit)?;
         flakes.notes.iter().for_each(|note| output.note(note));
         return if args.json { output.json(&flakes) } else { print_flakes(&flakes, output) };
     }
     if args.recipes {
-        let recipes = fix::list_recipes(&context.places, args.limit)?;
+        let recipes = fix::list_recipes(&context.request, args.limit)?;
         recipes.notes.iter().for_each(|note| output.note(note));
         return if args.json { output.json(&recipes) } else { print_recipes(&recipes, output) };
     }
@@ -143,7 +138,7 @@ fn list(args: &ListArgs, settings: &Settings, context: &mut CommandContext) -> a
         limit: args.limit,
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
-    let list = fix::list_fixes(&context.places, settings, &filter, confirmed)?;
+    let list = fix::list_fixes(&context.request, &filter, confirmed)?;
     list.notes.iter().for_each(|note| output.note(note));
     if args.json {
         return output.json(&list);

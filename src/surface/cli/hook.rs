@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 }
 
 fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope, json: bool) -> anyhow::Result<Exit> {
-    let report = init::uninstall_hosts(&context.places, &context.environment, scope, hosts)?;
+    let report = init::uninstall_hosts(&context.request, scope, hosts)?;
     let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
         context.output.json(&report)?;
@@ -87,7 +87,7 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope
 }
 
 fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
-    let status = init::installation_status(&context.places, &context.environment)?;
+    let status = init::installation_status(&context.request)?;
     if json {
         context.output.json(&status)?;
         return Ok(Exit::Ok);

@@ -78,7 +78,7 @@ impl InitOptions {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     if let Some(shell) = args.shell {
-        let folder = ShimFolder::from_process(&context.environment)?.folder;
+        let folder = ShimFolder::from_process(&context.request.environment)?.folder;
         context.output.text(&shell_init::script(shell, &folder)?)?;
         return Ok(Exit::Ok);
     }
@@ -101,7 +101,7 @@ pub(super) fn set_up(
         rewrite: options.rewrite,
         allow: options.allow.clone(),
     };
-    let mut plan = init::plan_installation(&context.places, &context.environment, &wanted)?;
+    let mut plan = init::plan_installation(&context.request, &wanted)?;
     let is_asked = !(plan.offers_rewrite.is_empty() || options.json || options.yes || options.dry_run);
     let question = format!(
         "{} passes no exit codes to hooks. Let it run its checks under verify-run without asking you, to record them?",
@@ -109,14 +109,14 @@ pub(super) fn set_up(
     );
     if is_asked && context.output.ask(&question)? {
         wanted.rewrite = true;
-        plan = init::plan_installation(&context.places, &context.environment, &wanted)?;
+        plan = init::plan_installation(&context.request, &wanted)?;
     }
     if !options.json {
         show(&plan, &wanted, &mut context.output)?;
     }
     let is_wanted = !options.dry_run && (options.yes || !options.json && is_agreed(&plan, &mut context.output)?);
     if is_wanted {
-        init::apply_plan(&context.places, &context.environment, &mut plan)?;
+        init::apply_plan(&context.request, &mut plan)?;
     }
     let exit = if plan.has_problems() && (is_wanted || options.json) { Exit::Failure } else { Exit::Ok };
     if options.json {

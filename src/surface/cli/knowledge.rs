@@ -12,13 +12,14 @@ use serde_json::{Map, Value};
 
 use super::{CommandContext, Exit, PagingArgs};
 use crate::base::refusal::Refusal;
-use crate::capture::{self, Identity};
+use crate::capture::Identity;
 use crate::config::Settings;
 use crate::event::{EntrySource, EntryUse};
 use crate::knowledge::EntryDraft;
 use crate::knowledge::entry_types;
 use crate::ops::fix;
 use crate::ops::knowledge;
+use crate::ops::request::Request;
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::store::EntryFilter;
 
@@ -263,57 +264,58 @@ impl Which {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
-    let variable = |name: &str| std::env::var(name).ok();
-    let task = if let KnowledgeAction::Relevant { task, .. } = &args.action { task.clone() } else { None };
-    let identity = capture::identify(Identity { task, ..Identity::default() }, variable, crate::run::session());
-    let (places, cwd) = (context.places.clone(), std::env::current_dir()?);
+    if let KnowledgeAction::Relevant { task, .. } = &args.action {
+        let given = Identity { task: task.clone(), ..Identity::default() };
+        context.request.identity = Request::identify_caller(given);
+    }
     context.output.use_pager(args.paging.pager);
     let changed = match &args.action {
         KnowledgeAction::Add(add) => {
-            let mut given = given(add, &settings)?;
+            let mut given = given(add, context.request.settings())?;
             if let Some(fix) = &add.from_fix {
                 if add.kind != "pattern" {
                     let step = format!("knowledge add pattern --from-fix {fix}");
                     bail!(Refusal::usage("a fix makes an entry of type pattern").then_run(step));
                 }
-                given = given.merge_over(knowledge::draft_from_fix(&places, fix)?);
+                given = given.merge_over(knowledge::draft_from_fix(&context.request, fix)?);
             }
-            let added = knowledge::add_entry(&places, &settings, &identity, &given)?;
+            let added = knowledge::add_entry(&context.request, &given)?;
             return printing::added(&added, args.json, context);
         }
         KnowledgeAction::Query { text, which } => {
-            which.check(&settings)?;
-            let found = knowledge::query_entries(&places, &settings, &cwd, &identity, &which.asked(text.join(" ")))?;
+            which.check(context.request.settings())?;
+            let found = knowledge::query_entries(&context.request, &which.asked(text.join(" ")))?;
             return printing::found(&found, args.json, context);
         }
         KnowledgeAction::Relevant { which, .. } => {
-            which.check(&settings)?;
-            let found = knowledge::relevant_entries(&places, &settings, &cwd, &identity, which.asked(String::new()))?;
+            which.check(context.request.settings())?;
+            let found = knowledge::relevant_entries(&context.request, which.asked(String::new()))?;
             return printing::found(&found, args.json, context);
         }
         KnowledgeAction::Show { id } => {
-            let (page, notes) = knowledge::show_entry(&places, &settings, &identity, id)?;
+            let (page, notes) = knowledge::show_entry(&context.request, id)?;
             return printing::shown(&page, &notes, args.json, context);
         }
         KnowledgeAction::Proposals => {
-            return printing::proposed(&knowledge::list_proposals(&places, &settings)?, args.json, context);
+            return printing::proposed(&knowledge::list_proposals(&context.request)?, args.json, context);
         }
         KnowledgeAction::Decline { fix: id, reason, by } => {
-            let fix = fix::decline_pattern(&places, &settings, id, reason.clone(), by.clone())?;
+            let fix = fix::decline_pattern(&context.request, id, reason.clone(), by.clone())?;
             return printing::declined(&fix, args.json, context);
         }
         KnowledgeAction::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
-            return printing::exported(&knowledge::export_entries(&places, &settings, &filter)?, args.json, context);
+            return printing::exported(&knowledge::export_entries(&context.request, &filter)?, args.json, context);
         }
         KnowledgeAction::Log { limit } => {
-            let (log, notes) = knowledge::read_log(&places, *limit)?;
+            let (log, notes) = knowledge::read_log(&context.request, *limit)?;
             return printing::logged(&log, &notes, args.json, context);
         }
-        KnowledgeAction::Types => return printing::listed(&entry_types(&settings.knowledge), args.json, context),
-        KnowledgeAction::Supersede { id, with } => knowledge::supersede_entry(&places, &settings, &identity, id, with)?,
-        KnowledgeAction::Merge { id, into } => knowledge::merge_entries(&places, &settings, &identity, id, into)?,
+        KnowledgeAction::Types => {
+            return printing::listed(&entry_types(&context.request.settings().knowledge), args.json, context);
+        }
+        KnowledgeAction::Supersede { id, with } => knowledge::supersede_entry(&context.request, id, with)?,
+        KnowledgeAction::Merge { id, into } => knowledge::merge_entries(&context.request, id, into)?,
         KnowledgeAction::Boost { id, validated, prevented, did_not_help } => {
             let how = match (validated, prevented, did_not_help) {
                 (true, _, _) => EntryUse::Validated,
@@ -321,12 +323,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (_, _, true) => EntryUse::DidNotHelp,
                 _ => EntryUse::Applied,
             };
-            knowledge::boost_entry(&places, &settings, &identity, id, how)?
+            knowledge::boost_entry(&context.request, id, how)?
         }
         KnowledgeAction::Confidence { id, set, reason, by } => {
-            knowledge::set_confidence(&places, &settings, &identity, id, *set, (reason, by.as_deref()))?
+            knowledge::set_confidence(&context.request, id, *set, (reason, by.as_deref()))?
         }
-        KnowledgeAction::Pin { id, off } => knowledge::pin_entry(&places, &settings, &identity, id, !off)?,
+        KnowledgeAction::Pin { id, off } => knowledge::pin_entry(&context.request, id, !off)?,
     };
     printing::changed(&changed, args.json, context)
 }

@@ -33,9 +33,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (last, notes) = last::last_run(&context.places, &context.environment)?;
+    let (last, notes) = last::last_run(&context.request)?;
     let Some(last) = last else {
-        let message = format!("no run is recorded for {}", context.places.root.display());
+        let message = format!("no run is recorded for {}", context.request.places.root.display());
         anyhow::bail!(Refusal::not_found(message).then_run("COMMAND"))
     };
     if args.exit_code {
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 /// Prints what a run printed, as far as it is kept.
 pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
-    let kept = last::kept_output(&context.places, &last.run)
+    let kept = last::kept_output(&context.request.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {
         Some(output) if context.output.colour() => context.output.text(&output),

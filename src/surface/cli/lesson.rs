@@ -6,9 +6,7 @@ use serde::Serialize;
 
 use super::output::{Span, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
-use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, printable};
-use crate::config::Settings;
 use crate::lesson::LessonFrontMatter;
 use crate::ops::lesson::{self, Annotation, FoundLesson, ListedLesson, Prune};
 use crate::ops::search::{self, Hits};
@@ -153,40 +151,39 @@ pub(super) struct LessonReply<'a> {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
     context.output.use_pager(args.paging.pager);
     match &args.command {
         LessonCommand::List { all, json } => {
             let listed = match all {
-                true => lesson::list_all(&context.places, &settings),
-                false => lesson::list_lessons(&context.places, &settings),
+                true => lesson::list_all(&context.request),
+                false => lesson::list_lessons(&context.request),
             };
             list(listed, *json, context)
         }
         LessonCommand::Search { text, limit, json } => {
-            let hits = search::search_lessons(&context.places, &settings, &text.join(" "), *limit);
+            let hits = search::search_lessons(&context.request, &text.join(" "), *limit);
             found(&hits, *json, context)
         }
-        LessonCommand::Show { id, json } => show(&settings, id, *json, context),
+        LessonCommand::Show { id, json } => show(id, *json, context),
         LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
             let annotation = Annotation {
                 cause: cause.clone(),
                 resolution: resolution.clone(),
                 corrective_rule: corrective_rule.clone(),
             };
-            let found = lesson::annotate_lesson(&context.places, &settings, id, annotation)?;
+            let found = lesson::annotate_lesson(&context.request, id, annotation)?;
             context.output.line(&one_line(&format!("annotated {}", found.path.display())))?;
             Ok(Exit::Ok)
         }
         LessonCommand::Forget { id } => {
-            let forgotten = lesson::forget_lesson(&context.places, &settings, id)?;
+            let forgotten = lesson::forget_lesson(&context.request, id)?;
             let patterns = count(forgotten.patterns.len(), "pattern");
             context.output.line(&format!("forgot {} and {patterns}", one_line(&forgotten.id)))?;
             Ok(Exit::Ok)
         }
         LessonCommand::Prune { older_than, keep, annotated, dry_run } => {
             let prune = Prune { older_than_days: *older_than, keep: *keep, annotated: *annotated, dry_run: *dry_run };
-            let removed = lesson::prune_lessons(&context.places, &settings, prune, Timestamp::now())?;
+            let removed = lesson::prune_lessons(&context.request, prune)?;
             for path in &removed {
                 context.output.line(&one_line(&path.display().to_string()))?;
             }
@@ -195,7 +192,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             Ok(Exit::Ok)
         }
         LessonCommand::Share => {
-            let (dir, changed) = lesson::share_lessons(&context.places, &settings)?;
+            let (dir, changed) = lesson::share_lessons(&context.request)?;
             let dir = one_line(&dir.display().to_string());
             let done = if changed { "shared" } else { "already shared" };
             context.output.line(&format!("{done}: {dir}; to commit the lessons worth keeping: git add {dir}"))?;
@@ -260,14 +257,14 @@ fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Resul
     Ok(Exit::Ok)
 }
 
-fn show(settings: &Settings, id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let found = lesson::show_lesson(&context.places, settings, id)?;
+fn show(id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let found = lesson::show_lesson(&context.request, id)?;
     if json {
         let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
         context.output.json(&LessonShowReply { schema: SCHEMA, lesson })?;
         return Ok(Exit::Ok);
     }
-    print_lesson(&found, &context.places.root, &mut context.output)?;
+    print_lesson(&found, &context.request.places.root, &mut context.output)?;
     Ok(Exit::Ok)
 }
 

@@ -48,7 +48,7 @@ fn since(typed: &str) -> Result<Timestamp, String> {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
-    let log = log::list_runs(&context.places, &filter, args.limit)?;
+    let log = log::list_runs(&context.request, &filter, args.limit)?;
     log.notes.iter().for_each(|note| context.output.note(note));
     if args.json {
         context.output.json(&log)?;

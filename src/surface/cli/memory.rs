@@ -2,8 +2,6 @@
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text::{ellipsis, one_line};
-use crate::capture::{self, Identity};
-use crate::config::Settings;
 use crate::event::MemoryType;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
 
@@ -91,24 +89,15 @@ impl MemoryKind {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
-    let variable = |name: &str| std::env::var(name).ok();
-    let identity = capture::identify(Identity::default(), variable, crate::run::session());
-    let places = &context.places;
     let found = match &args.action {
-        MemoryAction::Remember { what } => memory::add_memory(places, &settings, &identity, &what.given())?,
-        MemoryAction::Validate { id } => memory::validate_memory(places, &settings, &identity, id)?,
+        MemoryAction::Remember { what } => memory::add_memory(&context.request, &what.given())?,
+        MemoryAction::Validate { id } => memory::validate_memory(&context.request, id)?,
         MemoryAction::Recall { text, sort, limit } => {
             let sort = sort.as_deref().and_then(MemoryType::from_word);
-            memory::recall_memories(
-                places,
-                &settings,
-                &identity,
-                &RecallRequest { text: text.join(" "), sort, limit: *limit },
-            )?
+            memory::recall_memories(&context.request, &RecallRequest { text: text.join(" "), sort, limit: *limit })?
         }
         MemoryAction::Learn { what, files, from } => {
-            let learnt = memory::learn_entry(places, &settings, &identity, &what.given(), files, from)?;
+            let learnt = memory::learn_entry(&context.request, &what.given(), files, from)?;
             learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
             if args.json {
                 context.output.json(&learnt)?

@@ -47,7 +47,9 @@ pub use exit::Exit;
 pub use output::Output;
 
 use crate::base::refusal::NextStep;
-use crate::config::{Environment, Places};
+use crate::capture::Identity;
+use crate::config::Environment;
+use crate::ops::request::Request;
 use crate::surface::failure::{FailureKind, FailureReport};
 
 /// Run a check unchanged, and remember what failed and what fixed it
@@ -191,13 +193,11 @@ struct PagingArgs {
 }
 
 /// What a subcommand gets from the process.
-pub struct CommandContext {
-    /// The places of the working directory.
-    pub places: Places,
-    /// The variables that decided them.
-    pub environment: Environment,
+struct CommandContext {
+    /// Where the subcommand works, and for whom.
+    request: Request,
     /// Where to print.
-    pub output: Output,
+    output: Output,
 }
 
 /// Parses `args` (without the program's name), runs the subcommand, and returns the exit code.
@@ -220,8 +220,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
             return report.kind.exit().code();
         }
     };
-    let places = Places::find(&cwd, &environment);
-    let mut context = CommandContext { places, environment, output };
+    let request = Request::new(cwd, environment, Request::identify_caller(Identity::default()));
+    let mut context = CommandContext { request, output };
     if let Some(what) = cli.command.long_part() {
         context.output.busy(what);
     }
@@ -261,7 +261,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Err(error) => {
             let mut report = FailureReport::new(&error);
             if report.kind == FailureKind::IndexDamaged
-                && crate::ops::store::heal_index(&context.places, &report.message).is_ok()
+                && crate::ops::store::heal_index(&context.request, &report.message).is_ok()
             {
                 let step = "the index was rebuilt from the events: run the command again";
                 report.next = Some(NextStep::Do(step.to_owned()));

@@ -1,7 +1,6 @@
 //! `verify-run outcome`.
 
 use super::{CommandContext, Exit};
-use crate::capture::{self, Identity};
 use crate::ops::outcome;
 
 /// Report whether a warning was useful
@@ -35,10 +34,8 @@ enum OutcomeAction {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let OutcomeAction::Ack { id, useful, not_useful, json } = &args.action;
-    let variable = |name: &str| std::env::var(name).ok();
-    let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let said = if *useful { Some(true) } else { not_useful.then_some(false) };
-    let found = outcome::acknowledge_warning(&context.places, &identity, id, said)?;
+    let found = outcome::acknowledge_warning(&context.request, id, said)?;
     found.notes.iter().for_each(|note| context.output.note(note));
     if *json {
         context.output.json(&found)?;

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
-use crate::config::{Places, Settings};
 use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose_output};
 use crate::recorder;
 use crate::run::Ended;
@@ -115,10 +114,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         Some(root) => Some(root.canonicalize().with_context(|| format!("cannot open the folder {}", root.display()))?),
         None => None,
     };
-    let places = root.as_deref().map(|root| Places::find(root, &context.environment));
-    let places = places.as_ref().unwrap_or(&context.places);
-    let (settings, _) = Settings::load(places, &context.environment);
-    let loaded = recorder::definitions::load_definitions(places, &context.environment, &settings.categories);
+    let in_root = root.as_ref().map(|root| context.request.in_folder(root.clone()));
+    let request = in_root.as_ref().unwrap_or(&context.request);
+    let categories = &request.settings().categories;
+    let loaded = recorder::definitions::load_definitions(&request.places, &request.environment, categories);
     for problem in &loaded.problems {
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));
@@ -128,7 +127,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         None => Box::new(NoTree),
     };
     let root = root.as_deref().and_then(Path::to_str).unwrap_or_default();
-    let whitelist = Whitelist::open(&context.places, &context.environment);
+    let whitelist = Whitelist::open(&context.request.places, &context.request.environment);
     let check = whitelist.decide_line(&args.command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
     let diagnosis = diagnose_output(&Input {

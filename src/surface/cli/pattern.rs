@@ -9,7 +9,6 @@ use super::log::newest;
 use super::output::{Cell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line};
-use crate::config::Settings;
 use crate::event::ReviewState;
 use crate::ops::curate::{self, CurationReply, Saying};
 use crate::ops::library;
@@ -126,43 +125,42 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         PatternAction::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
-            let list = pattern::list_patterns(&context.places, &context.environment, filter)?;
+            let list = pattern::list_patterns(&context.request, filter)?;
             list.notes.iter().for_each(|note| context.output.note(note));
             match (json, findings) {
                 (true, _) => context.output.json(&list)?,
                 (false, true) => page::findings(&list.findings, &mut context.output)?,
                 (false, false) => {
-                    let (settings, _) = Settings::load(&context.places, &context.environment);
-                    let tasks = recurring.then_some(settings.patterns.recurring_tasks);
+                    let tasks = recurring.then_some(context.request.settings().patterns.recurring_tasks);
                     print_list(&list, tasks, *limit, &mut context.output)?;
                 }
             }
         }
         PatternAction::Explain(args) => explain::run(args, context)?,
         PatternAction::Show { id, candidate: true, json } => {
-            let written = library::write_candidate_page(&context.places, &context.environment, id)?;
+            let written = library::write_candidate_page(&context.request, id)?;
             written.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
         }
         PatternAction::Show { id, candidate: false, json } => {
-            let (page, notes) = pattern::show_pattern(&context.places, &context.environment, id)?;
+            let (page, notes) = pattern::show_pattern(&context.request, id)?;
             notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
         }
         PatternAction::Merge { id, into, saying } => {
             changed(
-                curate::merge_patterns(&context.places, id, into, saying.saying())?,
+                curate::merge_patterns(&context.request, id, into, saying.saying())?,
                 saying.json,
                 &mut context.output,
             )?;
         }
         PatternAction::Split { id, saying } => {
-            changed(curate::split_pattern(&context.places, id, saying.saying())?, saying.json, &mut context.output)?;
+            changed(curate::split_pattern(&context.request, id, saying.saying())?, saying.json, &mut context.output)?;
         }
         PatternAction::Mute { id, undo, saying } => {
             let state = if *undo { ReviewState::Unmuted } else { ReviewState::Muted };
             changed(
-                curate::review_pattern(&context.places, id, state, saying.saying())?,
+                curate::review_pattern(&context.request, id, state, saying.saying())?,
                 saying.json,
                 &mut context.output,
             )?;
@@ -170,7 +168,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         PatternAction::Deprecate { id, undo, saying } => {
             let state = if *undo { ReviewState::Restored } else { ReviewState::Deprecated };
             changed(
-                curate::review_pattern(&context.places, id, state, saying.saying())?,
+                curate::review_pattern(&context.request, id, state, saying.saying())?,
                 saying.json,
                 &mut context.output,
             )?;

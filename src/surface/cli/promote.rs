@@ -6,7 +6,6 @@ use super::{CommandContext, Exit, PagingArgs};
 use crate::advice::block::EditPolicy;
 use crate::advice::promotion::ProofStrength;
 use crate::base::text::{count, one_line};
-use crate::capture::{self, Identity};
 use crate::event::PromotionState;
 use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
 use crate::ops::promote::{self, PromotionDetail, TargetOptions};
@@ -110,15 +109,12 @@ struct ReviewerArgs {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let identity = capture::identify(Identity::default(), variable, crate::run::session());
     let edits = |edits: &Option<String>| if edits.is_some() { EditPolicy::Keep } else { EditPolicy::Refuse };
     context.output.use_pager(args.paging.pager);
     match &args.action {
-        PromoteAction::List { all, json } => list(context, &identity, *all, *json),
+        PromoteAction::List { all, json } => list(context, *all, *json),
         PromoteAction::Show { id, wanted, diff, json } => {
-            let shown =
-                promote::show_promotion(&context.places, &context.environment, &identity, id, &wanted.wanted())?;
+            let shown = promote::show_promotion(&context.request, id, &wanted.wanted())?;
             shown.notes.iter().for_each(|note| context.output.note(note));
             if *json {
                 context.output.json(&shown)?;
@@ -133,19 +129,19 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             Ok(if shown.refused.is_some() { Exit::Failure } else { Exit::Ok })
         }
         PromoteAction::Approve { said, wanted, edits: kept } => {
-            decide(context, &identity, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
+            decide(context, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
         }
         PromoteAction::Reject { said } => {
-            decide(context, &identity, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse)
+            decide(context, PromotionDecision::Reject, said, TargetOptions::default(), EditPolicy::Refuse)
         }
         PromoteAction::Rollback { said, edits: kept } => {
-            decide(context, &identity, PromotionDecision::RollBack, said, TargetOptions::default(), edits(kept))
+            decide(context, PromotionDecision::RollBack, said, TargetOptions::default(), edits(kept))
         }
     }
 }
 
-fn list(context: &mut CommandContext, identity: &Identity, all: bool, json: bool) -> anyhow::Result<Exit> {
-    let list = promote::list_promotions(&context.places, &context.environment, identity, all)?;
+fn list(context: &mut CommandContext, all: bool, json: bool) -> anyhow::Result<Exit> {
+    let list = promote::list_promotions(&context.request, all)?;
     list.notes.iter().for_each(|note| context.output.note(note));
     if json {
         context.output.json(&list)?;
@@ -202,19 +198,14 @@ fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result
 
 fn decide(
     context: &mut CommandContext,
-    identity: &Identity,
     decision: PromotionDecision,
     said: &ReviewerArgs,
     wanted: TargetOptions,
     edits: EditPolicy,
 ) -> anyhow::Result<Exit> {
     let (ids, person, reason) = (said.ids.clone(), said.by.clone(), said.reason.clone());
-    let decided = review::review_promotions(
-        &context.places,
-        &context.environment,
-        identity,
-        &PromotionReview { decision, ids, person, reason, wanted, edits },
-    )?;
+    let decided =
+        review::review_promotions(&context.request, &PromotionReview { decision, ids, person, reason, wanted, edits })?;
     decided.notes.iter().for_each(|note| context.output.note(note));
     if said.json {
         context.output.json(&decided)?;

@@ -34,10 +34,10 @@ enum FormatChoice {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (run, notes) = find_reported_run(&context.places, args.run.as_deref())?;
+    let (run, notes) = find_reported_run(&context.request, args.run.as_deref())?;
     notes.iter().for_each(|note| context.output.note(note));
     let Some(run) = run else {
-        let message = format!("no run is recorded for {}", context.places.root.display());
+        let message = format!("no run is recorded for {}", context.request.places.root.display());
         anyhow::bail!(Refusal::not_found(message).then_run("COMMAND"))
     };
     let format = match args.format {

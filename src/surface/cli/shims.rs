@@ -51,8 +51,7 @@ enum ShimsCommand {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (places, environment) = (&context.places, &context.environment);
-    let folder = shims::find_folder(places, environment)?;
+    let folder = shims::find_folder(&context.request)?;
     match &args.command {
         ShimsCommand::Install { names, all, json } => {
             let wanted = match (names.is_empty(), all) {
@@ -60,7 +59,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (true, true) => ShimOptions::All,
                 (true, false) => ShimOptions::Usual,
             };
-            let done = shims::install_shims(places, environment, &folder, &wanted)?;
+            let done = shims::install_shims(&context.request, &folder, &wanted)?;
             if *json {
                 context.output.json(&done)?;
             } else {
@@ -73,7 +72,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
         }
         ShimsCommand::Status { json } => {
-            let status = shims::shim_status(places, environment, &folder);
+            let status = shims::shim_status(&context.request, &folder);
             if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
         }
     }

@@ -21,7 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (run, notes) = crate::ops::last::run_by_id(&context.places, &context.environment, &args.run)?;
+    let (run, notes) = crate::ops::last::run_by_id(&context.request, &args.run)?;
     notes.iter().for_each(|note| context.output.note(note));
     context.output.use_pager(args.paging.pager);
     if args.output {

@@ -2,7 +2,6 @@
 
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
-use crate::config::Settings;
 use crate::ops::stats::{self, FigureUnit, PromotionCounts, Stats, StatsFigure};
 use crate::retrieval::effect::{AdviceEffect, DeliveryOutcomeCounts};
 
@@ -22,8 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let settings = Settings::load(&context.places, &context.environment).0;
-    let stats = stats::collect_stats(&context.places, &settings)?;
+    let stats = stats::collect_stats(&context.request)?;
     stats.notes.iter().for_each(|note| context.output.note(note));
     if args.json {
         context.output.json(&stats)?;

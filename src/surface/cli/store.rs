@@ -100,10 +100,9 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let places = &context.places;
     match &args.action {
         StoreAction::Status { json } => {
-            let status = store::store_status(places)?;
+            let status = store::store_status(&context.request)?;
             status.notes.iter().for_each(|note| context.output.note(note));
             if *json {
                 context.output.json(&status)?
@@ -115,27 +114,27 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             }
         }
         StoreAction::Rebuild { from, json } => {
-            let done = store::rebuild_index(places, from.as_deref())?;
+            let done = store::rebuild_index(&context.request, from.as_deref())?;
             print_done(&done, *json, &mut context.output)?;
         }
         StoreAction::Backup { json } => {
-            let done = store::back_up(places)?;
+            let done = store::back_up(&context.request)?;
             print_done(&done, *json, &mut context.output)?;
         }
         StoreAction::Export { masked, out, since, json } => {
             let wanted = ExportOptions { out, masked: *masked, since: *since };
-            let exported = exchange::export_events(places, &wanted)?;
+            let exported = exchange::export_events(&context.request, &wanted)?;
             exported.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
         }
         StoreAction::Import { paths, trust, json } => {
             let trust = if *trust { ImportTrust::Used } else { ImportTrust::Shown };
-            let merged = exchange::import_events(places, paths, trust)?;
+            let merged = exchange::import_events(&context.request, paths, trust)?;
             merged.notes.iter().for_each(|note| context.output.note(note));
             if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
         }
         StoreAction::Purge { id, json } => {
-            let done = store::purge_record(places, id)?;
+            let done = store::purge_record(&context.request, id)?;
             print_done(&done, *json, &mut context.output)?;
         }
     }

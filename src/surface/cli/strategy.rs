@@ -3,8 +3,6 @@
 use super::{CommandContext, Exit, Output};
 use crate::base::refusal::{NextStep, Refusal};
 use crate::base::text::{count, one_line};
-use crate::capture::{self, Identity};
-use crate::config::Settings;
 use crate::event::{AttemptOutcome, StrategyMatchKind, Technique};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
@@ -92,10 +90,6 @@ enum StrategyAction {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
-    let variable = |name: &str| std::env::var(name).ok();
-    let identity = capture::identify(Identity::default(), variable, crate::run::session());
-    let places = &context.places;
     let changed = match &args.action {
         StrategyAction::Add { error, regex, pattern, technique, step, by } => {
             let against = [
@@ -109,9 +103,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             };
             let (technique, steps) = (technique.clone(), step.clone());
             strategy::add_strategy(
-                places,
-                &settings,
-                &identity,
+                &context.request,
                 &StrategyDraft { matches, error, technique, steps, person: by.clone() },
             )?
         }
@@ -123,19 +115,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             };
             let (category, file_type) = (category.clone(), file_type.clone());
             let tried = StrategyAttempt { outcome, category, file_type, note: note.clone() };
-            strategy::record_attempt(places, &settings, &identity, id, &tried)?
+            strategy::record_attempt(&context.request, id, &tried)?
         }
         StrategyAction::Suggest { error, run, file_type, limit } => {
             let against = match error {
-                Some(error) => strategy::diagnose_text(places, &context.environment, &settings, error),
+                Some(error) => strategy::diagnose_text(&context.request, error),
                 None => ErrorSource::Run(run.clone().filter(|run| run != "last")),
             };
-            let found =
-                strategy::suggest_strategies(places, &settings, &identity, &against, file_type.as_deref(), *limit)?;
+            let found = strategy::suggest_strategies(&context.request, &against, file_type.as_deref(), *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
         StrategyAction::List { limit } => {
-            let found = strategy::list_strategies(places, &settings, &identity, *limit)?;
+            let found = strategy::list_strategies(&context.request, *limit)?;
             return print_suggested(&found, args.json, &mut context.output);
         }
     };

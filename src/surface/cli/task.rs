@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use super::log::newest;
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
-use crate::capture::{self, Identity};
-use crate::config::Settings;
 use crate::event::TaskOutcome;
 use crate::ops::task::{self, Announced, TaskPage};
 use crate::retrieval::similar_tasks::SimilarTask;
@@ -123,14 +121,11 @@ pub(super) struct TaskListReply<'a> {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
-    let identity = capture::identify(Identity::default(), |name| std::env::var(name).ok(), crate::run::session());
-    let (places, cwd) = (&context.places, std::env::current_dir()?);
     context.output.use_pager(args.paging.pager);
     let (page, json) = match &args.action {
         TaskAction::Start { name, about, depends_on, json } => {
             let announced = about.announced(name.as_ref(), depends_on);
-            (task::start_task(places, &settings, &cwd, &identity, &announced)?, json)
+            (task::start_task(&context.request, &announced)?, json)
         }
         TaskAction::Done { name, outcome, json } => {
             let outcome = outcome.as_deref().map(|outcome| match outcome {
@@ -138,18 +133,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 "failed" => TaskOutcome::Failed,
                 _ => TaskOutcome::Abandoned,
             });
-            (task::end_task(places, &settings, &identity, name.as_deref(), outcome)?, json)
+            (task::end_task(&context.request, name.as_deref(), outcome)?, json)
         }
-        TaskAction::Show { name, json } => (task::show_task(places, &settings, &identity, name.as_deref())?, json),
+        TaskAction::Show { name, json } => (task::show_task(&context.request, name.as_deref())?, json),
         TaskAction::List { limit, json } => {
-            let (pages, notes) = task::list_tasks(places, &settings, *limit)?;
+            let (pages, notes) = task::list_tasks(&context.request, *limit)?;
             notes.iter().for_each(|note| context.output.note(note));
             print_list(&pages, *limit, *json, &mut context.output)?;
             return Ok(Exit::Ok);
         }
         TaskAction::Similar { name, about, command, limit, json } => {
             let described = about.announced(name.as_ref(), &[]);
-            let found = task::similar_tasks(places, &settings, &cwd, &described, command, *limit)?;
+            let found = task::similar_tasks(&context.request, &described, command, *limit)?;
             found.notes.iter().for_each(|note| context.output.note(note));
             match json {
                 true => context.output.json(&found)?,

@@ -18,11 +18,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let plan = uninstall::plan_removal(&context.places, &context.environment)?;
+    let plan = uninstall::plan_removal(&context.request)?;
     if !args.json {
         print(&plan, args.purge, &mut context.output)?;
     }
-    let plan = if args.purge { uninstall::purge_state(&context.places, &context.environment, plan)? } else { plan };
+    let plan = if args.purge { uninstall::purge_state(&context.request, plan)? } else { plan };
     if args.json {
         context.output.json(&plan)?;
     }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::{CommandContext, Exit};
-use crate::capture::{self, Identity};
+use crate::capture::Identity;
+use crate::ops::request::Request;
 use crate::ops::warn;
 use crate::retrieval::question::WarnRequest;
 
@@ -54,11 +55,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let variable = |name: &str| std::env::var(name).ok();
     let given = Identity { task: args.task.clone(), session: args.session.clone(), agent: None };
     let is_json = args.json || args.format.as_deref() == Some("json");
     let asked = WarnRequest {
-        identity: capture::identify(given, variable, crate::run::session()),
+        identity: Request::identify_caller(given),
         title: args.title.clone(),
         category: args.category.clone(),
         files: args.files.clone(),
@@ -68,13 +68,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         surface: "warn".to_owned(),
         ..WarnRequest::default()
     };
-    let cwd = std::env::current_dir()?;
-    let mut answer = warn::collect_warnings(&context.places, &context.environment, &cwd, &asked)?;
-    let text = if is_json {
-        None
-    } else {
-        Some(warn::format_reply(&context.places, &context.environment, &asked, &mut answer)?)
-    };
+    let mut answer = warn::collect_warnings(&context.request, &asked)?;
+    let text = if is_json { None } else { Some(warn::format_reply(&context.request, &asked, &mut answer)?) };
     answer.notes.iter().for_each(|note| context.output.note(note));
     match text {
         Some(text) if text.is_empty() && context.output.terminal() => {
@@ -84,7 +79,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         None => context.output.json(&answer)?,
     }
     answer.notes.clear();
-    warn::record_deliveries(&context.places, &mut answer);
+    warn::record_deliveries(&context.request.places, &mut answer);
     answer.notes.iter().for_each(|note| context.output.note(note));
     Ok(Exit::Ok)
 }

@@ -120,12 +120,12 @@ pub(super) struct WhitelistExplainReply {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (whitelist, problems) = Whitelist::load(&context.places, &context.environment);
+    let (whitelist, problems) = Whitelist::load(&context.request.places, &context.request.environment);
     match &args.command {
         WhitelistCommand::List { json } => list(&whitelist, *json, context),
         WhitelistCommand::Check { json } => {
-            let loaded = definitions::check_definitions(&context.places, &context.environment);
-            let files = Whitelist::layer_files(&context.places, &context.environment).into_iter();
+            let loaded = definitions::check_definitions(&context.request);
+            let files = Whitelist::layer_files(&context.request.places, &context.request.environment).into_iter();
             let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
             check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
@@ -161,9 +161,9 @@ impl From<CheckKindArg> for CheckKind {
 }
 
 fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let created = definitions::create_tool(&context.places, &context.environment, wanted)?;
+    let created = definitions::create_tool(&context.request, wanted)?;
     let shown = |file: &Path| {
-        let relative = context.places.relative(file).unwrap_or_else(|| file.as_os_str().to_owned());
+        let relative = context.request.places.relative(file).unwrap_or_else(|| file.as_os_str().to_owned());
         one_line(&relative.to_string_lossy())
     };
     let found = count(created.found, "problem");
@@ -222,8 +222,7 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
         CheckDecision::NotACheck { why } if json => context.output.json(&WhitelistExplainReply::refused(why))?,
         CheckDecision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
         CheckDecision::Check(check) => {
-            let cwd = std::env::current_dir()?;
-            let parts = command_key_parts(&context.places.root, &cwd, Some(&check), &[]);
+            let parts = command_key_parts(&context.request.places.root, &context.request.cwd, Some(&check), &[]);
             if json {
                 context.output.json(&WhitelistExplainReply::of(check, &parts))?;
             } else {

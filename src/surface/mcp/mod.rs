@@ -6,16 +6,16 @@
 //!
 //! - `lines`: one JSON document a line, from standard input and to standard output, which nothing else is written to
 //! - `server`: the requests and their answers
-//! - `desk`: where and for whom a call works; made again for each, so nothing is kept from one to the next
+//! - `request`: where and for whom a call works; made again for each, so nothing is kept from one to the next
 //! - `tools`, `resources`, `prompt`: what is offered
 //! - `answer`: what is bounded and cleaned on its way out
 //!
 //! A bad call is a tool's error, for the model to read. A panic of verify-run is one, too.
 
 mod answer;
-mod desk;
 mod lines;
 mod prompt;
+mod request;
 mod resources;
 mod server;
 mod tools;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use rmcp::ServiceExt as _;
 
-pub use desk::root;
+pub use request::root;
 
 /// Answers requests until standard input ends. `root` is the project's folder, absolute.
 ///

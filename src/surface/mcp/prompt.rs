@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::answer::bounded;
-use super::desk::CallContext;
 use super::tools;
+use crate::ops::request::Request;
 use crate::ops::{memory, recent};
 use crate::retrieval::question::WarnRequest;
 
@@ -42,7 +42,7 @@ While you work:
 ///
 /// # Errors
 /// An argument that there isn't or that is too long; a store that can't be read.
-pub(super) fn text(desk: &CallContext, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
+pub(super) fn text(request: &Request, argument: impl Fn(&str) -> Option<String>) -> anyhow::Result<String> {
     let [task, files, command] = ARGUMENTS.map(|(name, _)| {
         let text = argument(name).unwrap_or_default();
         let cut = text.chars().take(ARGUMENT_CHARS_MAX).collect::<String>();
@@ -51,7 +51,7 @@ pub(super) fn text(desk: &CallContext, argument: impl Fn(&str) -> Option<String>
     let files = files.unwrap_or_default();
     let files = files.split(',').map(str::trim).filter(|file| !file.is_empty()).take(FILES_MAX).map(PathBuf::from);
     let asked = WarnRequest {
-        identity: desk.identity(None),
+        identity: request.identity.clone(),
         title: task.clone(),
         files: files.collect(),
         command,
@@ -59,14 +59,14 @@ pub(super) fn text(desk: &CallContext, argument: impl Fn(&str) -> Option<String>
         ..WarnRequest::default()
     };
     let mut parts = vec!["# Before you begin".to_owned()];
-    let (_, warnings) = tools::warned(desk, &asked)?;
+    let (_, warnings) = tools::warned(request, &asked)?;
     parts.push(warnings.trim_end().to_owned());
-    let open = recent::recent_failures(&desk.places, true, FAILURES)?;
+    let open = recent::recent_failures(request, true, FAILURES)?;
     if !open.failures.is_empty() {
         parts.push(format!("Still open. {}", tools::recent_text(&open.failures).trim_end()));
     }
     let asked = memory::RecallRequest { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
-    let remembered = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    let remembered = memory::recall_memories(request, &asked)?;
     if !remembered.memories.is_empty() {
         parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered).trim_end()));
     }

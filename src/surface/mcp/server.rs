@@ -16,9 +16,10 @@ use rmcp::{ErrorData as McpError, ServerHandler};
 use serde_json::Value;
 
 use super::answer::{ToolAnswer, failed};
-use super::desk::CallContext;
+use super::request::open_request;
 use super::{prompt, resources, tools};
 use crate::base::text::{ellipsis, one_line};
+use crate::ops::request::Request;
 
 /// For a model, before it knows the tools.
 const INSTRUCTIONS: &str = "\
@@ -40,17 +41,17 @@ impl McpServer {
         McpServer { root: Arc::new(root), turn: Arc::default() }
     }
 
-    /// Does something at a desk of its own, on a thread where it may take its time.
-    async fn at_desk<T: Send + 'static>(
+    /// Does something with a request of its own, on a thread where it may take its time.
+    async fn with_request<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&CallContext) -> anyhow::Result<T> + Send + 'static,
+        work: impl FnOnce(&Request) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let client = context.client_info().map(|client| client.name);
         let root = Arc::clone(&self.root);
         let turn = Arc::clone(&self.turn).lock_owned().await;
         on_a_thread(move || {
-            let done = CallContext::open(&root, client.as_deref()).and_then(|desk| work(&desk));
+            let done = open_request(&root, client.as_deref()).and_then(|request| work(&request));
             drop(turn);
             done
         })
@@ -63,7 +64,7 @@ impl McpServer {
             let name = ellipsis(&one_line(name), NAME_BYTES_MAX);
             return error(&format!("there is no tool {name:?}; there are {}", known.join(", ")));
         };
-        match self.at_desk(context, move |desk| tool.call(desk, arguments)).await {
+        match self.with_request(context, move |request| tool.call(request, arguments)).await {
             Ok(ToolAnswer { text, structure }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(structure);
@@ -124,7 +125,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, McpError> {
         let after = request.and_then(|request| request.cursor);
-        let listing = self.at_desk(&context, move |desk| resources::list(desk, after.as_deref())).await;
+        let listing = self.with_request(&context, move |request| resources::list(request, after.as_deref())).await;
         let listing = listing.map_err(|trouble| McpError::invalid_params(failed(&trouble), None))?;
         let listed = listing
             .listed
@@ -158,7 +159,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, McpError> {
         let uri = request.uri.clone();
-        let read = self.at_desk(&context, move |desk| resources::read(desk, &uri)).await;
+        let read = self.with_request(&context, move |request| resources::read(request, &uri)).await;
         match read.map_err(|trouble| McpError::internal_error(failed(&trouble), None))? {
             Some(text) => {
                 let contents = ResourceContents::text(text, request.uri).with_mime_type(resources::MARKDOWN);
@@ -197,7 +198,7 @@ impl ServerHandler for McpServer {
         }
         let arguments = request.arguments.unwrap_or_default();
         let argument = move |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-        let text = self.at_desk(&context, move |desk| prompt::text(desk, argument)).await;
+        let text = self.with_request(&context, move |request| prompt::text(request, argument)).await;
         let text = text.map_err(|trouble| McpError::internal_error(failed(&trouble), None))?;
         let result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
         Ok(result.with_description(prompt::DESCRIPTION).into())

@@ -14,8 +14,8 @@ pub(super) use failures::recent_text;
 pub(super) use memory::recalled_text;
 
 use super::answer::ToolAnswer;
-use super::desk::CallContext;
 use crate::base::schema::PropertySchema;
+use crate::ops::request::Request;
 
 /// A path, characters.
 const PATH_CHARS_MAX: usize = 4_096;
@@ -40,7 +40,7 @@ pub(super) struct Tool {
     pub input: fn() -> Value,
     /// The properties of its structured answer beside `schema`, with their types; the verbs' types say what is in them.
     pub output: &'static [(&'static str, &'static str)],
-    call: fn(&CallContext, Value) -> anyhow::Result<ToolAnswer>,
+    call: fn(&Request, Value) -> anyhow::Result<ToolAnswer>,
 }
 
 /// All tools.
@@ -60,12 +60,12 @@ impl Tool {
     ///
     /// # Errors
     /// Arguments that don't fit the schema, each named with its path; what the verb says.
-    pub(super) fn call(&self, desk: &CallContext, arguments: Map<String, Value>) -> anyhow::Result<ToolAnswer> {
+    pub(super) fn call(&self, request: &Request, arguments: Map<String, Value>) -> anyhow::Result<ToolAnswer> {
         let input = (self.input)();
         let arguments = Value::Object(understood(arguments, &input));
         let faults = PropertySchema::new(&input).map_err(anyhow::Error::msg)?.faults(&arguments);
         ensure!(faults.is_empty(), "these arguments don't fit {}: {}", self.name, faults.join("; "));
-        (self.call)(desk, arguments)
+        (self.call)(request, arguments)
     }
 
     /// JSON Schema of its structured answer: what is always there. Later versions may have more.
@@ -150,6 +150,7 @@ fn some(text: Option<String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Identity;
 
     #[test]
     fn every_schema_is_strict_and_every_name_is_one() {
@@ -191,10 +192,10 @@ mod tests {
     fn bad_arguments_are_named_and_no_verb_is_reached() {
         let dir = tempfile::tempdir().expect("a folder");
         let environment = crate::config::Environment { home: Some(dir.path().to_owned()), ..Default::default() };
-        let desk = CallContext::at(dir.path(), environment);
+        let request = Request::new(dir.path().to_owned(), environment, Identity::default());
         let call = |name: &str, arguments: Value| {
             let Value::Object(arguments) = arguments else { panic!("an object") };
-            named(name).expect("a tool").call(&desk, arguments).expect_err("does not fit").to_string()
+            named(name).expect("a tool").call(&request, arguments).expect_err("does not fit").to_string()
         };
         let error = call("warnings", json!({"files": 7, "limit": 99, "mood": 1}));
         assert_eq!(

@@ -3,7 +3,6 @@
 use std::io::{BufWriter, stdin};
 
 use crate::base::text::one_line;
-use crate::config::Settings;
 use crate::ops::explain::{self, ExplainRequest, Explained};
 use crate::surface::cli::{CommandContext, Output};
 
@@ -40,13 +39,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<()> {
-    let (settings, _) = Settings::load(&context.places, &context.environment);
-    let similarity_min = settings.patterns.similarity;
+    let similarity_min = context.request.settings().patterns.similarity;
     let explained = match (&args.id, &args.text) {
-        (Some(id), _) => explain::explain_pattern(&context.places, id, similarity_min)?,
+        (Some(id), _) => explain::explain_pattern(&context.request, id, similarity_min)?,
         (None, Some(text)) => {
             let asked = ExplainRequest { text: text.clone(), tool: args.tool.clone(), code: args.code.clone() };
-            explain::explain_message(&context.places, asked, similarity_min)?
+            explain::explain_message(&context.request, asked, similarity_min)?
         }
         (None, None) => {
             return explain::explain_lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge);

@@ -6,6 +6,7 @@ use std::thread;
 use crate::capture::Spooled;
 use crate::config::{Environment, Places};
 use crate::ops::hint;
+use crate::ops::request::Request;
 use crate::run;
 
 /// By option, else by `VERIFY_RUN_HINT=stderr`.
@@ -19,10 +20,10 @@ pub(super) fn say(places: Places, failed: Spooled) {
     if !run::has_stderr() {
         return;
     }
-    let environment = Environment::from_process();
-    let Some(limit) = hint::time_limit(&places, &environment) else { return };
+    let request = Request::at_places(places, Environment::from_process());
+    let Some(limit) = hint::time_limit(&request) else { return };
     let (answer, line) = mpsc::sync_channel(1);
-    let work = move || drop(answer.send(hint::hint_line(&places, &environment, &failed)));
+    let work = move || drop(answer.send(hint::hint_line(&request, &failed)));
     // It is not waited for: the process ends around it.
     if thread::Builder::new().spawn(work).is_ok()
         && let Ok(Some(line)) = line.recv_timeout(limit)

@@ -8,13 +8,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, integer, object, parsed, some, string};
+use crate::capture::Identity;
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::RuleSeverity;
 use crate::ops::check_diff::{self, CheckDiffOptions};
+use crate::ops::request::Request;
 use crate::ops::warn;
 use crate::retrieval::question::WarnRequest;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
-use crate::surface::mcp::desk::CallContext;
 
 /// Where warnings are shown, as deliveries say it.
 pub(crate) const SURFACE: &str = "mcp";
@@ -76,10 +77,11 @@ struct WarningsArguments {
     limit: Option<Count>,
 }
 
-fn warnings(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn warnings(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: WarningsArguments = parsed(arguments)?;
+    let task = some(given.task).or_else(|| request.identity.task.clone());
     let asked = WarnRequest {
-        identity: desk.identity(some(given.task)),
+        identity: Identity { task, ..request.identity.clone() },
         title: some(given.title),
         category: some(given.category),
         files: given.files,
@@ -88,21 +90,21 @@ fn warnings(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> 
         surface: SURFACE.to_owned(),
         ..WarnRequest::default()
     };
-    let (facts, text) = warned(desk, &asked)?;
+    let (facts, text) = warned(request, &asked)?;
     ToolAnswer::new(&facts, text, &facts.notes)
 }
 
 /// The warnings that are due, and as a text.
-pub(crate) fn warned(desk: &CallContext, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
-    let mut facts = warn::collect_warnings(&desk.places, &desk.environment, &desk.cwd, asked)?;
+pub(crate) fn warned(request: &Request, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
+    let mut facts = warn::collect_warnings(request, asked)?;
     let text = match (facts.enabled, facts.warnings.is_empty()) {
         (false, _) => "Warnings are disabled here.".to_owned(),
         // Nothing may be known, or held out: neither is said.
         (true, true) => "No warnings.".to_owned(),
-        (true, false) => warn::format_reply(&desk.places, &desk.environment, asked, &mut facts)?,
+        (true, false) => warn::format_reply(request, asked, &mut facts)?,
     };
     // The answer goes out next; this protocol does not say whether it arrived.
-    warn::record_deliveries(&desk.places, &mut facts);
+    warn::record_deliveries(&request.places, &mut facts);
     Ok((facts, text))
 }
 
@@ -114,7 +116,7 @@ struct CheckDiffArguments {
     certain: bool,
 }
 
-fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn check_diff(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let CheckDiffArguments { staged, range, certain } = parsed(arguments)?;
     let compared = match (some(range), staged) {
         (Some(_), true) => bail!("give staged or a range, not both"),
@@ -123,8 +125,7 @@ fn check_diff(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
         (None, false) => Compared::WorkTree,
     };
     let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
-    let report =
-        check_diff::check_diff(&desk.places, &desk.settings, &compared, wanted).context("cannot read the change")?;
+    let report = check_diff::check_diff(request, &compared, wanted).context("cannot read the change")?;
     let mut text = String::new();
     for mark in report.weakened.iter().take(PLACES_MAX) {
         let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };

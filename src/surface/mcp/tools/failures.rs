@@ -11,10 +11,10 @@ use crate::base::text::{count, times};
 use crate::event::Technique;
 use crate::ops::lookup::{self, LookupReply, LookupRequest, LookupSubject};
 use crate::ops::recent::{self, RecentFailure};
+use crate::ops::request::Request;
 use crate::retrieval::pattern_match::{KnownRemedy, MatchedPattern, PatternMatch};
 use crate::run::Ended;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
-use crate::surface::mcp::desk::CallContext;
 
 /// Patterns of one answer.
 const PATTERNS: usize = 5;
@@ -78,12 +78,12 @@ struct KnownArguments {
     limit: Option<Count>,
 }
 
-fn known_failure(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn known_failure(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: KnownArguments = parsed(arguments)?;
     let (text, run) = (some(given.text), some(given.run));
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
     let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
-    let known = lookup::look_up_failure(&desk.places, &desk.environment, &desk.identity(None), &asked)?;
+    let known = lookup::look_up_failure(request, &asked)?;
     ToolAnswer::new(&known, known_text(&known), &known.notes)
 }
 
@@ -188,9 +188,9 @@ struct RecentArguments {
     open: bool,
 }
 
-fn recent_failures(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn recent_failures(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let RecentArguments { limit, open } = parsed(arguments)?;
-    let found = recent::recent_failures(&desk.places, open, Count::of(limit, FAILURES))?;
+    let found = recent::recent_failures(request, open, Count::of(limit, FAILURES))?;
     let text = match found.failures.is_empty() {
         true if open => "Nothing that failed here is still open.\n".to_owned(),
         true => "No failure is recorded here.\n".to_owned(),

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{Count, Tool, integer, object, parsed, string};
 use crate::event::MemoryType;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
+use crate::ops::request::Request;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
-use crate::surface::mcp::desk::CallContext;
 
 /// A memory, characters.
 const TEXT_CHARS_MAX: usize = 4_000;
@@ -73,7 +73,7 @@ struct RememberArguments {
     expires_hours: Option<Count>,
 }
 
-fn remember(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RememberArguments = parsed(arguments)?;
     let remembered = MemoryDraft {
         sort: given.sort.as_deref().and_then(MemoryType::from_word).unwrap_or(MemoryType::Learning),
@@ -81,7 +81,7 @@ fn remember(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> 
         importance: given.importance.unwrap_or(IMPORTANCE),
         hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
     };
-    let kept = memory::add_memory(&desk.places, &desk.settings, &desk.identity(None), &remembered)?;
+    let kept = memory::add_memory(request, &remembered)?;
     let ids: Vec<&str> = kept.memories.iter().map(|memory| memory.id.as_str()).collect();
     ToolAnswer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
 }
@@ -95,11 +95,11 @@ struct RecallArguments {
     limit: Option<Count>,
 }
 
-fn recall(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn recall(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RecallArguments = parsed(arguments)?;
     let sort = given.sort.as_deref().and_then(MemoryType::from_word);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
-    let found = memory::recall_memories(&desk.places, &desk.settings, &desk.identity(None), &asked)?;
+    let found = memory::recall_memories(request, &asked)?;
     let text = if found.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found) };
     ToolAnswer::new(&found, text, &found.notes)
 }

@@ -10,10 +10,10 @@ use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
 use crate::ops::fix::{self, FixNoteText};
 use crate::ops::knowledge;
 use crate::ops::lesson::{self, Annotation};
+use crate::ops::request::Request;
 use crate::ops::search::{self, SearchHit};
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
-use crate::surface::mcp::desk::CallContext;
 
 /// Lessons of one answer, unless asked otherwise; and entries.
 const LESSONS: usize = 10;
@@ -89,11 +89,11 @@ struct RememberedEntry {
     confidence: f64,
 }
 
-fn lessons_search(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn lessons_search(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: SearchArguments = parsed(arguments)?;
-    let hits = search::search_lessons(&desk.places, &desk.settings, &given.query, Count::of(given.limit, LESSONS));
+    let hits = search::search_lessons(request, &given.query, Count::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
-    let entries = knowledge::query_entries(&desk.places, &desk.settings, &desk.cwd, &desk.identity(None), &asked)?;
+    let entries = knowledge::query_entries(request, &asked)?;
     let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
     let entries = entries.entries.into_iter().map(|page| RememberedEntry {
         id: page.id,
@@ -164,7 +164,7 @@ struct RecordedFix {
     file: Option<String>,
 }
 
-fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer> {
+fn record_fix(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: FixArguments = parsed(arguments)?;
     let [cause, resolution, rule] = [given.cause, given.resolution, given.rule].map(some);
     let id = given.id.trim();
@@ -173,19 +173,14 @@ fn record_fix(desk: &CallContext, arguments: Value) -> anyhow::Result<ToolAnswer
     }
     let (recorded, notes) = match id.get(..2) {
         Some("x-") if id.len() > 2 => {
-            let by = desk.identity(None).agent;
-            let page = fix::record_fix(
-                &desk.places,
-                &desk.settings,
-                id,
-                FixNoteText { cause, approach: resolution, rule, by },
-            )?;
+            let by = request.identity.agent.clone();
+            let page = fix::record_fix(request, id, FixNoteText { cause, approach: resolution, rule, by })?;
             (RecordedFix { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
         }
         Some("l-") if id.len() > 2 => {
             let annotation = Annotation { cause, resolution, corrective_rule: rule };
-            let found = lesson::annotate_lesson(&desk.places, &desk.settings, id, annotation)?;
-            let file = desk.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
+            let found = lesson::annotate_lesson(request, id, annotation)?;
+            let file = request.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
             (RecordedFix { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
         }
         _ => bail!("{id:?} is neither a fix (x-…) nor a lesson (l-…): call recent_failures or known_failure for ids"),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::capture::{self, Identity};
-use crate::config::{Environment, Places, Settings};
+use crate::config::Environment;
+use crate::ops::request::Request;
 
 /// The variables in which hosts name the project's folder.
 const FOLDERS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
@@ -21,56 +22,23 @@ const CLIENTS: [(&str, &str); 5] = [
     ("github-copilot", "copilot"),
 ];
 
-/// What a call needs.
-pub(super) struct CallContext {
-    /// The places of the project.
-    pub places: Places,
-    /// The variables that decided them.
-    pub environment: Environment,
-    /// In force there.
-    pub settings: Settings,
-    /// The project's folder as the system calls it: what paths of a call are relative to.
-    pub cwd: PathBuf,
-    /// Who asks.
-    identity: Identity,
-}
-
 /// The project's folder: the one that was given, else the one that the host names, else `cwd`.
 pub fn root(given: Option<&Path>, cwd: &Path, variable: impl Fn(&str) -> Option<String>) -> PathBuf {
     let named = || FOLDERS.iter().filter_map(|name| variable(name)).map(|dir| cwd.join(dir)).find(|dir| dir.is_dir());
     given.map(|dir| cwd.join(dir)).or_else(named).unwrap_or_else(|| cwd.to_owned())
 }
 
-impl CallContext {
-    /// Looks for everything again, and makes the folder the working directory: git looks from there. Calls are made
-    /// one after the other.
-    ///
-    /// # Errors
-    /// When the folder is not there.
-    #[allow(clippy::disallowed_methods, reason = "no command of the user's inherits it")]
-    pub(super) fn open(root: &Path, client: Option<&str>) -> anyhow::Result<Self> {
-        let open = || std::env::set_current_dir(root).and_then(|()| std::env::current_dir());
-        let cwd = open().with_context(|| format!("cannot open the project's folder {}", root.display()))?;
-        let environment = Environment::from_process();
-        let places = Places::find(&cwd, &environment);
-        let (settings, _) = Settings::load(&places, &environment);
-        let variable = |name: &str| std::env::var(name).ok();
-        let identity = identify(variable, crate::run::session(), client);
-        Ok(CallContext { places, environment, settings, cwd, identity })
-    }
-
-    /// A desk in a folder, without a client.
-    #[cfg(test)]
-    pub(super) fn at(folder: &Path, environment: Environment) -> Self {
-        let places = Places::find(folder, &environment);
-        let (settings, _) = Settings::load(&places, &environment);
-        CallContext { places, environment, settings, cwd: folder.to_owned(), identity: Identity::default() }
-    }
-
-    /// Who asks, about this task.
-    pub(super) fn identity(&self, task: Option<String>) -> Identity {
-        Identity { task: task.or_else(|| self.identity.task.clone()), ..self.identity.clone() }
-    }
+/// The request of a call: looks for everything again, and makes the folder the working directory, because git looks from
+/// there. Calls are made one after the other.
+///
+/// # Errors
+/// When the folder is not there.
+#[allow(clippy::disallowed_methods, reason = "no command of the user's inherits it")]
+pub(super) fn open_request(root: &Path, client: Option<&str>) -> anyhow::Result<Request> {
+    let open = || std::env::set_current_dir(root).and_then(|()| std::env::current_dir());
+    let cwd = open().with_context(|| format!("cannot open the project's folder {}", root.display()))?;
+    let identity = identify(|name| std::env::var(name).ok(), crate::run::session(), client);
+    Ok(Request::new(cwd, Environment::from_process(), identity))
 }
 
 /// Who asks: as for a command that the host runs. A host that sets no variable for its servers is known by the client's

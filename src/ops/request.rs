@@ -1,0 +1,91 @@
+//! What every verb works with: places, settings, environment, identity and clock of one call.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use crate::base::clock::Timestamp;
+use crate::capture::{self, Identity};
+use crate::config::{Environment, Places, Problem, Settings};
+use crate::recorder;
+use crate::run;
+use crate::store::{Index, StoreError};
+
+/// The context of one call. A surface builds it once; verbs hand it on.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// The working directory, absolute: paths of the call are relative to it.
+    pub cwd: PathBuf,
+    /// The places of the working directory.
+    pub places: Places,
+    /// The variables that decide places and settings.
+    pub environment: Environment,
+    /// The task, the session and the agent that the call belongs to.
+    pub identity: Identity,
+    clock: fn() -> Timestamp,
+    /// Loaded at the first use: a hook or a run often needs none.
+    settings: OnceCell<(Settings, Vec<Problem>)>,
+}
+
+impl Request {
+    /// The request of a call in `cwd`.
+    pub(crate) fn new(cwd: PathBuf, environment: Environment, identity: Identity) -> Self {
+        let places = Places::find(&cwd, &environment);
+        Request { cwd, places, environment, identity, clock: Timestamp::now, settings: OnceCell::new() }
+    }
+
+    /// The request of a recorder or a hint: at places that are known, without an identity.
+    pub(crate) fn at_places(places: Places, environment: Environment) -> Self {
+        Request {
+            cwd: places.root.clone(),
+            places,
+            environment,
+            identity: Identity::default(),
+            clock: Timestamp::now,
+            settings: OnceCell::new(),
+        }
+    }
+
+    /// The same request for another folder, with that folder's places and settings.
+    pub(crate) fn in_folder(&self, cwd: PathBuf) -> Self {
+        let request = Request::new(cwd, self.environment.clone(), self.identity.clone());
+        Request { clock: self.clock, ..request }
+    }
+
+    /// The same request for another task, session or agent.
+    pub(crate) fn with_identity(&self, identity: Identity) -> Self {
+        Request { identity, ..self.clone() }
+    }
+
+    /// Identifies the caller: by what the options name, else by the process's variables and terminal.
+    pub(crate) fn identify_caller(options: Identity) -> Identity {
+        capture::identify(options, |name| std::env::var(name).ok(), run::session())
+    }
+
+    /// The settings in force. The files are read at the first call.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.loaded_settings().0
+    }
+
+    /// What is wrong in the files of the settings.
+    pub(crate) fn settings_problems(&self) -> &[Problem] {
+        &self.loaded_settings().1
+    }
+
+    fn loaded_settings(&self) -> &(Settings, Vec<Problem>) {
+        self.settings.get_or_init(|| Settings::load(&self.places, &self.environment))
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The task that the caller works on; without an index the branch's or the day's.
+    ///
+    /// # Errors
+    /// When the index can't be read.
+    pub(crate) fn current_task(&self, index: Option<&Index>) -> Result<String, StoreError> {
+        let hours = self.settings().fix.silence_hours;
+        recorder::current_task(&self.places, index, &self.identity, self.now(), hours)
+    }
+}
