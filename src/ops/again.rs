@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::last::{self, Last};
+use super::reply::Reply;
 use super::request::Request;
 use crate::store::StoreError;
 use crate::whitelist::Whitelist;
@@ -53,7 +54,7 @@ pub(crate) enum AgainError {
 /// # Errors
 /// When there is nothing to run, or it is not known how to run less.
 pub(crate) fn again_command(request: &Request, failed: bool) -> Result<AgainCommand, AgainError> {
-    let Some(last) = last::last_run(request)?.0 else {
+    let Some(Reply { data: last, .. }) = last::last_run(request)? else {
         return Err(AgainError::Nothing(request.places.root.display().to_string()));
     };
     let words: Vec<String> = last.argv.iter().map(|word| word.display()).collect();

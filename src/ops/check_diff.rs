@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::lossless::Lossless;
 use crate::base::text;
@@ -37,17 +38,12 @@ pub(crate) struct CheckDiffOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CheckDiffReport {
-    /// Version of this shape.
-    pub schema: u32,
     /// Where a check was weakened, in the order of the diff.
     pub weakened: Vec<Mark>,
     /// Confirmed fixes that the change reverts.
     pub regressions: Vec<Regression>,
     /// Marks beyond the limit, and files and lines of the diff that were not read.
     pub cut: usize,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Where a confirmed fix is reverted.
@@ -89,18 +85,17 @@ pub(crate) fn check_diff(
     request: &Request,
     compared: &Compared,
     wanted: CheckDiffOptions,
-) -> Result<CheckDiffReport, ChangesError> {
+) -> Result<Reply<CheckDiffReport>, ChangesError> {
     let patch = work_tree_changes(&request.places.root, compared)?;
-    let mut report =
-        CheckDiffReport { schema: 1, weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut, notes: Vec::new() };
+    let mut report = Reply::from(CheckDiffReport { weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut });
     if wanted.weakened {
         let findings = detect(&patch, None);
-        (report.weakened, report.cut) = (findings.marks, findings.cut);
-        report.weakened.retain(|mark| !wanted.certain || mark.severity == RuleSeverity::Certain);
+        (report.data.weakened, report.data.cut) = (findings.marks, findings.cut);
+        report.data.weakened.retain(|mark| !wanted.certain || mark.severity == RuleSeverity::Certain);
     }
     if wanted.regressions {
         match find_regressions(request, &patch, &mut report.notes) {
-            Ok(found) => report.regressions = found,
+            Ok(found) => report.data.regressions = found,
             Err(error) => report.notes.push(format!("cannot check for reverted fixes: {error}")),
         }
     }

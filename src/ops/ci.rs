@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::reading::Reading;
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -35,8 +36,6 @@ pub(crate) struct CiRequest<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CiReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// The system.
     pub host: Host,
     /// Checks reported on, each by its newest run.
@@ -50,31 +49,29 @@ pub(crate) struct CiReply {
     /// For standard output, where the host reads it: workflow commands.
     #[serde(skip)]
     pub commands: String,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Reports the checks of a job to its CI system. What can't be written is a note: a report must not fail a job.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn report_job(request: &Request, asked: &CiRequest<'_>) -> Result<CiReply, StoreError> {
+pub(crate) fn report_job(request: &Request, asked: &CiRequest<'_>) -> Result<Reply<CiReply>, StoreError> {
     let mut reading = request.open_for_reading()?;
     let notes = std::mem::take(&mut reading.notes);
     let runs = find_reported_runs(request, &reading, asked)?;
     let report = JobReport::new(&runs);
     let written = report.write_files(asked.job, asked.out);
-    Ok(CiReply {
-        schema: 1,
-        host: asked.job.host,
-        runs: report.runs,
-        failed: report.failed,
-        known: report.known,
-        files: written.files,
-        commands: report.commands(asked.job.host),
-        notes: notes.into_iter().chain(written.problems).collect(),
-    })
+    Ok(Reply::new(
+        CiReply {
+            host: asked.job.host,
+            runs: report.runs,
+            failed: report.failed,
+            known: report.known,
+            files: written.files,
+            commands: report.commands(asked.job.host),
+        },
+        notes.into_iter().chain(written.problems).collect(),
+    ))
 }
 
 /// The newest run of each check that is reported on, in the order in which they began. Only what was recorded here

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::refusal::Refusal;
 use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
@@ -19,8 +20,6 @@ pub(crate) struct Saying {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CurationReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// One line: what was done.
     pub done: String,
     /// The pattern that represents the group now.
@@ -28,9 +27,6 @@ pub(crate) struct CurationReply {
     /// Patterns of the group now.
     #[serde(flatten)]
     pub together: PatternGroupSummary,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Counts two patterns together from now on, with everything that was recorded of them.
@@ -42,7 +38,7 @@ pub(crate) fn merge_patterns(
     from: &str,
     into: &str,
     saying: Saying,
-) -> anyhow::Result<CurationReply> {
+) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let (from, into) = (open.store.index().find_member(from)?, open.store.index().find_member(into)?);
     let group = open.store.index().members_of_group(from.number)?;
@@ -60,7 +56,7 @@ pub(crate) fn merge_patterns(
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub(crate) fn split_pattern(request: &Request, id: &str, saying: Saying) -> anyhow::Result<CurationReply> {
+pub(crate) fn split_pattern(request: &Request, id: &str, saying: Saying) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let member = open.store.index().find_member(id)?;
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
@@ -78,7 +74,7 @@ pub(crate) fn review_pattern(
     id: &str,
     state: ReviewState,
     saying: Saying,
-) -> anyhow::Result<CurationReply> {
+) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let row = open.store.index().find_pattern(id)?;
     open.store.record_event(EventBody::Review(Review { pattern: row.key, state, by: saying.by, why: saying.why }))?;
@@ -97,7 +93,7 @@ impl PatternWriter {
         Ok(PatternWriter { store, notes })
     }
 
-    fn changed_reply(mut self, done: String, id: &str) -> Result<CurationReply, StoreError> {
+    fn changed_reply(mut self, done: String, id: &str) -> Result<Reply<CurationReply>, StoreError> {
         let index = self.store.index();
         let row = index.find_pattern(id)?;
         let together = PatternGroupSummary::from_rows(
@@ -106,6 +102,6 @@ impl PatternWriter {
             index.reviews_of_group(row.number)?,
         );
         self.notes.extend(self.store.take_notes());
-        Ok(CurationReply { schema: 1, done, pattern: row.id, together, notes: self.notes })
+        Ok(Reply::new(CurationReply { done, pattern: row.id, together }, self.notes))
     }
 }

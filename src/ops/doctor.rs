@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::checkup::{self, CheckStatus, Finding, findings_of_problems};
 use crate::event::EVENT_VERSION;
@@ -14,8 +15,6 @@ use crate::whitelist::Whitelist;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DoctorReport {
-    /// Version of this shape.
-    pub schema: u32,
     /// Of the program.
     pub version: &'static str,
     /// Of the events it writes.
@@ -36,7 +35,7 @@ impl DoctorReport {
 }
 
 /// Looks at everything, changes nothing but what recording waiting runs changes.
-pub(crate) fn diagnose_installation(request: &Request) -> DoctorReport {
+pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
     let (settings, problems) = (request.settings(), request.settings_problems().to_vec());
     let mut findings = vec![checkup::check_state_folder(&request.places)];
     findings.extend(checkup::check_waiting_runs(&request.places));
@@ -64,12 +63,11 @@ pub(crate) fn diagnose_installation(request: &Request) -> DoctorReport {
     }
     findings.extend(checkup::host_findings(&request.places, &request.environment));
     findings.extend(checkup::check_platform());
-    DoctorReport {
-        schema: 1,
+    Reply::from(DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
         event_version: EVENT_VERSION,
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         root: request.places.root.clone(),
         findings,
-    }
+    })
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
@@ -30,25 +31,18 @@ pub(crate) struct ExportOptions<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Exported {
-    /// Version of this shape.
-    pub schema: u32,
     /// The files written.
     pub files: Vec<PathBuf>,
     /// Events in them.
     pub events: usize,
     /// Lines that are no events, left out.
     pub bad: usize,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `store import --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Merged {
-    /// Version of this shape.
-    pub schema: u32,
     /// The files read.
     pub files: usize,
     /// Events that were new here.
@@ -65,9 +59,6 @@ pub(crate) struct Merged {
     pub bad: usize,
     /// The first lines of these two kinds: file, line, reason.
     pub faults: Vec<ExchangeFault>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// A line that was left out.
@@ -86,11 +77,11 @@ pub(crate) struct ExchangeFault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> anyhow::Result<Exported> {
+pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> anyhow::Result<Reply<Exported>> {
     let reading = request.open_for_reading()?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
-    let mut exported = Exported { schema: 1, files: Vec::new(), events: 0, bad: 0, notes: reading.notes };
+    let mut exported = Reply::new(Exported { files: Vec::new(), events: 0, bad: 0 }, reading.notes);
     let day = wanted.since.map(|since| format!(".since-{}", since.rfc3339().split('T').next().unwrap_or_default()));
     let mask = if wanted.masked { ".masked" } else { "" };
     for segment in reading.segments.list_segments()? {
@@ -107,7 +98,7 @@ pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> an
                     }
                 }
                 EventLine::Event(_) => {}
-                EventLine::Newer { .. } | EventLine::Bad => exported.bad += 1,
+                EventLine::Newer { .. } | EventLine::Bad => exported.data.bad += 1,
             }
             Ok(())
         })?;
@@ -118,8 +109,8 @@ pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> an
         let file = out.join(format!("{stem}{}{mask}.jsonl", day.as_deref().unwrap_or_default()));
         write_atomic(&file, &bytes, 0o600, Durability::Synced)
             .with_context(|| format!("cannot write {}", file.display()))?;
-        exported.events += events;
-        exported.files.push(file);
+        exported.data.events += events;
+        exported.data.files.push(file);
     }
     Ok(exported)
 }
@@ -128,7 +119,7 @@ pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> an
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Merged> {
+pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Reply<Merged>> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -141,21 +132,22 @@ pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportT
     let (mut store, notes) = request.open_for_writing()?;
     let ImportedSegments { events, known, purged, removed, newer, bad, faults } =
         store.import_segments(&files, trust)?;
-    let mut merged = Merged {
-        schema: 1,
-        files: files.len(),
-        events,
-        known,
-        purged,
-        removed,
-        newer,
-        bad,
-        faults: faults
-            .into_iter()
-            .map(|ImportLineError { file, line, reason }| ExchangeFault { file, line, reason })
-            .collect(),
+    let mut merged = Reply::new(
+        Merged {
+            files: files.len(),
+            events,
+            known,
+            purged,
+            removed,
+            newer,
+            bad,
+            faults: faults
+                .into_iter()
+                .map(|ImportLineError { file, line, reason }| ExchangeFault { file, line, reason })
+                .collect(),
+        },
         notes,
-    };
+    );
     if removed > 0 {
         // What was purged elsewhere would go on living in the backups.
         backup::remove_all_backups(&request.places.state)?;

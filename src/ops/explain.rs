@@ -6,6 +6,7 @@ use std::io::{BufRead, Read as _, Write};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::diagnose::{Diagnostic, Severity};
@@ -30,17 +31,12 @@ pub(crate) struct ExplainRequest {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Explained {
-    /// Version of this shape.
-    pub schema: u32,
     /// The pattern in the store that has this key.
     pub id: Option<String>,
     #[serde(flatten)]
     pub steps: FingerprintExplanation,
     /// Patterns in the store that may be near-duplicates, the most similar first; it itself is left out.
     pub near: Vec<NearPattern>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// A pattern that may be a near-duplicate.
@@ -75,7 +71,7 @@ pub(crate) fn explain_message(
     request: &Request,
     asked: ExplainRequest,
     similarity_min: f64,
-) -> Result<Explained, StoreError> {
+) -> Result<Reply<Explained>, StoreError> {
     let reading = request.open_for_reading()?;
     explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min, reading.notes)
 }
@@ -84,7 +80,11 @@ pub(crate) fn explain_message(
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn explain_pattern(request: &Request, id: &str, similarity_min: f64) -> Result<Explained, StoreError> {
+pub(crate) fn explain_pattern(
+    request: &Request,
+    id: &str,
+    similarity_min: f64,
+) -> Result<Reply<Explained>, StoreError> {
     let reading = request.open_for_reading()?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
@@ -101,20 +101,20 @@ fn explain_diagnostic(
     item: &Diagnostic,
     similarity_min: f64,
     notes: Vec<String>,
-) -> Result<Explained, StoreError> {
+) -> Result<Reply<Explained>, StoreError> {
     let (keys, steps) = fingerprint::explain_fingerprint(item);
-    let mut explained = Explained { schema: 1, id: None, steps, near: Vec::new(), notes };
+    let mut explained = Reply::new(Explained { id: None, steps, near: Vec::new() }, notes);
     let Some(index) = index else { return Ok(explained) };
-    explained.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
+    explained.data.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
     let Some(near) = fingerprint::sketch_message(item) else { return Ok(explained) };
     let rows = index.near_patterns(&near)?.into_iter().filter(|row| row.key != keys.pattern);
-    explained.near = rows
+    explained.data.near = rows
         .map(|row| {
             let compared = fingerprint::compare_messages(&near.text, &row.text, similarity_min);
             NearPattern { id: row.id, text: row.text, compared, bands: row.bands }
         })
         .collect();
-    explained.near.sort_by(|a, b| b.compared.similarity.total_cmp(&a.compared.similarity));
+    explained.data.near.sort_by(|a, b| b.compared.similarity.total_cmp(&a.compared.similarity));
     Ok(explained)
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::lesson::{self, Annotation};
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -100,28 +101,18 @@ pub(crate) struct RecipeLine {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixList {
-    /// Version of this shape.
-    pub schema: u32,
     /// The last touched first.
     pub fixes: Vec<Summary>,
     /// By category of the failure; flakes count for nothing.
     pub rates: Vec<Rate>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `fix list --recipes --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Recipes {
-    /// Version of this shape.
-    pub schema: u32,
     /// The most widely tried first; each against one family of failures.
     pub recipes: Vec<RecipeLine>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// A pattern that comes and goes over the same tree.
@@ -158,13 +149,8 @@ pub(crate) struct Flaky {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Flakes {
-    /// Version of this shape.
-    pub schema: u32,
     /// Newest sighting first.
     pub flakes: Vec<Flaky>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// One attempt of a page.
@@ -182,8 +168,6 @@ pub(crate) struct FixStep {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixPage {
-    /// Version of this shape.
-    pub schema: u32,
     /// The fix.
     #[serde(flatten)]
     pub summary: Summary,
@@ -197,9 +181,6 @@ pub(crate) struct FixPage {
     pub gotchas: Vec<Gotcha>,
     /// What people say about it, the newest last.
     pub said: Vec<FixNoteRow>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `fix record` says.
@@ -223,10 +204,10 @@ pub(crate) fn list_fixes(
     request: &Request,
     filter: &FixFilter,
     confirmed: Option<bool>,
-) -> Result<FixList, StoreError> {
+) -> Result<Reply<FixList>, StoreError> {
     let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
-        return Ok(FixList { schema: 1, fixes: Vec::new(), rates: Vec::new(), notes: reading.notes });
+        return Ok(Reply::new(FixList { fixes: Vec::new(), rates: Vec::new() }, reading.notes));
     };
     let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
     let now = request.now();
@@ -239,41 +220,41 @@ pub(crate) fn list_fixes(
     }
     let rates = index.fix_rates(request.settings().fix.quick_attempts)?;
     let rates = rates.into_iter().map(|row| Rate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
-    Ok(FixList { schema: 1, fixes, rates, notes: reading.notes })
+    Ok(Reply::new(FixList { fixes, rates }, reading.notes))
 }
 
 /// Recipes of two tasks or more.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_recipes(request: &Request, limit: usize) -> Result<Recipes, StoreError> {
+pub(crate) fn list_recipes(request: &Request, limit: usize) -> Result<Reply<Recipes>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
     };
     let recipes = without_repeats(rows, limit).into_iter().map(recipe_line);
-    Ok(Recipes { schema: 1, recipes: recipes.collect(), notes: reading.notes })
+    Ok(Reply::new(Recipes { recipes: recipes.collect() }, reading.notes))
 }
 
 /// Patterns that come and go over the same tree.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_flakes(request: &Request, limit: usize) -> Result<Flakes, StoreError> {
+pub(crate) fn list_flakes(request: &Request, limit: usize) -> Result<Reply<Flakes>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_flakes(&FlakeFilter { pattern: None, limit })?,
         None => Vec::new(),
     };
-    Ok(Flakes { schema: 1, flakes: rows.into_iter().map(flaky_check).collect(), notes: reading.notes })
+    Ok(Reply::new(Flakes { flakes: rows.into_iter().map(flaky_check).collect() }, reading.notes))
 }
 
 /// The fix whose id starts with `id`, with all attempts.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_fix(request: &Request, id: &str) -> Result<FixPage, StoreError> {
+pub(crate) fn show_fix(request: &Request, id: &str) -> Result<Reply<FixPage>, StoreError> {
     let reading = request.open_for_reading()?;
     let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = index.find_fix(id)?;
@@ -289,24 +270,25 @@ pub(crate) fn show_fix(request: &Request, id: &str) -> Result<FixPage, StoreErro
         gotchas.extend(known.gotcha);
     }
     let steps = build_workflow(attempts, request.settings().fix.quick_attempts).attempts.into_iter();
-    Ok(FixPage {
-        schema: 1,
-        summary: fix_summary(row, request.settings(), now),
-        steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
-        recipes: recipes.into_iter().map(recipe_line).collect(),
-        strategies,
-        gotchas,
-        said,
-        notes: reading.notes,
-    })
+    Ok(Reply::new(
+        FixPage {
+            summary: fix_summary(row, request.settings(), now),
+            steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
+            recipes: recipes.into_iter().map(recipe_line).collect(),
+            strategies,
+            gotchas,
+            said,
+        },
+        reading.notes,
+    ))
 }
 
 /// Records what a user says about a fix; returns the fix.
 ///
 /// # Errors
 /// When there is no such fix, nothing is said, or the store can't be written.
-pub(crate) fn record_fix(request: &Request, id: &str, said: FixNoteText) -> anyhow::Result<FixPage> {
-    let row = show_fix(request, id)?.summary;
+pub(crate) fn record_fix(request: &Request, id: &str, said: FixNoteText) -> anyhow::Result<Reply<FixPage>> {
+    let row = show_fix(request, id)?.data.summary;
     let [cause, approach, rule, by] = [said.cause, said.approach, said.rule, said.by].map(trimmed_note);
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!(Refusal::usage("nothing to record: give --cause, --approach or --rule"));
@@ -327,7 +309,7 @@ pub(crate) fn decline_pattern(
     reason: Option<String>,
     by: Option<String>,
 ) -> anyhow::Result<String> {
-    let fix = show_fix(request, id)?.summary.id;
+    let fix = show_fix(request, id)?.data.summary.id;
     let declined = Some(trimmed_note(reason).unwrap_or_default());
     append_note(request, FixNote { fix: fix.clone(), declined, by: trimmed_note(by), ..FixNote::default() })?;
     Ok(fix)

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::knowledge;
+use super::reply::Reply;
 use super::request::Request;
 use super::warn;
 
@@ -47,7 +48,7 @@ pub(crate) struct HookReply {
     /// The line that is to be run instead.
     line: Option<String>,
     /// What it was made of: to be recorded once the text was written.
-    pub advice: Option<warn::WarnReply>,
+    pub advice: Option<Reply<warn::WarnReply>>,
 }
 
 /// A hook's call.
@@ -148,16 +149,16 @@ impl Hook {
     }
 
     /// What there is to say, and what has to be remembered of it.
-    fn find_context(&self) -> Option<(Option<String>, warn::WarnReply)> {
+    fn find_context(&self) -> Option<(Option<String>, Reply<warn::WarnReply>)> {
         let asked = self.warn_request()?;
         let mut answer = warn::collect_warnings(&self.request, &asked).ok()?;
-        let mut said = if answer.warnings.is_empty() {
+        let mut said = if answer.data.warnings.is_empty() {
             String::new()
         } else {
             warn::format_reply(&self.request, &asked, &mut answer).ok()?
         };
         if self.moment == Moment::SessionStart {
-            said.push_str(&self.entries_text(&answer).unwrap_or_default());
+            said.push_str(&self.entries_text(&answer.data).unwrap_or_default());
         }
         let said = said.trim();
         Some(((!said.is_empty()).then(|| ellipsis(said, CONTEXT_BYTES_MAX)), answer))
@@ -215,7 +216,7 @@ impl Hook {
             let asked =
                 EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..EntryQueryRequest::default() };
             let found = knowledge::relevant_entries(&self.request, asked).ok()?;
-            for page in found.entries.iter().filter(|page| !page.learnt && !page.imported) {
+            for page in found.data.entries.iter().filter(|page| !page.learnt && !page.imported) {
                 let is_said = answer.warnings.iter().any(|warning| warning.entry.as_ref() == Some(&page.id));
                 if !is_said && !is_held_out(&index, &page.id, &answer.task, settings).ok()? {
                     lines.push(line_of(page));

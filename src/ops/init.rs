@@ -1,5 +1,6 @@
 //! `init` and `hook install|uninstall|status`: sets hosts up, and gives them back what they had.
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::host::InstallScope;
 use crate::host::install::{self, InstallOptions, InstallPlan, InstallStatus, RemovalReport};
@@ -24,8 +25,8 @@ pub(crate) fn apply_plan(request: &Request, plan: &mut InstallPlan) -> anyhow::R
 ///
 /// # Errors
 /// When the record of it can't be read.
-pub(crate) fn installation_status(request: &Request) -> anyhow::Result<InstallStatus> {
-    Ok(install::find_status(&request.places, &request.environment)?)
+pub(crate) fn installation_status(request: &Request) -> anyhow::Result<Reply<InstallStatus>> {
+    Ok(install::find_status(&request.places, &request.environment)?.into())
 }
 
 /// Takes out what was installed for the hosts of these names; for all of them where none is named.
@@ -36,6 +37,6 @@ pub(crate) fn uninstall_hosts(
     request: &Request,
     scope: InstallScope,
     names: &[String],
-) -> anyhow::Result<RemovalReport> {
-    Ok(install::uninstall_hosts(&request.places, &request.environment, scope, names)?)
+) -> anyhow::Result<Reply<RemovalReport>> {
+    Ok(install::uninstall_hosts(&request.places, &request.environment, scope, names)?.into())
 }

@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::ids;
 use crate::base::refusal::Refusal;
@@ -42,8 +43,6 @@ const SUGGESTED_MAX: usize = 5;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryAddReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// `created`, or `merged` with one that says the same.
     pub result: &'static str,
     /// The entry that represents it: itself, or the one that it was merged with.
@@ -52,9 +51,6 @@ pub(crate) struct EntryAddReply {
     pub written: String,
     /// Entries that may say the same.
     pub similar: Vec<SimilarEntry>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// An entry that may say the same.
@@ -73,27 +69,21 @@ pub(crate) struct SimilarEntry {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryChangeReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// One line: what was done.
     pub done: String,
     /// The entry.
     pub entry: EntryPage,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Writes an entry down. One that says what another of its type says is written too, and merged with it.
 ///
 /// # Errors
 /// When there is no such type, a property doesn't fit its schema, or the store can't be written.
-pub(crate) fn add_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<EntryAddReply> {
+pub(crate) fn add_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<Reply<EntryAddReply>> {
     let entry = build_entry(request, given)?;
     let mut open = KnowledgeWriter::new(request, given.person.as_deref())?;
-    let mut added = open.add_entry(entry)?;
-    added.notes = open.into_notes();
-    Ok(added)
+    let added = open.add_entry(entry)?;
+    Ok(Reply::new(added, open.into_notes()))
 }
 
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
@@ -208,7 +198,7 @@ fn find_duplicates(
 ///
 /// # Errors
 /// When an id names none or more than one, it would supersede itself, or the store can't be written.
-pub(crate) fn supersede_entry(request: &Request, id: &str, with: &str) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn supersede_entry(request: &Request, id: &str, with: &str) -> anyhow::Result<Reply<EntryChangeReply>> {
     let open = KnowledgeWriter::new(request, None)?;
     let (old, new) = (open.leader_id(id)?, open.leader_id(with)?);
     ensure!(old != new, Refusal::conflict(format!("{id} and {with} are the same entry: it can't supersede itself")));
@@ -226,7 +216,7 @@ pub(crate) fn supersede_entry(request: &Request, id: &str, with: &str) -> anyhow
 ///
 /// # Errors
 /// When an id names none or more than one, their type is never merged, or the store can't be written.
-pub(crate) fn merge_entries(request: &Request, id: &str, into: &str) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn merge_entries(request: &Request, id: &str, into: &str) -> anyhow::Result<Reply<EntryChangeReply>> {
     let open = KnowledgeWriter::new(request, None)?;
     for id in [id, into] {
         let is_learnt = open.index().find_entry(id).is_err() && open.index().learnt_entry(id)?.is_some();
@@ -262,7 +252,7 @@ pub(crate) fn set_confidence(
     id: &str,
     value: f64,
     said: (&str, Option<&str>),
-) -> anyhow::Result<EntryChangeReply> {
+) -> anyhow::Result<Reply<EntryChangeReply>> {
     let (min, max) = (request.settings().confidence.min, request.settings().confidence.max);
     ensure!(
         (min..=max).contains(&value),
@@ -279,7 +269,7 @@ pub(crate) fn set_confidence(
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn pin_entry(request: &Request, id: &str, on: bool) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn pin_entry(request: &Request, id: &str, on: bool) -> anyhow::Result<Reply<EntryChangeReply>> {
     let open = KnowledgeWriter::new(request, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} is {}pinned", if on { "" } else { "no longer " });
@@ -290,7 +280,7 @@ pub(crate) fn pin_entry(request: &Request, id: &str, on: bool) -> anyhow::Result
 ///
 /// # Errors
 /// When the id names none or more than one, or the store can't be written.
-pub(crate) fn boost_entry(request: &Request, id: &str, how: EntryUse) -> anyhow::Result<EntryChangeReply> {
+pub(crate) fn boost_entry(request: &Request, id: &str, how: EntryUse) -> anyhow::Result<Reply<EntryChangeReply>> {
     let open = KnowledgeWriter::new(request, None)?;
     let leader = open.leader_id(id)?;
     let done = format!("{leader} {}", how.as_str().replace('_', " "));
@@ -340,7 +330,7 @@ impl<'a> KnowledgeWriter<'a> {
         let similar =
             found.into_iter().map(|(similar, _)| similar).filter(|it| same.as_ref() != Some(&it.id)).collect();
         let entry = self.entry_page(&id)?;
-        Ok(EntryAddReply { schema: 1, result, entry, written: id, similar, notes: Vec::new() })
+        Ok(EntryAddReply { result, entry, written: id, similar })
     }
 
     /// The id of what represents the entry whose id starts with this: written, or learnt.
@@ -395,10 +385,10 @@ impl<'a> KnowledgeWriter<'a> {
         Event::new(self.request.now(), self.store.writer_name(), EventBody::Knowledge(note))
     }
 
-    fn apply_change(mut self, id: &str, change: EntryChange, done: String) -> anyhow::Result<EntryChangeReply> {
+    fn apply_change(mut self, id: &str, change: EntryChange, done: String) -> anyhow::Result<Reply<EntryChangeReply>> {
         let event = self.entry_event(id.to_owned(), change);
         self.store.append(&[event])?;
         let entry = self.entry_page(id)?;
-        Ok(EntryChangeReply { schema: 1, done, entry, notes: self.into_notes() })
+        Ok(Reply::new(EntryChangeReply { done, entry }, self.into_notes()))
     }
 }

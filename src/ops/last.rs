@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::report;
 use super::request::Request;
 use crate::base::clock::Timestamp;
@@ -27,8 +28,6 @@ const ITEMS_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Last {
-    /// Version of this shape.
-    pub schema: u32,
     /// The run's id.
     pub run: String,
     /// What was run, secrets replaced.
@@ -121,11 +120,11 @@ pub(crate) struct ChangedSince {
     pub diff_cut: u64,
 }
 
-/// The last run of this work tree, with notes for standard error. `None` when there is none.
+/// The last run of this work tree. `None` when there is none.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn last_run(request: &Request) -> Result<(Option<Last>, Vec<String>), StoreError> {
+pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreError> {
     let root = Lossless::from(&request.places.root);
     let reading = request.open_for_reading();
     let now = request.now();
@@ -149,10 +148,10 @@ pub(crate) fn last_run(request: &Request) -> Result<(Option<Last>, Vec<String>),
         (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::from_waiting(waiting),
         (Some(recorded), _) => recorded,
         (None, Some(waiting)) => Last::from_waiting(waiting),
-        (None, None) => return Ok((None, notes)),
+        (None, None) => return Ok(None),
     };
     newest.find_lesson(request);
-    Ok((Some(newest), notes))
+    Ok(Some(Reply::new(newest, notes)))
 }
 
 /// The run that `id` names: a run, or that of a failure or lesson, or the start of such an id; of a pattern the newest.
@@ -160,7 +159,7 @@ pub(crate) fn last_run(request: &Request) -> Result<(Option<Last>, Vec<String>),
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<(Last, Vec<String>), StoreError> {
+pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<Reply<Last>, StoreError> {
     let (subject, notes) = report::find_reported_run(request, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
@@ -172,7 +171,7 @@ pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<(Last, Vec<String
     };
     let mut last = with_details(index, &reading.segments, Last::from_run(summary.ok_or_else(unknown)?))?;
     last.find_lesson(request);
-    Ok((last, notes))
+    Ok(Reply::new(last, notes))
 }
 
 /// The kept output of a failed run: redacted, with the colours that it had. `None` when none is kept: the run passed, or
@@ -249,7 +248,6 @@ impl Last {
 
     pub(super) fn from_run(run: RunRow) -> Self {
         Last {
-            schema: 1,
             run: run.id,
             argv: run.argv,
             dir: run.dir,
@@ -281,7 +279,6 @@ impl Last {
     fn from_waiting(header: SpoolHeader) -> Self {
         let dir = header.cwd.path().strip_prefix(header.place.root.path());
         Last {
-            schema: 1,
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
             argv: crate::redact::redact_arguments(&header.argv),
@@ -333,8 +330,8 @@ mod tests {
         let waiting = recorder::waiting_headers(&world.places);
         assert_eq!(waiting.len(), 2);
         drop(held);
-        let (run, _) = last_run(&Request::at_places(world.places.clone(), Environment::default())).expect("reads");
-        let run = run.expect("is there");
+        let run = last_run(&Request::at_places(world.places.clone(), Environment::default())).expect("reads");
+        let run = run.expect("is there").data;
         assert_eq!((run.exit_code, run.recorded), (3, true));
         assert!(!format!("{:?}", run.argv).contains("ghp_0123"), "{:?}", run.argv);
     }

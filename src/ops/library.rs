@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::pattern;
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::file::{Durability, read_start, write_atomic};
 use crate::pattern::library_page;
@@ -34,25 +35,20 @@ pub(crate) enum CandidatePageOutcome {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CandidatePage {
-    /// Version of this shape.
-    pub schema: u32,
     /// The page, relative to the root.
     pub path: PathBuf,
     /// The outcome.
     pub outcome: CandidatePageOutcome,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Writes the candidate page of the pattern whose id starts with `id`.
 ///
 /// # Errors
 /// When there is no such pattern, or the library can't be written or leads out of the work tree.
-pub(crate) fn write_candidate_page(request: &Request, id: &str) -> anyhow::Result<CandidatePage> {
-    let (page, notes) = pattern::show_pattern(request, id)?;
+pub(crate) fn write_candidate_page(request: &Request, id: &str) -> anyhow::Result<Reply<CandidatePage>> {
+    let Reply { data: page, notes, .. } = pattern::show_pattern(request, id)?;
     let library = &request.settings().patterns.dir;
-    let done = |path: PathBuf, outcome| Ok(CandidatePage { schema: 1, path, outcome, notes: notes.clone() });
+    let done = |path: PathBuf, outcome| Ok(Reply::new(CandidatePage { path, outcome }, notes.clone()));
     for part in ["active", "deprecated"] {
         if let Some(name) = find_page(&request.places.root.join(library).join(part), &page.summary.id) {
             return done(library.join(part).join(name), CandidatePageOutcome::Reviewed);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::last::Last;
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -12,13 +13,8 @@ use crate::store::{RunFilter, StoreError};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Log {
-    /// Version of this shape.
-    pub schema: u32,
     /// Newest first.
     pub runs: Vec<LogEntry>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// One run.
@@ -53,12 +49,12 @@ pub(crate) struct LogEntry {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_runs(request: &Request, filter: &RunFilter, limit: usize) -> Result<Log, StoreError> {
+pub(crate) fn list_runs(request: &Request, filter: &RunFilter, limit: usize) -> Result<Reply<Log>, StoreError> {
     let reading = request.open_for_reading()?;
     let root = Lossless::from(&request.places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
     let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::from_last(Last::from_run(row))).collect();
-    Ok(Log { schema: 1, runs, notes: reading.notes })
+    Ok(Reply::new(Log { runs }, reading.notes))
 }
 
 impl LogEntry {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::report;
 use super::request::Request;
 use super::strategy::{self, ErrorSource};
@@ -39,8 +40,6 @@ pub(crate) struct LookupRequest {
 /// What is known of a failure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct LookupReply {
-    /// Version of this shape.
-    pub schema: u32,
     pub about: LookupSubject,
     /// What was seen before, the surest match first.
     pub patterns: Vec<MatchedPattern>,
@@ -54,9 +53,6 @@ pub(crate) struct LookupReply {
     pub escalation: Option<RemedyEscalation>,
     /// Bytes of the text that were not looked at.
     pub cut: usize,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What is asked about. Every text is one line without control characters.
@@ -96,7 +92,7 @@ struct FailureSubject {
 ///
 /// # Errors
 /// No such run, or the store can't be read.
-pub(crate) fn look_up_failure(request: &Request, asked: &LookupRequest) -> anyhow::Result<LookupReply> {
+pub(crate) fn look_up_failure(request: &Request, asked: &LookupRequest) -> anyhow::Result<Reply<LookupReply>> {
     let settings = request.settings();
     let mut notes = Vec::new();
     let subject = match &asked.text {
@@ -104,32 +100,25 @@ pub(crate) fn look_up_failure(request: &Request, asked: &LookupRequest) -> anyho
         None => subject_from_run(request, asked.run.as_deref(), &mut notes)?,
     };
     let FailureSubject { about, against, items, message, fragment, cut } = subject;
-    let mut known = LookupReply {
-        schema: 1,
-        about,
-        patterns: Vec::new(),
-        more: 0,
-        unknown: 0,
-        strategies: Vec::new(),
-        escalation: None,
-        cut,
+    let mut known = Reply::new(
+        LookupReply { about, patterns: Vec::new(), more: 0, unknown: 0, strategies: Vec::new(), escalation: None, cut },
         notes,
-    };
+    );
     let reading = request.open_for_reading()?;
     known.notes.extend(reading.notes);
-    known.unknown = items.len() + usize::from(message.is_some());
+    known.data.unknown = items.len() + usize::from(message.is_some());
     if let Some(index) = &reading.index {
         let (found, unknown) = find_patterns(index, settings, &items, message.as_deref(), fragment.as_ref())?;
-        known.more = found.len().saturating_sub(asked.limit);
-        known.unknown = unknown;
+        known.data.more = found.len().saturating_sub(asked.limit);
+        known.data.unknown = unknown;
         for (found, row) in found.into_iter().take(asked.limit) {
-            known.patterns.push(matched_pattern(index, &reading.segments, settings, found, row)?);
+            known.data.patterns.push(matched_pattern(index, &reading.segments, settings, found, row)?);
         }
     }
     if let Some(against) = against.filter(|_| settings.advice.injection) {
         let suggested = strategy::suggest_strategies(request, &against, None, STRATEGIES_MAX)?;
         known.notes.extend(suggested.notes);
-        (known.strategies, known.escalation) = (suggested.strategies, suggested.escalation);
+        (known.data.strategies, known.data.escalation) = (suggested.data.strategies, suggested.data.escalation);
     }
     known.notes.sort();
     known.notes.dedup();

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::knowledge::{self, EntryAddReply, KnowledgeWriter};
+use super::reply::Reply;
 use super::request::Request;
 use crate::advice::task::task_end;
 use crate::base::clock::Timestamp;
@@ -82,32 +83,25 @@ pub(crate) struct Memory {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MemoryList {
-    /// Version of this shape.
-    pub schema: u32,
     /// Highest rank first.
     pub memories: Vec<Memory>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `memory learn --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LearnReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// The agent's own.
     pub memory: Memory,
     /// The shared entry.
-    pub knowledge: EntryAddReply,
+    pub knowledge: Reply<EntryAddReply>,
 }
 
 /// Remembers something for this agent and task.
 ///
 /// # Errors
 /// When there is no text, the importance is out of bounds, or the store can't be written.
-pub(crate) fn add_memory(request: &Request, given: &MemoryDraft) -> anyhow::Result<MemoryList> {
+pub(crate) fn add_memory(request: &Request, given: &MemoryDraft) -> anyhow::Result<Reply<MemoryList>> {
     let change = build_memory(request, given)?;
     let mut writing = KnowledgeWriter::new(request, None)?;
     let id = write_memory(&mut writing, change)?;
@@ -143,16 +137,16 @@ fn write_memory(writing: &mut KnowledgeWriter<'_>, change: MemoryChange) -> anyh
     Ok(id)
 }
 
-fn single_memory_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<MemoryList> {
+fn single_memory_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<Reply<MemoryList>> {
     let memory = Memory::from_row(writing.index().find_memory(id)?);
-    Ok(MemoryList { schema: 1, memories: vec![memory], notes: writing.into_notes() })
+    Ok(Reply::new(MemoryList { memories: vec![memory] }, writing.into_notes()))
 }
 
 /// Says that a memory of this agent has turned out to be true: it becomes knowledge when its task is done.
 ///
 /// # Errors
 /// When the id names none or more than one, it is another agent's, or the store can't be written.
-pub(crate) fn validate_memory(request: &Request, id: &str) -> anyhow::Result<MemoryList> {
+pub(crate) fn validate_memory(request: &Request, id: &str) -> anyhow::Result<Reply<MemoryList>> {
     let mut writing = KnowledgeWriter::new(request, None)?;
     let row = writing.index().find_memory(id)?;
     let own = request.identity.agent.as_deref().and_then(sanitize_name);
@@ -167,9 +161,9 @@ pub(crate) fn validate_memory(request: &Request, id: &str) -> anyhow::Result<Mem
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recall_memories(request: &Request, asked: &RecallRequest) -> Result<MemoryList, StoreError> {
+pub(crate) fn recall_memories(request: &Request, asked: &RecallRequest) -> Result<Reply<MemoryList>, StoreError> {
     let reading = request.open_for_reading()?;
-    let mut found = MemoryList { schema: 1, memories: Vec::new(), notes: reading.notes };
+    let mut found = Reply::new(MemoryList { memories: Vec::new() }, reading.notes);
     let Some(index) = &reading.index else { return Ok(found) };
     let now = request.now();
     let task = request.current_task(Some(index))?;
@@ -184,8 +178,8 @@ pub(crate) fn recall_memories(request: &Request, asked: &RecallRequest) -> Resul
         .collect();
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
     weighed.truncate(asked.limit);
-    found.memories = weighed.into_iter().map(|(_, row)| Memory::from_row(row)).collect();
-    let mut ids = found.memories.iter().map(|memory| memory.id.clone());
+    found.data.memories = weighed.into_iter().map(|(_, row)| Memory::from_row(row)).collect();
+    let mut ids = found.data.memories.iter().map(|memory| memory.id.clone());
     if let Some(first) = ids.next().filter(|_| request.settings().advice.learning) {
         let change = MemoryChange::Recalled { with: ids.collect() };
         let body = EventBody::Memory(MemoryNote {
@@ -211,7 +205,7 @@ pub(crate) fn learn_entry(
     given: &MemoryDraft,
     globs: &[String],
     sources: &[String],
-) -> anyhow::Result<LearnReply> {
+) -> anyhow::Result<Reply<LearnReply>> {
     ensure!(
         given.sort != MemoryType::Preference,
         Refusal::usage("a preference belongs to one agent and is not shared").then_run("memory remember TEXT")
@@ -224,10 +218,10 @@ pub(crate) fn learn_entry(
     let entry = knowledge::build_entry(request, &learnt)?;
     let mut writing = KnowledgeWriter::new(request, None)?;
     let id = write_memory(&mut writing, change)?;
-    let mut knowledge = promote_memory(&mut writing, &id, entry)?;
+    let knowledge = promote_memory(&mut writing, &id, entry)?;
     let memory = Memory::from_row(writing.index().find_memory(&id)?);
-    knowledge.notes = writing.into_notes();
-    Ok(LearnReply { schema: 1, memory, knowledge })
+    let learnt = LearnReply { memory, knowledge: knowledge.into() };
+    Ok(Reply::new(learnt, writing.into_notes()))
 }
 
 /// Writes the entry that a memory becomes, and that it did.

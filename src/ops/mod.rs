@@ -26,6 +26,7 @@ pub(crate) mod promote;
 pub(crate) mod reading;
 pub(crate) mod recent;
 pub(crate) mod recording;
+pub(crate) mod reply;
 pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod search;

@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::event::{Acknowledgement, EventAuthor, EventBody};
 use crate::store::{DeliveryRow, Index, StoreError};
@@ -11,24 +12,23 @@ use crate::store::{DeliveryRow, Index, StoreError};
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Acknowledged {
-    /// Version of this shape.
-    pub schema: u32,
     /// `w-…`
     pub warning: String,
     /// Task of the delivery.
     pub task: String,
     /// The latest rating.
     pub useful: Option<bool>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Records that a user has seen the warning whose id starts with `id`, and their rating.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.
-pub(crate) fn acknowledge_warning(request: &Request, id: &str, useful: Option<bool>) -> anyhow::Result<Acknowledged> {
+pub(crate) fn acknowledge_warning(
+    request: &Request,
+    id: &str,
+    useful: Option<bool>,
+) -> anyhow::Result<Reply<Acknowledged>> {
     let reading = request.open_for_reading()?;
     let row = find_delivery(reading.index.as_ref(), id)?;
     let mut store = request.open_store().context("cannot record it now")?;
@@ -38,7 +38,7 @@ pub(crate) fn acknowledge_warning(request: &Request, id: &str, useful: Option<bo
         by: EventAuthor::from_identity(&request.identity, None),
     }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
-    Ok(Acknowledged { schema: 1, warning: row.warning, task: row.task, useful: row.useful, notes: reading.notes })
+    Ok(Reply::new(Acknowledged { warning: row.warning, task: row.task, useful: row.useful }, reading.notes))
 }
 
 fn find_delivery(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {

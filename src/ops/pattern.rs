@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::reading::Reading;
+use super::reply::Reply;
 use super::request::Request;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry};
 use crate::pattern::history::TaskHistory;
@@ -20,15 +21,10 @@ const LOOKED_AT_MAX: usize = 2_000;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternList {
-    /// Version of this shape.
-    pub schema: u32,
     /// Newest sighting first.
     pub patterns: Vec<PatternSummary>,
     /// What detectors find about the newest tasks as a whole.
     pub findings: Vec<DetectorFinding>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Which patterns `pattern list` lists.
@@ -46,10 +42,10 @@ pub(crate) struct Filter {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_patterns(request: &Request, filter: Filter) -> Result<PatternList, StoreError> {
+pub(crate) fn list_patterns(request: &Request, filter: Filter) -> Result<Reply<PatternList>, StoreError> {
     let (desk, notes) = open_reader(request)?;
     let Some(desk) = desk else {
-        return Ok(PatternList { schema: 1, patterns: Vec::new(), findings: Vec::new(), notes });
+        return Ok(Reply::new(PatternList { patterns: Vec::new(), findings: Vec::new() }, notes));
     };
     let Filter { limit, recurring, all } = filter;
     let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
@@ -75,20 +71,20 @@ pub(crate) fn list_patterns(request: &Request, filter: Filter) -> Result<Pattern
             patterns.push(summary);
         }
     }
-    Ok(PatternList { schema: 1, patterns, findings: desk.findings(), notes })
+    Ok(Reply::new(PatternList { patterns, findings: desk.findings() }, notes))
 }
 
-/// Everything about the pattern whose id starts with `id`, with notes for standard error.
+/// Everything about the pattern whose id starts with `id`.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_pattern(request: &Request, id: &str) -> Result<(PatternPage, Vec<String>), StoreError> {
+pub(crate) fn show_pattern(request: &Request, id: &str) -> Result<Reply<PatternPage>, StoreError> {
     let (desk, mut notes) = open_reader(request)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
     let row = desk.index.find_pattern(id)?;
     let asked = desk.index.find_member(id).ok().filter(|member| member.id != row.id);
     notes.extend(asked.map(|member| format!("{} is merged into {}", member.id, row.id)));
-    Ok((desk.pattern_page(row)?, notes))
+    Ok(Reply::new(desk.pattern_page(row)?, notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.

@@ -14,6 +14,7 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::pattern;
+use super::reply::Reply;
 use super::request::Request;
 use crate::advice::{block, diff};
 use crate::base::refusal::Refusal;
@@ -28,21 +29,14 @@ pub(crate) use target::TargetOptions;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionList {
-    /// Version of this shape.
-    pub schema: u32,
     /// Strong ones first, then those of the most failures.
     pub promotions: Vec<PromotionItem>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `promote show --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PromotionDetail {
-    /// Version of this shape.
-    pub schema: u32,
     /// The promotion.
     #[serde(flatten)]
     pub item: PromotionItem,
@@ -54,9 +48,6 @@ pub(crate) struct PromotionDetail {
     pub history: Vec<PromotionChangeRow>,
     /// All of it as a page.
     pub markdown: String,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What waits for a person: proposals, and approved ones that should go again; with `all` the decided ones, and proposals
@@ -64,20 +55,24 @@ pub(crate) struct PromotionDetail {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_promotions(request: &Request, all: bool) -> anyhow::Result<PromotionList> {
+pub(crate) fn list_promotions(request: &Request, all: bool) -> anyhow::Result<Reply<PromotionList>> {
     let (desk, mut notes) = pattern::open_reader(request)?;
-    let Some(desk) = desk else { return Ok(PromotionList { schema: 1, promotions: Vec::new(), notes }) };
+    let Some(desk) = desk else { return Ok(Reply::new(PromotionList { promotions: Vec::new() }, notes)) };
     let mut found = collect_promotions(request, &desk)?;
     record_proposals(request, &found, &mut notes);
     found.retain(|item| all || item.is_waiting());
-    Ok(PromotionList { schema: 1, promotions: found, notes })
+    Ok(Reply::new(PromotionList { promotions: found }, notes))
 }
 
 /// Everything about one promotion, with the exact change.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_promotion(request: &Request, id: &str, wanted: &TargetOptions) -> anyhow::Result<PromotionDetail> {
+pub(crate) fn show_promotion(
+    request: &Request,
+    id: &str,
+    wanted: &TargetOptions,
+) -> anyhow::Result<Reply<PromotionDetail>> {
     let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let found = collect_promotions(request, &desk)?;
@@ -94,7 +89,7 @@ pub(crate) fn show_promotion(request: &Request, id: &str, wanted: &TargetOptions
     let history = desk.index.promotion_changes(&item.id)?;
     let change = (!diff.is_empty()).then_some((path.as_str(), diff.as_str()));
     let markdown = item.proposal.to_markdown(&item.id, item.state.as_str(), &item.label, change);
-    Ok(PromotionDetail { schema: 1, item, diff, refused, history, markdown, notes })
+    Ok(Reply::new(PromotionDetail { item, diff, refused, history, markdown }, notes))
 }
 
 /// The one that `id` names: a unique start of its own id, or the id of what it is about.

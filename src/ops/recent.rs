@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -23,13 +24,8 @@ const NAME_BYTES_MAX: usize = 200;
 /// The newest failures of a work tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Recent {
-    /// Version of this shape.
-    pub schema: u32,
     /// Newest first.
     pub failures: Vec<RecentFailure>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// A failure. Every text is one line without control characters.
@@ -73,7 +69,7 @@ pub(crate) struct RecentFailure {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Result<Recent, StoreError> {
+pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Result<Reply<Recent>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => {
@@ -82,7 +78,7 @@ pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Re
         }
         None => Vec::new(),
     };
-    Ok(Recent { schema: 1, failures: rows.into_iter().map(RecentFailure::from_row).collect(), notes: reading.notes })
+    Ok(Reply::new(Recent { failures: rows.into_iter().map(RecentFailure::from_row).collect() }, reading.notes))
 }
 
 impl RecentFailure {

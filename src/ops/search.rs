@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::lesson::{self, FoundLesson};
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, ellipsis, one_line};
@@ -29,15 +30,10 @@ const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Hits {
-    /// Version of this shape.
-    pub schema: u32,
     /// Best match first.
     pub lessons: Vec<SearchHit>,
     /// How many more fit.
     pub more: usize,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// A lesson that fits. Every text is one line without control characters.
@@ -70,11 +66,11 @@ pub(crate) struct SearchHit {
 
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
-pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Hits {
+pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Reply<Hits> {
     let listed = lesson::list_lessons(request);
     let mut notes = Vec::new();
     if let Some((_, reason)) = listed.broken.first() {
-        notes.push(format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file")));
+        notes.push(one_line(&format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file"))));
     }
     let asked = text.trim().to_lowercase();
     let is_id = asked.strip_prefix("l-").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
@@ -97,7 +93,7 @@ pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Hit
         .take(shown)
         .map(|(score, found)| SearchHit::from_lesson(&request.places, score, &found))
         .collect();
-    Hits { schema: 1, lessons, more, notes }
+    Reply::new(Hits { lessons, more }, notes)
 }
 
 /// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.
@@ -189,8 +185,8 @@ mod tests {
         }
         let ids = |text: &str, limit| {
             let hits = search_lessons(&request, text, limit);
-            let ids: Vec<String> = hits.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
-            (ids.join(" "), hits.more)
+            let ids: Vec<String> = hits.data.lessons.iter().map(|hit| hit.id[2..4].to_owned()).collect();
+            (ids.join(" "), hits.data.more)
         };
         assert_eq!(ids("caches", 9), ("aa bb".to_owned(), 0), "in another form, and where an annotation comes first");
         assert_eq!(ids("wrong caching", 9), ("aa bb".to_owned(), 0));

@@ -1,5 +1,6 @@
 //! `shims install|uninstall|status`.
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::host::shims::{self, ShimFolder, ShimOptions, ShimStatus, ShimsReply};
 use crate::whitelist::Whitelist;
@@ -20,19 +21,19 @@ pub(crate) fn install_shims(
     request: &Request,
     folder: &ShimFolder,
     options: &ShimOptions,
-) -> anyhow::Result<ShimsReply> {
-    Ok(shims::install_shims(folder, &Whitelist::open(&request.places, &request.environment), options)?)
+) -> anyhow::Result<Reply<ShimsReply>> {
+    Ok(shims::install_shims(folder, &Whitelist::open(&request.places, &request.environment), options)?.into())
 }
 
 /// Removes the shims called `names`, all of them if none is named.
 ///
 /// # Errors
 /// When a name has no shim (nothing is done then), or one can't be removed.
-pub(crate) fn uninstall_shims(folder: &ShimFolder, names: &[String]) -> anyhow::Result<ShimsReply> {
-    Ok(shims::uninstall_shims(folder, names)?)
+pub(crate) fn uninstall_shims(folder: &ShimFolder, names: &[String]) -> anyhow::Result<Reply<ShimsReply>> {
+    Ok(shims::uninstall_shims(folder, names)?.into())
 }
 
 /// Every shim, and every program that would get one.
-pub(crate) fn shim_status(request: &Request, folder: &ShimFolder) -> ShimStatus {
-    shims::find_status(folder, &Whitelist::open(&request.places, &request.environment))
+pub(crate) fn shim_status(request: &Request, folder: &ShimFolder) -> Reply<ShimStatus> {
+    shims::find_status(folder, &Whitelist::open(&request.places, &request.environment)).into()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::advice::outcome::ObservedDelivery;
 use crate::base::clock::Timestamp;
@@ -21,8 +22,6 @@ const DAY_US: i64 = 86_400_000_000;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stats {
-    /// Version of this shape.
-    pub schema: u32,
     /// Each figure with its target.
     pub figures: Vec<StatsFigure>,
     /// The outcome of advice.
@@ -33,9 +32,6 @@ pub(crate) struct Stats {
     pub knowledge: KnowledgeUse,
     /// What was proposed for CLAUDE.md and AGENTS.md.
     pub promotions: PromotionCounts,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What was written down and learnt, and its outcome.
@@ -115,18 +111,19 @@ impl PromotionCounts {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_stats(request: &Request) -> Result<Stats, StoreError> {
+pub(crate) fn collect_stats(request: &Request) -> Result<Reply<Stats>, StoreError> {
     let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
-        return Ok(Stats {
-            schema: 1,
-            figures: Vec::new(),
-            warnings: WarningStats::default(),
-            effect: advice_effect(&[]),
-            knowledge: KnowledgeUse::default(),
-            promotions: PromotionCounts::default(),
-            notes: reading.notes,
-        });
+        return Ok(Reply::new(
+            Stats {
+                figures: Vec::new(),
+                warnings: WarningStats::default(),
+                effect: advice_effect(&[]),
+                knowledge: KnowledgeUse::default(),
+                promotions: PromotionCounts::default(),
+            },
+            reading.notes,
+        ));
     };
     let now = request.now();
     let silence = request.settings().fix.silence();
@@ -153,15 +150,7 @@ pub(crate) fn collect_stats(request: &Request) -> Result<Stats, StoreError> {
         tokens_saved_estimate: totals.uses.saturating_mul(request.settings().knowledge.reuse_tokens),
     };
     let promotions = PromotionCounts::from_states(&index.promotion_states()?);
-    Ok(Stats {
-        schema: 1,
-        figures,
-        warnings,
-        effect: advice_effect(&seen),
-        knowledge,
-        promotions,
-        notes: reading.notes,
-    })
+    Ok(Reply::new(Stats { figures, warnings, effect: advice_effect(&seen), knowledge, promotions }, reading.notes))
 }
 
 /// The first and the last stretch of what was recorded, side by side.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::base::ids::RunId;
 use crate::fix::snapshot::{self, ObjectFolderStatus};
@@ -15,8 +16,6 @@ use crate::store::{Index, SegmentFolder, Store, StoreCounts, StoreError, backup}
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoreStatus {
-    /// Version of this shape.
-    pub schema: u32,
     /// The state folder.
     pub state: PathBuf,
     /// Rows of the index; `None` when there is none.
@@ -41,9 +40,6 @@ pub(crate) struct StoreStatus {
     pub snapshots: SnapshotStatus,
     /// The end of the recorder's log.
     pub log: Vec<String>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What is kept of work trees.
@@ -75,48 +71,47 @@ const LOG_LINES_MAX: usize = 10;
 ///
 /// # Errors
 /// When it can't be read.
-pub(crate) fn store_status(request: &Request) -> Result<StoreStatus, StoreError> {
+pub(crate) fn store_status(request: &Request) -> Result<Reply<StoreStatus>, StoreError> {
     let reading = request.open_for_reading()?;
     let (counts, index_damage, trees) = match &reading.index {
         Some(index) => (Some(index.count_rows()?), index.check_integrity()?, index.list_trees()?.len()),
         None => (None, None, 0),
     };
     let segments = reading.segments.list_segments()?;
-    Ok(StoreStatus {
-        schema: 1,
-        state: request.places.state.to_path_buf(),
-        counts,
-        segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
-        index_bytes: fs::metadata(request.places.state.index()).map_or(0, |metadata| metadata.len()),
-        index_damage,
-        pending: recorder::pending_entries(&request.places).into_iter().map(|pending| pending.path).collect(),
-        bad: recorder::bad_files(&request.places),
-        torn: reading.segments.torn_files(),
-        backups: backup::list_backups(&request.places.state),
-        raw_bytes: folder_bytes(&request.places.state.raw_outputs()),
-        snapshots: SnapshotStatus {
-            trees,
-            bytes: snapshot::folder_size(&request.places.state),
-            work_trees: snapshot::folder_statuses(&request.places.state),
+    Ok(Reply::new(
+        StoreStatus {
+            state: request.places.state.to_path_buf(),
+            counts,
+            segments: segments.into_iter().map(|s| SegmentStatus { name: s.name, bytes: s.bytes }).collect(),
+            index_bytes: fs::metadata(request.places.state.index()).map_or(0, |metadata| metadata.len()),
+            index_damage,
+            pending: recorder::pending_entries(&request.places).into_iter().map(|pending| pending.path).collect(),
+            bad: recorder::bad_files(&request.places),
+            torn: reading.segments.torn_files(),
+            backups: backup::list_backups(&request.places.state),
+            raw_bytes: folder_bytes(&request.places.state.raw_outputs()),
+            snapshots: SnapshotStatus {
+                trees,
+                bytes: snapshot::folder_size(&request.places.state),
+                work_trees: snapshot::folder_statuses(&request.places.state),
+            },
+            log: recorder::recent_log(&request.places.state, LOG_LINES_MAX),
         },
-        log: recorder::recent_log(&request.places.state, LOG_LINES_MAX),
-        notes: reading.notes,
-    })
+        reading.notes,
+    ))
 }
 
 /// What was done to the store, for people and as JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StoreReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// One line each.
     pub done: Vec<String>,
 }
 
 impl StoreReply {
-    fn from_lines(done: Vec<String>) -> Self {
-        StoreReply { schema: 1, done }
+    fn from_lines(done: Vec<String>) -> Reply<Self> {
+        Reply::from(StoreReply { done })
     }
 }
 
@@ -124,7 +119,7 @@ impl StoreReply {
 ///
 /// # Errors
 /// When the store can't be opened or written.
-pub(crate) fn rebuild_index(request: &Request, from: Option<&Path>) -> Result<StoreReply, StoreError> {
+pub(crate) fn rebuild_index(request: &Request, from: Option<&Path>) -> Result<Reply<StoreReply>, StoreError> {
     let lock = request.lock_store()?;
     let mut done = Vec::new();
     if let Some(from) = from {
@@ -153,7 +148,7 @@ pub(crate) fn heal_index(request: &Request, damage: &str) -> Result<Vec<String>,
 ///
 /// # Errors
 /// When it can't be written.
-pub(crate) fn back_up(request: &Request) -> Result<StoreReply, StoreError> {
+pub(crate) fn back_up(request: &Request) -> Result<Reply<StoreReply>, StoreError> {
     let store = request.open_store()?;
     let made = backup::make_backup(&request.places.state, store.segments(), &request.now().local_day())?;
     let kept = backup::list_backups(&request.places.state).len();
@@ -164,7 +159,7 @@ pub(crate) fn back_up(request: &Request) -> Result<StoreReply, StoreError> {
 ///
 /// # Errors
 /// When there is no such id, or a file can't be written: repeating finishes the job.
-pub(crate) fn purge_record(request: &Request, id: &str) -> Result<StoreReply, StoreError> {
+pub(crate) fn purge_record(request: &Request, id: &str) -> Result<Reply<StoreReply>, StoreError> {
     let (mut store, mut done) = request.open_for_writing()?;
     let runs = store.index().runs_of_id(id)?;
     let lessons = lessons_of(store.index(), &runs)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::knowledge::KnowledgeWriter;
 use super::reading::Reading;
+use super::reply::Reply;
 use super::report;
 use super::request::Request;
 use crate::advice::strategy::declared_strategies;
@@ -80,39 +81,29 @@ pub(crate) enum ErrorSource {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StrategyChangeReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// The strategy.
     pub strategy: RemedySuggestion,
     /// It has failed in this task too often.
     pub escalation: Option<RemedyEscalation>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `strategy suggest` and `list --json` print.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StrategyList {
-    /// Version of this shape.
-    pub schema: u32,
     /// What was asked about, on one line; of `list` nothing.
     pub error: Option<String>,
     /// Best match first.
     pub strategies: Vec<RemedySuggestion>,
     /// One has failed in this task too often.
     pub escalation: Option<RemedyEscalation>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Proposes a strategy. The same again changes nothing but the count of those who said it.
 ///
 /// # Errors
 /// When the regex is none, there is no such pattern, or the store can't be written.
-pub(crate) fn add_strategy(request: &Request, given: &StrategyDraft) -> anyhow::Result<StrategyChangeReply> {
+pub(crate) fn add_strategy(request: &Request, given: &StrategyDraft) -> anyhow::Result<Reply<StrategyChangeReply>> {
     let technique = sanitize_name(&given.technique).context("say what to do: --technique TEXT")?;
     let mut writing = KnowledgeWriter::new(request, given.person.as_deref())?;
     let text = match given.matches {
@@ -138,7 +129,7 @@ pub(crate) fn record_attempt(
     request: &Request,
     id: &str,
     tried: &StrategyAttempt,
-) -> anyhow::Result<StrategyChangeReply> {
+) -> anyhow::Result<Reply<StrategyChangeReply>> {
     let mut writing = KnowledgeWriter::new(request, None)?;
     let id = match writing.index().find_remedy(id) {
         Err(StoreError::NoSuchId { .. }) => record_declared_strategy(&mut writing, request.settings(), id)?,
@@ -180,7 +171,7 @@ fn record_declared_strategy(
 }
 
 /// The strategy after a change, and whether it has failed in this task too often: then with the next against the same.
-fn change_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<StrategyChangeReply> {
+fn change_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<Reply<StrategyChangeReply>> {
     let (index, settings) = (writing.index(), writing.settings());
     let row = index.find_remedy(id)?;
     let others = match row.matches {
@@ -200,7 +191,7 @@ fn change_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<Strate
     let (found, escalation) = remedy::rank_remedies(candidates, &situation, settings);
     let escalation = escalation.filter(|it| it.failed == id);
     let Some(strategy) = found.into_iter().find(|it| it.id == id) else { bail!("the strategy {id} is gone") };
-    Ok(StrategyChangeReply { schema: 1, strategy, escalation, notes: writing.into_notes() })
+    Ok(Reply::new(StrategyChangeReply { strategy, escalation }, writing.into_notes()))
 }
 
 /// A text that is diagnosed as a failing check's output: templates of settings are for a category or a tool.
@@ -232,7 +223,7 @@ pub(crate) fn suggest_strategies(
     against: &ErrorSource,
     file_type: Option<&str>,
     limit: usize,
-) -> anyhow::Result<StrategyList> {
+) -> anyhow::Result<Reply<StrategyList>> {
     let ResolvedError { text: error, run, found, mut notes } = resolve_error(request, against)?;
     let shown = ellipsis(one_line(&error).trim(), LINE_BYTES_MAX);
     let reading = request.open_for_reading()?;
@@ -254,7 +245,7 @@ pub(crate) fn suggest_strategies(
     situation.file_type = kind.map(|kind| kind.trim_start_matches('.').to_lowercase());
     let (mut strategies, escalation) = remedy::rank_remedies(candidates, &situation, request.settings());
     strategies.truncate(limit);
-    Ok(StrategyList { schema: 1, error: Some(shown), strategies, escalation, notes })
+    Ok(Reply::new(StrategyList { error: Some(shown), strategies, escalation }, notes))
 }
 
 /// An error, and the run that it is of.
@@ -302,7 +293,7 @@ fn problem_note(problem: &Problem) -> String {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_strategies(request: &Request, limit: usize) -> anyhow::Result<StrategyList> {
+pub(crate) fn list_strategies(request: &Request, limit: usize) -> anyhow::Result<Reply<StrategyList>> {
     let Reading { index, mut notes, .. } = request.open_for_reading()?;
     let (known, problems) = declared_strategies(request.settings());
     notes.extend(problems.iter().map(problem_note));
@@ -319,7 +310,7 @@ pub(crate) fn list_strategies(request: &Request, limit: usize) -> anyhow::Result
     }
     let (mut strategies, _) = remedy::rank_remedies(candidates, &situation, request.settings());
     strategies.truncate(limit);
-    Ok(StrategyList { schema: 1, error: None, strategies, escalation: None, notes })
+    Ok(Reply::new(StrategyList { error: None, strategies, escalation: None }, notes))
 }
 
 fn task_category(index: &Index, task: &str) -> anyhow::Result<Option<String>> {

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::memory;
+use super::reply::Reply;
 use super::request::Request;
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
@@ -41,8 +42,6 @@ pub(crate) struct Announced {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TaskPage {
-    /// Version of this shape.
-    pub schema: u32,
     /// Name of the task.
     pub name: String,
     /// `open` or `done`.
@@ -74,29 +73,29 @@ pub(crate) struct TaskPage {
     /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<EntryProposal>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
+}
+
+/// What `task list --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct TaskListReply {
+    /// The tasks, most recent first.
+    pub tasks: Vec<Reply<TaskPage>>,
 }
 
 /// What `task similar --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Similar {
-    /// Version of this shape.
-    pub schema: u32,
     /// The most alike first.
     pub tasks: Vec<SimilarTask>,
-    /// Notes for standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Says that a task begins; the runs of the session belong to it until it is over.
 ///
 /// # Errors
 /// When it comes before itself, or the store can't be written.
-pub(crate) fn start_task(request: &Request, announced: &Announced) -> anyhow::Result<TaskPage> {
+pub(crate) fn start_task(request: &Request, announced: &Announced) -> anyhow::Result<Reply<TaskPage>> {
     let name = find_named(request, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
@@ -120,7 +119,7 @@ pub(crate) fn end_task(
     request: &Request,
     name: Option<&str>,
     outcome: Option<TaskOutcome>,
-) -> anyhow::Result<TaskPage> {
+) -> anyhow::Result<Reply<TaskPage>> {
     let name = find_named(request, name)?;
     let is_known = match &request.open_for_reading()?.index {
         Some(index) => index.find_task(&name)?.is_some() || index.has_memories(&name)?,
@@ -162,7 +161,7 @@ fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// When there is none, or the store can't be read.
-pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result<TaskPage> {
+pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result<Reply<TaskPage>> {
     let name = find_named(request, name)?;
     let reading = request.open_for_reading()?;
     let found = match &reading.index {
@@ -179,27 +178,26 @@ pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result
     let category = page.category.as_deref();
     let described = DescribedTask { parts: &parts, text: &text, category, without: Some(&name) };
     page.similar = tasks_like(index, request.settings(), &described, 5)?;
-    page.notes = reading.notes;
     if request.settings().advice.learning && page.end.is_some() {
         page.proposals = task_proposals(index, &reading.segments, &name)?;
     }
-    Ok(page)
+    Ok(Reply::new(page, reading.notes))
 }
 
 /// The tasks that something is known of last, the newest first.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_tasks(request: &Request, limit: usize) -> Result<(Vec<TaskPage>, Vec<String>), StoreError> {
+pub(crate) fn list_tasks(request: &Request, limit: usize) -> Result<Reply<TaskListReply>, StoreError> {
     let reading = request.open_for_reading()?;
-    let Some(index) = reading.index else { return Ok((Vec::new(), reading.notes)) };
+    let Some(index) = reading.index else { return Ok(Reply::new(TaskListReply { tasks: Vec::new() }, reading.notes)) };
     let now = request.now();
-    let mut pages = Vec::new();
+    let mut tasks = Vec::new();
     for task in index.list_tasks(limit)? {
         let parts = index.task_parts(task.number)?;
-        pages.push(task_page(task, &parts, request.settings(), now));
+        tasks.push(task_page(task, &parts, request.settings(), now).into());
     }
-    Ok((pages, reading.notes))
+    Ok(Reply::new(TaskListReply { tasks }, reading.notes))
 }
 
 /// The tasks that are most like what is described.
@@ -211,9 +209,9 @@ pub(crate) fn similar_tasks(
     described: &Announced,
     commands: &[String],
     limit: usize,
-) -> Result<Similar, StoreError> {
+) -> Result<Reply<Similar>, StoreError> {
     let reading = request.open_for_reading()?;
-    let Some(index) = reading.index else { return Ok(Similar { schema: 1, tasks: Vec::new(), notes: reading.notes }) };
+    let Some(index) = reading.index else { return Ok(Reply::new(Similar { tasks: Vec::new() }, reading.notes)) };
     let known = match &described.name {
         Some(name) => index.find_task(name)?,
         None => None,
@@ -233,14 +231,13 @@ pub(crate) fn similar_tasks(
     let without = described.name.as_deref();
     let described = DescribedTask { parts: &parts, text: &text, category: category.as_deref(), without };
     let tasks = tasks_like(&index, request.settings(), &described, limit)?;
-    Ok(Similar { schema: 1, tasks, notes: reading.notes })
+    Ok(Reply::new(Similar { tasks }, reading.notes))
 }
 
 fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {
     let silence = settings.fix.silence();
     let end = task::task_end(&task, now, silence);
     TaskPage {
-        schema: 1,
         state: if end.is_some() { "done" } else { "open" },
         end,
         signature: TaskSignature::from_parts(parts.iter().map(|(part, value)| (part.as_str(), value.as_str()))),
@@ -256,6 +253,5 @@ fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings,
         failures: task.failures,
         similar: Vec::new(),
         proposals: Vec::new(),
-        notes: Vec::new(),
     }
 }

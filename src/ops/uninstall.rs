@@ -18,8 +18,6 @@ use crate::run::SHIMS_MARK;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UninstallPlan {
-    /// Version of this shape.
-    pub schema: u32,
     /// Folders that go with all that is in them.
     pub folders: Vec<PathBuf>,
     /// Whether an older version left a line in git's `info/exclude`; it goes.
@@ -51,6 +49,7 @@ impl UninstallPlan {
 /// When what is installed can't be read.
 pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
     let (installed_at_home, installed) = init::installation_status(request)?
+        .data
         .files
         .into_iter()
         .filter(|file| file.recorded)
@@ -61,7 +60,6 @@ pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
     // Outside of a work tree the lessons are in the state folder and can only go with it.
     let is_inside = folder.dir.starts_with(&request.places.state);
     Ok(UninstallPlan {
-        schema: 1,
         folders: request.places.state_dirs().filter(|dir| dir.is_dir()).map(|dir| dir.to_path_buf()).collect(),
         hidden: LessonFolder::is_excluded(&request.places, settings),
         installed: paths(installed),
@@ -80,7 +78,7 @@ pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
 /// out of comes first: then nothing is gone.
 pub(crate) fn purge_state(request: &Request, mut plan: UninstallPlan) -> anyhow::Result<UninstallPlan> {
     let report = init::uninstall_hosts(request, InstallScope::Project, &[])?;
-    if let Some(problem) = report.problems.first() {
+    if let Some(problem) = report.data.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }
     let _held = if request.places.state.is_dir() { Some(request.lock_store()?) } else { None };

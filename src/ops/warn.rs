@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
 use crate::advice::{Warning, mention};
@@ -34,8 +35,6 @@ const NO_SESSION: &str = "none";
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct WarnReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// Warnings are not turned off.
     pub enabled: bool,
     /// The task that they are for.
@@ -55,16 +54,13 @@ pub(crate) struct WarnReply {
     /// Deliveries that [`record_deliveries`] records once the answer was written.
     #[serde(skip)]
     pub due: Vec<Event>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// The warnings that are due. What has to be remembered of them is left to [`record_deliveries`].
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result<WarnReply, StoreError> {
+pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result<Reply<WarnReply>, StoreError> {
     let settings = request.settings();
     let mut notes = Vec::new();
     let index = request.open_with_lessons(&mut notes)?;
@@ -85,22 +81,23 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
         session,
         task,
     };
-    let mut answer = WarnReply {
-        schema: 1,
-        enabled: settings.advice.warnings,
-        task: question.task.clone(),
-        session: question.session.clone(),
-        files: Vec::new(),
-        command: question.class.clone(),
-        warnings: Vec::new(),
-        held_out: 0,
-        harmful: 0,
-        due: Vec::new(),
+    let mut answer = Reply::new(
+        WarnReply {
+            enabled: settings.advice.warnings,
+            task: question.task.clone(),
+            session: question.session.clone(),
+            files: Vec::new(),
+            command: question.class.clone(),
+            warnings: Vec::new(),
+            held_out: 0,
+            harmful: 0,
+            due: Vec::new(),
+        },
         notes,
-    };
-    let Some(index) = index.filter(|_| answer.enabled) else { return Ok(answer) };
+    );
+    let Some(index) = index.filter(|_| answer.data.enabled) else { return Ok(answer) };
     complete_question(request, &index, &mut question, asked)?;
-    answer.files.clone_from(&question.files);
+    answer.data.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
     let insight = if settings.advice.injection {
         let files = recorder::definitions::definition_files(&request.places, &request.environment);
@@ -112,8 +109,8 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     let search = WarningSearch { places: &request.places, index: &index, segments, settings, insight, now };
     let due = search.find_due_warnings(&question, asked, limit)?;
     answer.notes.extend(due.harmful.to_notes());
-    answer.harmful = due.harmful.patterns + due.harmful.entries;
-    (answer.warnings, answer.held_out, answer.due) = (due.warnings, due.held_out, due.deliveries);
+    answer.data.harmful = due.harmful.patterns + due.harmful.entries;
+    (answer.data.warnings, answer.data.held_out, answer.data.due) = (due.warnings, due.held_out, due.deliveries);
     Ok(answer)
 }
 
@@ -122,7 +119,11 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
 ///
 /// # Errors
 /// When there is no such format.
-pub(crate) fn format_reply(request: &Request, asked: &WarnRequest, answer: &mut WarnReply) -> anyhow::Result<String> {
+pub(crate) fn format_reply(
+    request: &Request,
+    asked: &WarnRequest,
+    answer: &mut Reply<WarnReply>,
+) -> anyhow::Result<String> {
     let agent = asked.identity.agent.as_deref().unwrap_or("human");
     formats::render_reply(request, agent, asked.format.as_deref(), answer)
 }
@@ -162,10 +163,10 @@ fn complete_question(
 
 /// Records what was due, for the recorder to take. To be called once the answer was written to whoever asked: an
 /// answer that was not received neither counts nor silences anything.
-pub(crate) fn record_deliveries(places: &Places, answer: &mut WarnReply) {
-    for mut event in std::mem::take(&mut answer.due) {
+pub(crate) fn record_deliveries(places: &Places, answer: &mut Reply<WarnReply>) {
+    for mut event in std::mem::take(&mut answer.data.due) {
         if let EventBody::Delivery(delivery) = &mut event.body {
-            let shown = answer.warnings.iter().find(|warning| warning.id == delivery.warning);
+            let shown = answer.data.warnings.iter().find(|warning| warning.id == delivery.warning);
             delivery.text = shown.map(Warning::to_line);
         }
         if let Err(error) = note::write_note(places, &event) {

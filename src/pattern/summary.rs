@@ -120,8 +120,6 @@ pub(crate) struct FailureOccurrence {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PatternPage {
-    /// Version of this shape.
-    pub schema: u32,
     #[serde(flatten)]
     pub summary: PatternSummary,
     /// The family's masked message.
@@ -252,7 +250,6 @@ impl PatternPage {
         let mut seen = BTreeSet::new();
         let lessons = lessons.into_iter().filter(|lesson| !lesson.forgotten).map(|lesson| lesson.file);
         PatternPage {
-            schema: 1,
             family_title: wording::message_title(family),
             summary,
             together,

@@ -75,8 +75,6 @@ pub(crate) struct PlannedFile {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallPlan {
-    /// Version of this shape.
-    pub schema: u32,
     /// What paths in the diffs are relative to: the project's top, or the home folder.
     pub top: PathBuf,
     /// What there is here.
@@ -140,7 +138,6 @@ pub(crate) fn plan_installation(
         &|path| ledger.original_texts(path),
     );
     let mut plan = InstallPlan {
-        schema: 1,
         top: top.clone(),
         found,
         hosts: agents.iter().map(|agent| agent.name.to_owned()).collect(),

@@ -51,8 +51,6 @@ pub(crate) struct Removed {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemovalReport {
-    /// Version of this shape.
-    pub schema: u32,
     /// Files that were looked at.
     pub files: Vec<Removed>,
     /// Files that are left alone, with the reason.
@@ -72,7 +70,7 @@ pub(crate) fn uninstall_hosts(
     names: &[String],
 ) -> Result<RemovalReport, InstallError> {
     ensure_known_hosts(names)?;
-    let mut report = RemovalReport { schema: 1, files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
+    let mut report = RemovalReport { files: Vec::new(), problems: Vec::new(), notes: Vec::new() };
     if !Ledger::open_ledger(places, environment, scope)?.all_entries().is_empty() {
         let mut ledger = Ledger::open_for_change(places, environment, scope)?;
         let entries: Vec<LedgerEntry> = ledger.all_entries().to_vec();

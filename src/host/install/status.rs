@@ -75,8 +75,6 @@ fn serialize_as_user<S: serde::Serializer>(scope: &InstallScope, serializer: S) 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InstallStatus {
-    /// Version of this shape.
-    pub schema: u32,
     /// Every file, those of the project first.
     pub files: Vec<InstalledFile>,
     /// Files that can't be read, or take no entries.
@@ -90,7 +88,7 @@ pub(crate) struct InstallStatus {
 /// # Errors
 /// When the record of it can't be read.
 pub(crate) fn find_status(places: &Places, environment: &Environment) -> Result<InstallStatus, InstallError> {
-    let mut status = InstallStatus { schema: 1, files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
+    let mut status = InstallStatus { files: Vec::new(), problems: Vec::new(), missing: Vec::new() };
     for scope in [InstallScope::Project, InstallScope::User] {
         if scope.is_user() && environment.home.is_none() {
             continue;

@@ -95,8 +95,6 @@ pub(crate) enum ShimStanding {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimStatus {
-    /// Version of this shape.
-    pub schema: u32,
     /// The folder of shims.
     pub folder: PathBuf,
     /// Whether they are in front.
@@ -109,8 +107,6 @@ pub(crate) struct ShimStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShimsReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// The folder of shims.
     pub folder: PathBuf,
     /// Shims that are new.
@@ -245,7 +241,7 @@ pub(crate) fn find_status(shims: &ShimFolder, whitelist: &Whitelist) -> ShimStat
     let new = names::usual_names(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
     programs.extend(new.map(|name| shims.shim_entry(&name, None)).filter(|entry| entry.program.is_some()));
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    ShimStatus { schema: 1, folder: shims.folder.clone(), standing: shims.shim_standing(), programs }
+    ShimStatus { folder: shims.folder.clone(), standing: shims.shim_standing(), programs }
 }
 
 /// Makes the shims that are wanted, and mends those that are there. A file that isn't ours stays as it is.
@@ -259,7 +255,7 @@ pub(crate) fn install_shims(
 ) -> Result<ShimsReply, ShimError> {
     let names = wanted_names(shims, whitelist, wanted)?;
     prepare_folder(&shims.folder).map_err(ShimError::file("make the folder", &shims.folder))?;
-    let mut done = ShimsReply { schema: 1, folder: shims.folder.clone(), ..ShimsReply::default() };
+    let mut done = ShimsReply { folder: shims.folder.clone(), ..ShimsReply::default() };
     for name in names {
         let path = shims.folder.join(&name);
         let is_there = fs::symlink_metadata(&path).is_ok();
@@ -282,7 +278,7 @@ pub(crate) fn install_shims(
 /// # Errors
 /// When a name has no shim (nothing is done then), or one can't be removed.
 pub(crate) fn uninstall_shims(shims: &ShimFolder, names: &[String]) -> Result<ShimsReply, ShimError> {
-    let mut done = ShimsReply { schema: 1, folder: shims.folder.clone(), ..ShimsReply::default() };
+    let mut done = ShimsReply { folder: shims.folder.clone(), ..ShimsReply::default() };
     let links = shims.own_links();
     let is_known = |name: &String| links.iter().any(|(link, is_ours)| link == name && *is_ours);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {

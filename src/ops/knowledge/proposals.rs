@@ -7,6 +7,7 @@ use crate::advice::task;
 use crate::base::refusal::Refusal;
 use crate::event::FixState;
 use crate::knowledge::EntryDraft;
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::retrieval::entry_proposals::{EntryProposal, fix_draft, task_proposals};
 use crate::store::StoreError;
@@ -18,20 +19,15 @@ const TASKS_LOOKED_AT_MAX: usize = 100;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryProposalList {
-    /// Version of this shape.
-    pub schema: u32,
     /// Those of the task that ended last first.
     pub proposals: Vec<EntryProposal>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// Proposals of finished tasks that are not decided yet.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_proposals(request: &Request) -> Result<EntryProposalList, StoreError> {
+pub(crate) fn list_proposals(request: &Request) -> Result<Reply<EntryProposalList>, StoreError> {
     let reading = request.open_for_reading()?;
     let mut proposals = Vec::new();
     if let Some(index) = &reading.index {
@@ -42,7 +38,7 @@ pub(crate) fn list_proposals(request: &Request) -> Result<EntryProposalList, Sto
             }
         }
     }
-    Ok(EntryProposalList { schema: 1, proposals, notes: reading.notes })
+    Ok(Reply::new(EntryProposalList { proposals }, reading.notes))
 }
 
 /// The pattern that a fix makes, to be written down.

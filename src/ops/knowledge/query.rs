@@ -9,6 +9,7 @@ use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventAuthor, EventBody, derived_id};
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::retrieval::entry_measurement::measure_entry;
 use crate::retrieval::entry_page::EntryPage;
@@ -27,23 +28,16 @@ const EXPORTED_MAX: usize = 100_000;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryList {
-    /// Version of this shape.
-    pub schema: u32,
     /// The entries.
     pub entries: Vec<EntryPage>,
     /// Whether there are more on the next page.
     pub more: bool,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// What `knowledge log --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct KnowledgeLog {
-    /// Version of this shape.
-    pub schema: u32,
     /// The newest first.
     pub events: Vec<KnowledgeLogRecord>,
 }
@@ -72,11 +66,11 @@ pub(crate) struct KnowledgeLogRecord {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Result<EntryList, StoreError> {
+pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Result<Reply<EntryList>, StoreError> {
     let mut notes = Vec::new();
     match request.open_as_it_is(&mut notes)? {
         Some(index) => search_entries(request, asked, (&index, notes, SimilarTaskLinks::default())),
-        None => Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes }),
+        None => Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes)),
     }
 }
 
@@ -84,8 +78,8 @@ fn search_entries(
     request: &Request,
     asked: &EntryQueryRequest,
     (index, notes, alike): (&Index, Vec<String>, SimilarTaskLinks),
-) -> Result<EntryList, StoreError> {
-    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes };
+) -> Result<Reply<EntryList>, StoreError> {
+    let mut found = Reply::new(EntryList { entries: Vec::new(), more: false }, notes);
     let files: Vec<String> =
         relative_files(&request.places, &request.cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(request.settings().knowledge.limit).unwrap_or(usize::MAX)).max(1);
@@ -113,12 +107,12 @@ fn search_entries(
         pages
     };
     pages.drain(..skip.min(pages.len()));
-    found.more = pages.len() > limit;
+    found.data.more = pages.len() > limit;
     pages.truncate(limit);
     // The reasons for its confidence are on the page of one entry.
     pages.iter_mut().for_each(|page| page.ledger = None);
-    found.entries = pages;
-    let ids: Vec<&str> = found.entries.iter().map(|page| page.id.as_str()).collect();
+    found.data.entries = pages;
+    let ids: Vec<&str> = found.data.entries.iter().map(|page| page.id.as_str()).collect();
     record_use(request, EntryUse::Queried, &ids, &mut found.notes);
     Ok(found)
 }
@@ -128,10 +122,13 @@ fn search_entries(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn relevant_entries(request: &Request, mut asked: EntryQueryRequest) -> Result<EntryList, StoreError> {
+pub(crate) fn relevant_entries(
+    request: &Request,
+    mut asked: EntryQueryRequest,
+) -> Result<Reply<EntryList>, StoreError> {
     let mut notes = Vec::new();
     let Some(index) = request.open_as_it_is(&mut notes)? else {
-        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
+        return Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes));
     };
     let task = request.current_task(Some(&index))?;
     let mut alike = SimilarTaskLinks::default();
@@ -146,7 +143,7 @@ pub(crate) fn relevant_entries(request: &Request, mut asked: EntryQueryRequest) 
         }
     }
     if search_words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
-        return Ok(EntryList { schema: 1, entries: Vec::new(), more: false, notes });
+        return Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes));
     }
     search_entries(request, &asked, (&index, notes, alike))
 }
@@ -155,7 +152,7 @@ pub(crate) fn relevant_entries(request: &Request, mut asked: EntryQueryRequest) 
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
-pub(crate) fn show_entry(request: &Request, id: &str) -> anyhow::Result<(EntryPage, Vec<String>)> {
+pub(crate) fn show_entry(request: &Request, id: &str) -> anyhow::Result<Reply<EntryPage>> {
     let mut reading = request.open_for_reading()?;
     let Some(index) = &reading.index else {
         bail!(Refusal::not_found("no entries are recorded here yet").then_run("knowledge add --help"));
@@ -175,16 +172,16 @@ pub(crate) fn show_entry(request: &Request, id: &str) -> anyhow::Result<(EntryPa
         }
     };
     record_use(request, EntryUse::Retrieved, &[&page.id], &mut reading.notes);
-    Ok((page, reading.notes))
+    Ok(Reply::new(page, reading.notes))
 }
 
 /// Every entry of a filter, the newest first.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<EntryList, StoreError> {
+pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<Reply<EntryList>, StoreError> {
     let reading = request.open_for_reading()?;
-    let mut found = EntryList { schema: 1, entries: Vec::new(), more: false, notes: reading.notes };
+    let mut found = Reply::new(EntryList { entries: Vec::new(), more: false }, reading.notes);
     let Some(index) = reading.index else { return Ok(found) };
     let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
     let search = EntrySearch {
@@ -194,8 +191,8 @@ pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<
         asked: &asked,
         alike: SimilarTaskLinks::default(),
     };
-    found.entries = search.newest_pages(&reading.segments, EXPORTED_MAX)?;
-    found.entries.iter_mut().for_each(|page| page.ledger = None);
+    found.data.entries = search.newest_pages(&reading.segments, EXPORTED_MAX)?;
+    found.data.entries.iter_mut().for_each(|page| page.ledger = None);
     Ok(found)
 }
 
@@ -203,7 +200,7 @@ pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn read_log(request: &Request, limit: usize) -> Result<(KnowledgeLog, Vec<String>), StoreError> {
+pub(crate) fn read_log(request: &Request, limit: usize) -> Result<Reply<KnowledgeLog>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.knowledge_log(limit)?,
@@ -213,7 +210,7 @@ pub(crate) fn read_log(request: &Request, limit: usize) -> Result<(KnowledgeLog,
         let KnowledgeLogRow { name, entry, event, at, agent, session, task } = row;
         KnowledgeLogRecord { event: name, id: event, entry, at, agent, session, task }
     });
-    Ok((KnowledgeLog { schema: 1, events: events.collect() }, reading.notes))
+    Ok(Reply::new(KnowledgeLog { events: events.collect() }, reading.notes))
 }
 
 /// Letters and digits only, lower case.

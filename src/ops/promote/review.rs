@@ -18,6 +18,7 @@ use crate::config::{Places, Settings};
 use crate::event::{Event, EventAuthor, EventBody, PromotionState, PromotionStep};
 use crate::host::user::user_name;
 use crate::ops::pattern;
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::redact::sanitize_name;
 use crate::retrieval::promotions::PromotionItem;
@@ -55,13 +56,8 @@ pub(crate) struct PromotionReview {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DecisionReply {
-    /// Version of this shape.
-    pub schema: u32,
     /// What was decided on.
     pub promotions: Vec<DecidedPromotion>,
-    /// For standard error.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// One promotion that was decided on.
@@ -97,7 +93,7 @@ type StagedChanges = BTreeMap<PathBuf, TargetChange>;
 /// # Errors
 /// When the name or the reason is missing, an id names nothing that this can be decided of, the target can't be written
 /// or was edited between the marks.
-pub(crate) fn review_promotions(request: &Request, review: &PromotionReview) -> anyhow::Result<DecisionReply> {
+pub(crate) fn review_promotions(request: &Request, review: &PromotionReview) -> anyhow::Result<Reply<DecisionReply>> {
     let person = match &review.person {
         Some(person) => sanitize_name(person),
         // An agent must not decide in the name of a person.
@@ -139,7 +135,7 @@ pub(crate) fn review_promotions(request: &Request, review: &PromotionReview) -> 
     write_all(&request.places, &staged)?;
     store.append(&events).context("the files were written, but the decision was not recorded: decide it again")?;
     notes.extend(store.take_notes());
-    Ok(DecisionReply { schema: 1, promotions: decided, notes })
+    Ok(Reply::new(DecisionReply { promotions: decided }, notes))
 }
 
 /// Whether this can be decided of it now.

@@ -88,7 +88,7 @@ fn proposals(events: &[Event]) -> serde_json::Value {
     }
     drop(store);
     let found = list_promotions(&Request::at_places(places, Environment::default()), true).expect("lists");
-    serde_json::to_value(&found.promotions).expect("is JSON")
+    serde_json::to_value(&found.data.promotions).expect("is JSON")
 }
 
 #[test]

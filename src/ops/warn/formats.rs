@@ -13,6 +13,7 @@ use crate::advice::formatter::{self, TemplateError, TemplateQuoting};
 use crate::base::file::read_start;
 use crate::base::refusal::Refusal;
 use crate::config::Problem;
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 
 /// A template, bytes.
@@ -30,7 +31,7 @@ pub(super) fn render_reply(
     request: &Request,
     agent: &str,
     format: Option<&str>,
-    answer: &mut WarnReply,
+    answer: &mut Reply<WarnReply>,
 ) -> anyhow::Result<String> {
     let format = format.unwrap_or_else(|| formatter::default_format(agent));
     let shipped = formatter::shipped_template(format);
@@ -67,8 +68,7 @@ pub(super) fn render_reply(
 
 /// What is wrong with the templates of the project and the user, as far as it shows without a warning.
 pub(in crate::ops) fn template_problems(request: &Request) -> Vec<Problem> {
-    let nothing = WarnReply {
-        schema: 1,
+    let nothing = Reply::from(WarnReply {
         enabled: true,
         task: String::new(),
         session: String::new(),
@@ -78,8 +78,7 @@ pub(in crate::ops) fn template_problems(request: &Request) -> Vec<Problem> {
         held_out: 0,
         harmful: 0,
         due: Vec::new(),
-        notes: Vec::new(),
-    };
+    });
     let mut found = Vec::new();
     for file in template_dirs(request).flat_map(|dir| templates_in(&dir)) {
         let checked = read_template(&file)

@@ -69,18 +69,19 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
     };
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };
-    let report = check_diff::check_diff(&context.request, &compared, wanted).context("cannot read the change")?;
-    if report.cut > 0 {
-        context.output.note(&format!("verify-run: {} left out (files, lines and marks beyond the limits)", report.cut));
+    let mut reply = check_diff::check_diff(&context.request, &compared, wanted).context("cannot read the change")?;
+    if reply.data.cut > 0 {
+        let cut = format!("{} left out (files, lines and marks beyond the limits)", reply.data.cut);
+        reply.notes.insert(0, cut);
     }
-    report.notes.iter().for_each(|note| context.output.note(&format!("verify-run: {note}")));
-    if args.json {
-        context.output.json(&report)?;
-    } else {
-        report.weakened.iter().try_for_each(|mark| print_mark(mark, &mut context.output))?;
-        report.regressions.iter().try_for_each(|it| print_regression(it, &mut context.output))?;
-    }
-    Ok(report)
+    reply.sign_notes();
+    context.output.reply(&reply, args.json, print_report)?;
+    Ok(reply.data)
+}
+
+fn print_report(report: &CheckDiffReport, output: &mut Output) -> anyhow::Result<()> {
+    report.weakened.iter().try_for_each(|mark| print_mark(mark, output))?;
+    report.regressions.iter().try_for_each(|it| print_regression(it, output))
 }
 
 fn print_mark(mark: &Mark, output: &mut Output) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::base::text;
@@ -83,7 +83,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let session = context.request.identity.session.as_deref().filter(|_| is_in_job);
     let wanted = CiRequest { job: &job, session, since: args.since, out: args.out.as_deref() };
     match report_job(&context.request, &wanted) {
-        Ok(reported) => print(&reported, args.json, context)?,
+        Ok(mut reply) => {
+            reply.sign_notes();
+            context.output.reply(&reply, args.json, print)?;
+        }
         // The checks decide about the job: a problem of verify-run does not fail it.
         Err(error) => {
             let report = FailureReport::new(&anyhow::Error::from(error).context("cannot report"));
@@ -93,12 +96,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     Ok(Exit::Ok)
 }
 
-fn print(reported: &CiReply, json: bool, context: &mut CommandContext) -> anyhow::Result<()> {
-    let output = &mut context.output;
-    reported.notes.iter().for_each(|note| output.note(&format!("verify-run: {note}")));
-    if json {
-        return output.json(reported);
-    }
+fn print(reported: &CiReply, output: &mut Output) -> anyhow::Result<()> {
     output.text(&reported.commands)?;
     if reported.host != Host::Github {
         reported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;

@@ -1,9 +1,9 @@
 //! `verify-run doctor`.
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::one_line;
 use crate::checkup::CheckStatus;
-use crate::ops::doctor;
+use crate::ops::doctor::{self, DoctorReport};
 
 /// Check the installation and every host
 #[derive(Debug, clap::Args)]
@@ -14,14 +14,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let report = doctor::diagnose_installation(&context.request);
-    let exit = if report.has_problems() { Exit::Failure } else { Exit::Ok };
-    if args.json {
-        context.output.json(&report)?;
-        return Ok(exit);
-    }
+    let reply = doctor::diagnose_installation(&context.request);
+    context.output.reply(&reply, args.json, print)?;
+    Ok(if reply.data.has_problems() { Exit::Failure } else { Exit::Ok })
+}
+
+fn print(report: &DoctorReport, output: &mut Output) -> anyhow::Result<()> {
     let root = report.root.display();
-    context.output.line(&one_line(&format!("verify-run {} ({}) in {root}", report.version, report.platform)))?;
+    output.line(&one_line(&format!("verify-run {} ({}) in {root}", report.version, report.platform)))?;
     for finding in &report.findings {
         let mark = match finding.status {
             CheckStatus::Ok => "ok     ",
@@ -30,10 +30,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         };
         let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
         let place = finding.file.as_ref().map_or_else(String::new, |file| format!(" [{}{line}]", file.display()));
-        context.output.line(&one_line(&format!("{mark}  {}: {}{place}", finding.name, finding.message)))?;
+        output.line(&one_line(&format!("{mark}  {}: {}{place}", finding.name, finding.message)))?;
         if let Some(hint) = &finding.hint {
-            context.output.line(&format!("         hint: {}", one_line(hint)))?;
+            output.line(&format!("         hint: {}", one_line(hint)))?;
         }
     }
-    Ok(exit)
+    Ok(())
 }

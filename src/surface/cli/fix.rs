@@ -6,7 +6,7 @@ use super::output::{Cell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::event::FixState;
-use crate::ops::fix::{self, FixList, FixNoteText, FixPage, Flakes, Recipes, Summary};
+use crate::ops::fix::{self, FixList, FixNoteText, Flakes, Recipes, Summary};
 use crate::store::FixFilter;
 
 /// List failures and what fixed them, flaky checks included
@@ -100,14 +100,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         FixAction::List(args) => list(args, context)?,
         FixAction::Show { id, json } => {
-            let page = fix::show_fix(&context.request, id)?;
-            print_page(&page, *json, &mut context.output)?;
+            let reply = fix::show_fix(&context.request, id)?;
+            context.output.reply(&reply, *json, page::print)?;
         }
         FixAction::Record { id, cause, approach, rule, by, json } => {
             let by = by.clone().or_else(|| context.request.identity.agent.clone());
             let said = FixNoteText { cause: cause.clone(), approach: approach.clone(), rule: rule.clone(), by };
-            let page = fix::record_fix(&context.request, id, said)?;
-            print_page(&page, *json, &mut context.output)?;
+            let reply = fix::record_fix(&context.request, id, said)?;
+            context.output.reply(&reply, *json, page::print)?;
         }
     }
     Ok(Exit::Ok)
@@ -117,13 +117,11 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
     let output = &mut context.output;
     if args.flakes {
         let flakes = fix::list_flakes(&context.request, args.limit)?;
-        flakes.notes.iter().for_each(|note| output.note(note));
-        return if args.json { output.json(&flakes) } else { print_flakes(&flakes, output) };
+        return output.reply(&flakes, args.json, print_flakes);
     }
     if args.recipes {
         let recipes = fix::list_recipes(&context.request, args.limit)?;
-        recipes.notes.iter().for_each(|note| output.note(note));
-        return if args.json { output.json(&recipes) } else { print_recipes(&recipes, output) };
+        return output.reply(&recipes, args.json, print_recipes);
     }
     let filter = FixFilter {
         id: None,
@@ -138,16 +136,14 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         limit: args.limit,
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
-    let list = fix::list_fixes(&context.request, &filter, confirmed)?;
-    list.notes.iter().for_each(|note| output.note(note));
-    if args.json {
-        return output.json(&list);
-    }
-    print_list(&list, args.limit, output)?;
-    let marks = list.fixes.iter().filter(|_| args.weakened);
-    let mut marks = marks
-        .flat_map(|fix| fix.weakened.iter().map(move |mark| format!("{}\t{}", fix.id, page::weakened_check(mark))));
-    marks.try_for_each(|line| output.line(&line))
+    let reply = fix::list_fixes(&context.request, &filter, confirmed)?;
+    output.reply(&reply, args.json, |list, output| {
+        print_list(list, args.limit, output)?;
+        let marks = list.fixes.iter().filter(|_| args.weakened);
+        let mut marks = marks
+            .flat_map(|fix| fix.weakened.iter().map(move |mark| format!("{}\t{}", fix.id, page::weakened_check(mark))));
+        marks.try_for_each(|line| output.line(&line))
+    })
 }
 
 fn print_list(list: &FixList, limit: usize, output: &mut Output) -> anyhow::Result<()> {
@@ -238,9 +234,4 @@ fn print_recipes(recipes: &Recipes, output: &mut Output) -> anyhow::Result<()> {
         })
         .collect();
     output.table(&["kind", "worked", "tasks", "change", "against"], &rows)
-}
-
-fn print_page(page: &FixPage, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    page.notes.iter().for_each(|note| output.note(note));
-    if json { output.json(page) } else { page::print(page, output) }
 }

@@ -1,9 +1,9 @@
 //! `verify-run hook install`, `uninstall` and `status`. What hosts call (`hook AGENT EVENT`) is `surface::hook`.
 
 use super::init::{InitOptions, print_problems, set_up};
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, Output};
 use crate::host::InstallScope;
-use crate::host::install::RemovalOutcome;
+use crate::host::install::{InstallStatus, RemovalOutcome, RemovalReport};
 use crate::ops::init;
 
 /// Install, inspect and remove hooks
@@ -62,11 +62,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope, json: bool) -> anyhow::Result<Exit> {
     let report = init::uninstall_hosts(&context.request, scope, hosts)?;
-    let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Failure };
-    if json {
-        context.output.json(&report)?;
-        return Ok(exit);
-    }
+    let exit = if report.data.problems.is_empty() { Exit::Ok } else { Exit::Failure };
+    context.output.reply(&report, json, print_removal)?;
+    Ok(exit)
+}
+
+fn print_removal(report: &RemovalReport, output: &mut Output) -> anyhow::Result<()> {
     for file in &report.files {
         let what = match file.outcome {
             RemovalOutcome::Restored => "as before",
@@ -76,22 +77,23 @@ fn uninstall(context: &mut CommandContext, hosts: &[String], scope: InstallScope
             RemovalOutcome::Gone => "was deleted: nothing to remove",
             RemovalOutcome::Kept => "another host needs it",
         };
-        context.output.line(&format!("{}: {what}", file.path.display()))?;
+        output.line(&format!("{}: {what}", file.path.display()))?;
     }
-    print_problems(&report.problems, &mut context.output)?;
-    report.notes.iter().try_for_each(|note| context.output.line(note))?;
+    print_problems(&report.problems, output)?;
+    report.notes.iter().try_for_each(|note| output.line(note))?;
     if report.files.is_empty() && report.problems.is_empty() && report.notes.is_empty() {
-        context.output.line("nothing is installed")?;
+        output.line("nothing is installed")?;
     }
-    Ok(exit)
+    Ok(())
 }
 
 fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
     let status = init::installation_status(&context.request)?;
-    if json {
-        context.output.json(&status)?;
-        return Ok(Exit::Ok);
-    }
+    context.output.reply(&status, json, print_status)?;
+    Ok(Exit::Ok)
+}
+
+fn print_status(status: &InstallStatus, output: &mut Output) -> anyhow::Result<()> {
     let rows = status.files.iter().map(|file| {
         let place = if file.scope.is_user() { "home" } else { "project" };
         vec![
@@ -104,15 +106,12 @@ fn status(context: &mut CommandContext, json: bool) -> anyhow::Result<Exit> {
     let rows: Vec<Vec<String>> =
         rows.map(|row| row.iter().map(|cell| crate::base::text::one_line(cell)).collect()).collect();
     if rows.is_empty() {
-        context.output.note("nothing is installed");
+        output.note("nothing is installed");
     } else {
-        context.output.table(&["host", "state", "where", "file"], &rows)?;
+        output.table(&["host", "state", "where", "file"], &rows)?;
     }
     for agent in &status.missing {
-        context
-            .output
-            .note(&format!("{agent} is used here but does not call verify-run: verify-run hook install {agent}"));
+        output.note(&format!("{agent} is used here but does not call verify-run: verify-run hook install {agent}"));
     }
-    print_problems(&status.problems, &mut context.output)?;
-    Ok(Exit::Ok)
+    print_problems(&status.problems, output)
 }

@@ -8,6 +8,7 @@ use crate::host::InstallScope;
 use crate::host::install::{InstallOptions, InstallPlan};
 use crate::host::shims::ShimFolder;
 use crate::ops::init;
+use crate::ops::reply::Reply;
 
 /// Set up agents and git hooks in this project
 ///
@@ -120,7 +121,7 @@ pub(super) fn set_up(
     }
     let exit = if plan.has_problems() && (is_wanted || options.json) { Exit::Failure } else { Exit::Ok };
     if options.json {
-        context.output.json(&plan)?;
+        context.output.json(&Reply::from(plan))?;
         return Ok(exit);
     }
     if is_wanted && !plan.files.is_empty() {

@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{Cli, knowledge, lesson, parse, task, whitelist};
+use super::{Cli, knowledge, lesson, parse, whitelist};
 use crate::capture::SpoolHeader;
 use crate::host::{install, shims};
 use crate::lesson::LessonFrontMatter;
 use crate::ops;
+use crate::ops::reply::Reply;
 use crate::pattern::PatternPage;
 
 /// A document, and the commands that print it.
@@ -37,164 +38,169 @@ const fn shape(
 }
 
 const REPLIES: [ReplyShape; 55] = [
-    shape("last", &["last", "show"], "A recorded run with its diagnostics", schema::<ops::last::Last>),
-    shape("log", &["log"], "Recorded runs, newest first", schema::<ops::log::Log>),
-    shape("lesson-list", &["lesson list"], "Lessons with their front matter", schema::<lesson::LessonListReply>),
-    shape("lesson-search", &["lesson search"], "Lessons that match words", schema::<ops::search::Hits>),
-    shape("lesson-show", &["lesson show"], "A lesson with its text", schema::<lesson::LessonShowReply>),
-    shape("pattern-list", &["pattern list"], "Failures that share a cause", schema::<ops::pattern::PatternList>),
-    shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", schema::<PatternPage>),
+    shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::Last>),
+    shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::Log>),
+    shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
+    shape("lesson-search", &["lesson search"], "Lessons that match words", reply::<ops::search::Hits>),
+    shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<lesson::LessonShowReply>),
+    shape("pattern-list", &["pattern list"], "Failures that share a cause", reply::<ops::pattern::PatternList>),
+    shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", reply::<PatternPage>),
     shape(
         "pattern-candidate",
         &["pattern show --candidate"],
         "What was written into the pattern library",
-        schema::<ops::library::CandidatePage>,
+        reply::<ops::library::CandidatePage>,
     ),
     shape(
         "pattern-explain",
         &["pattern explain"],
         "How a failure gets its fingerprint",
-        schema::<ops::explain::Explained>,
+        reply::<ops::explain::Explained>,
     ),
     shape(
         "pattern-change",
         &["pattern merge", "pattern split", "pattern mute", "pattern deprecate"],
         "A pattern after a change",
-        schema::<ops::curate::CurationReply>,
+        reply::<ops::curate::CurationReply>,
     ),
-    shape("fix-list", &["fix list"], "Fixes, and success rates by category", schema::<ops::fix::FixList>),
-    shape("fix-list-flakes", &["fix list --flakes"], "Flaky checks", schema::<ops::fix::Flakes>),
+    shape("fix-list", &["fix list"], "Fixes, and success rates by category", reply::<ops::fix::FixList>),
+    shape("fix-list-flakes", &["fix list --flakes"], "Flaky checks", reply::<ops::fix::Flakes>),
     shape(
         "fix-list-recipes",
         &["fix list --recipes"],
         "Changes tried in two or more tasks",
-        schema::<ops::fix::Recipes>,
+        reply::<ops::fix::Recipes>,
     ),
-    shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", schema::<ops::fix::FixPage>),
-    shape("stats", &["stats"], "Figures with their targets and trends", schema::<ops::stats::Stats>),
+    shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", reply::<ops::fix::FixPage>),
+    shape("stats", &["stats"], "Figures with their targets and trends", reply::<ops::stats::Stats>),
     shape(
         "check-diff",
         &["check-diff"],
         "Weakened checks and reverted fixes",
-        schema::<ops::check_diff::CheckDiffReport>,
+        reply::<ops::check_diff::CheckDiffReport>,
     ),
-    shape("ci", &["ci"], "What was reported to the CI system", schema::<ops::ci::CiReply>),
-    shape("parse", &["parse --print json"], "What an output means", schema::<parse::ParseDocument>),
+    shape("ci", &["ci"], "What was reported to the CI system", reply::<ops::ci::CiReply>),
+    shape("parse", &["parse --print json"], "What an output means", reply::<parse::ParseDocument>),
     shape(
         "parse-diagnostic",
         &["parse --print diagnostics"],
         "One diagnostic; one document for each line",
         schema::<parse::ParsedDiagnostic>,
     ),
-    shape("whitelist-list", &["whitelist list"], "The rules of the whitelist", schema::<whitelist::WhitelistListReply>),
+    shape("whitelist-list", &["whitelist list"], "The rules of the whitelist", reply::<whitelist::WhitelistListReply>),
     shape(
         "whitelist-check",
         &["whitelist check"],
         "Problems of the whitelist and the definitions",
-        schema::<whitelist::WhitelistCheckReply>,
+        reply::<whitelist::WhitelistCheckReply>,
     ),
     shape(
         "whitelist-explain",
         &["whitelist explain"],
         "Why a command is a check or not",
-        schema::<whitelist::WhitelistExplainReply>,
+        reply::<whitelist::WhitelistExplainReply>,
     ),
-    shape("warn", &["warn"], "Warnings about known pitfalls", schema::<ops::warn::WarnReply>),
-    shape("task", &["task start", "task done", "task show"], "A task", schema::<ops::task::TaskPage>),
-    shape("task-list", &["task list"], "Tasks, most recent first", schema::<task::TaskListReply>),
-    shape("task-similar", &["task similar"], "Similar tasks", schema::<ops::task::Similar>),
-    shape("outcome-ack", &["outcome ack"], "The feedback on a warning", schema::<ops::outcome::Acknowledged>),
-    shape("knowledge-add", &["knowledge add"], "The entry that was recorded", schema::<ops::knowledge::EntryAddReply>),
+    shape("warn", &["warn"], "Warnings about known pitfalls", reply::<ops::warn::WarnReply>),
+    shape("task", &["task start", "task done", "task show"], "A task", reply::<ops::task::TaskPage>),
+    shape("task-list", &["task list"], "Tasks, most recent first", reply::<ops::task::TaskListReply>),
+    shape("task-similar", &["task similar"], "Similar tasks", reply::<ops::task::Similar>),
+    shape("outcome-ack", &["outcome ack"], "The feedback on a warning", reply::<ops::outcome::Acknowledged>),
+    shape("knowledge-add", &["knowledge add"], "The entry that was recorded", reply::<ops::knowledge::EntryAddReply>),
     shape(
         "knowledge-query",
         &["knowledge query", "knowledge relevant", "knowledge export"],
         "Entries, the best match first",
-        schema::<ops::knowledge::EntryList>,
+        reply::<ops::knowledge::EntryList>,
     ),
-    shape("knowledge-show", &["knowledge show"], "An entry with its evidence", schema::<knowledge::KnowledgeShowReply>),
+    shape(
+        "knowledge-show",
+        &["knowledge show"],
+        "An entry with its evidence",
+        reply::<crate::retrieval::entry_page::EntryPage>,
+    ),
     shape(
         "knowledge-change",
         &["knowledge supersede", "knowledge merge", "knowledge boost", "knowledge confidence", "knowledge pin"],
         "An entry after a change",
-        schema::<ops::knowledge::EntryChangeReply>,
+        reply::<ops::knowledge::EntryChangeReply>,
     ),
     shape(
         "knowledge-proposals",
         &["knowledge proposals"],
         "Patterns that fixes suggest",
-        schema::<ops::knowledge::EntryProposalList>,
+        reply::<ops::knowledge::EntryProposalList>,
     ),
     shape(
         "knowledge-decline",
         &["knowledge decline"],
         "The declined proposal",
-        schema::<knowledge::KnowledgeDeclineReply>,
+        reply::<knowledge::KnowledgeDeclineReply>,
     ),
-    shape("knowledge-log", &["knowledge log"], "Changes of entries", schema::<ops::knowledge::KnowledgeLog>),
-    shape("knowledge-types", &["knowledge types"], "Entry types", schema::<knowledge::KnowledgeTypesReply>),
+    shape("knowledge-log", &["knowledge log"], "Changes of entries", reply::<ops::knowledge::KnowledgeLog>),
+    shape("knowledge-types", &["knowledge types"], "Entry types", reply::<knowledge::KnowledgeTypesReply>),
     shape(
         "strategy-list",
         &["strategy list", "strategy suggest"],
         "Strategies, the most reliable first",
-        schema::<ops::strategy::StrategyList>,
+        reply::<ops::strategy::StrategyList>,
     ),
     shape(
         "strategy-change",
         &["strategy add", "strategy attempt"],
         "A strategy after a change",
-        schema::<ops::strategy::StrategyChangeReply>,
+        reply::<ops::strategy::StrategyChangeReply>,
     ),
     shape(
         "memory-recall",
         &["memory recall", "memory remember", "memory validate"],
         "Memories of the agent",
-        schema::<ops::memory::MemoryList>,
+        reply::<ops::memory::MemoryList>,
     ),
-    shape("memory-learn", &["memory learn"], "A memory that becomes an entry", schema::<ops::memory::LearnReply>),
+    shape("memory-learn", &["memory learn"], "A memory that becomes an entry", reply::<ops::memory::LearnReply>),
     shape(
         "promote-list",
         &["promote list"],
         "Proposals for CLAUDE.md and AGENTS.md",
-        schema::<ops::promote::PromotionList>,
+        reply::<ops::promote::PromotionList>,
     ),
     shape(
         "promote-show",
         &["promote show"],
         "A proposal with its diff and history",
-        schema::<ops::promote::PromotionDetail>,
+        reply::<ops::promote::PromotionDetail>,
     ),
     shape(
         "promote-decision",
         &["promote approve", "promote reject", "promote rollback"],
         "Decided proposals",
-        schema::<ops::promote::review::DecisionReply>,
+        reply::<ops::promote::review::DecisionReply>,
     ),
-    shape("store-status", &["store status"], "Files and counts of the store", schema::<ops::store::StoreStatus>),
+    shape("store-status", &["store status"], "Files and counts of the store", reply::<ops::store::StoreStatus>),
     shape(
         "store-change",
         &["store rebuild", "store backup", "store purge"],
         "What was done to the store",
-        schema::<ops::store::StoreReply>,
+        reply::<ops::store::StoreReply>,
     ),
-    shape("store-export", &["store export"], "Exported segments", schema::<ops::exchange::Exported>),
-    shape("store-import", &["store import"], "Imported events", schema::<ops::exchange::Merged>),
-    shape("init", &["init", "hook install"], "What is installed, with diffs", schema::<install::InstallPlan>),
-    shape("hook-uninstall", &["hook uninstall"], "What was removed from each file", schema::<install::RemovalReport>),
+    shape("store-export", &["store export"], "Exported segments", reply::<ops::exchange::Exported>),
+    shape("store-import", &["store import"], "Imported events", reply::<ops::exchange::Merged>),
+    shape("init", &["init", "hook install"], "What is installed, with diffs", reply::<install::InstallPlan>),
+    shape("hook-uninstall", &["hook uninstall"], "What was removed from each file", reply::<install::RemovalReport>),
     shape(
         "hook-status",
         &["hook status"],
         "What is installed and whether it is intact",
-        schema::<install::InstallStatus>,
+        reply::<install::InstallStatus>,
     ),
-    shape("shims-status", &["shims status"], "The shims on PATH", schema::<shims::ShimStatus>),
+    shape("shims-status", &["shims status"], "The shims on PATH", reply::<shims::ShimStatus>),
     shape(
         "shims-change",
         &["shims install", "shims uninstall"],
         "Which shims were added and removed",
-        schema::<shims::ShimsReply>,
+        reply::<shims::ShimsReply>,
     ),
-    shape("doctor", &["doctor"], "Findings about the installation", schema::<ops::doctor::DoctorReport>),
-    shape("uninstall", &["uninstall"], "What is kept for this project", schema::<ops::uninstall::UninstallPlan>),
+    shape("doctor", &["doctor"], "Findings about the installation", reply::<ops::doctor::DoctorReport>),
+    shape("uninstall", &["uninstall"], "What is kept for this project", reply::<ops::uninstall::UninstallPlan>),
     shape("lesson-front-matter", &[], "The front matter of a lesson file, as JSON", read_schema::<LessonFrontMatter>),
     shape("spool-header", &[], "The first line of a spool file", schema::<SpoolHeader>),
 ];
@@ -224,6 +230,11 @@ fn closed_schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     close(&mut schema);
     schema
+}
+
+/// The schema of the document of a reply with `T`.
+fn reply<T: JsonSchema>() -> Value {
+    schema::<Reply<T>>()
 }
 
 /// Forbids other fields wherever fields are listed, and takes the brackets of links out of descriptions.

@@ -2,8 +2,7 @@
 
 mod printing;
 
-#[cfg(test)]
-pub(super) use printing::{KnowledgeDeclineReply, KnowledgeShowReply, KnowledgeTypesReply};
+pub(super) use printing::{KnowledgeDeclineReply, KnowledgeTypesReply};
 
 use std::path::PathBuf;
 
@@ -18,7 +17,8 @@ use crate::event::{EntrySource, EntryUse};
 use crate::knowledge::EntryDraft;
 use crate::knowledge::entry_types;
 use crate::ops::fix;
-use crate::ops::knowledge;
+use crate::ops::knowledge::{self, EntryAddReply};
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::store::EntryFilter;
@@ -269,53 +269,46 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         context.request.identity = Request::identify_caller(given);
     }
     context.output.use_pager(args.paging.pager);
-    let changed = match &args.action {
-        KnowledgeAction::Add(add) => {
-            let mut given = given(add, context.request.settings())?;
-            if let Some(fix) = &add.from_fix {
-                if add.kind != "pattern" {
-                    let step = format!("knowledge add pattern --from-fix {fix}");
-                    bail!(Refusal::usage("a fix makes an entry of type pattern").then_run(step));
-                }
-                given = given.merge_over(knowledge::draft_from_fix(&context.request, fix)?);
-            }
-            let added = knowledge::add_entry(&context.request, &given)?;
-            return printing::added(&added, args.json, context);
-        }
+    let CommandContext { request, output } = context;
+    match &args.action {
+        KnowledgeAction::Add(add) => output.reply(&add_entry(add, request)?, args.json, printing::added)?,
         KnowledgeAction::Query { text, which } => {
-            which.check(context.request.settings())?;
-            let found = knowledge::query_entries(&context.request, &which.asked(text.join(" ")))?;
-            return printing::found(&found, args.json, context);
+            which.check(request.settings())?;
+            let found = knowledge::query_entries(request, &which.asked(text.join(" ")))?;
+            output.reply(&found, args.json, printing::found)?;
         }
         KnowledgeAction::Relevant { which, .. } => {
-            which.check(context.request.settings())?;
-            let found = knowledge::relevant_entries(&context.request, which.asked(String::new()))?;
-            return printing::found(&found, args.json, context);
+            which.check(request.settings())?;
+            let found = knowledge::relevant_entries(request, which.asked(String::new()))?;
+            output.reply(&found, args.json, printing::found)?;
         }
         KnowledgeAction::Show { id } => {
-            let (page, notes) = knowledge::show_entry(&context.request, id)?;
-            return printing::shown(&page, &notes, args.json, context);
+            output.reply(&knowledge::show_entry(request, id)?, args.json, printing::shown)?;
         }
         KnowledgeAction::Proposals => {
-            return printing::proposed(&knowledge::list_proposals(&context.request)?, args.json, context);
+            output.reply(&knowledge::list_proposals(request)?, args.json, printing::proposed)?;
         }
         KnowledgeAction::Decline { fix: id, reason, by } => {
-            let fix = fix::decline_pattern(&context.request, id, reason.clone(), by.clone())?;
-            return printing::declined(&fix, args.json, context);
+            let fix = fix::decline_pattern(request, id, reason.clone(), by.clone())?;
+            output.reply(&KnowledgeDeclineReply { declined: &fix }.into(), args.json, printing::declined)?;
         }
         KnowledgeAction::Export { kind } => {
             let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
-            return printing::exported(&knowledge::export_entries(&context.request, &filter)?, args.json, context);
+            output.reply(&knowledge::export_entries(request, &filter)?, args.json, printing::exported)?;
         }
         KnowledgeAction::Log { limit } => {
-            let (log, notes) = knowledge::read_log(&context.request, *limit)?;
-            return printing::logged(&log, &notes, args.json, context);
+            output.reply(&knowledge::read_log(request, *limit)?, args.json, printing::logged)?;
         }
         KnowledgeAction::Types => {
-            return printing::listed(&entry_types(&context.request.settings().knowledge), args.json, context);
+            let types = entry_types(&request.settings().knowledge);
+            output.reply(&KnowledgeTypesReply { types: &types }.into(), args.json, printing::listed)?;
         }
-        KnowledgeAction::Supersede { id, with } => knowledge::supersede_entry(&context.request, id, with)?,
-        KnowledgeAction::Merge { id, into } => knowledge::merge_entries(&context.request, id, into)?,
+        KnowledgeAction::Supersede { id, with } => {
+            output.reply(&knowledge::supersede_entry(request, id, with)?, args.json, printing::changed)?;
+        }
+        KnowledgeAction::Merge { id, into } => {
+            output.reply(&knowledge::merge_entries(request, id, into)?, args.json, printing::changed)?;
+        }
         KnowledgeAction::Boost { id, validated, prevented, did_not_help } => {
             let how = match (validated, prevented, did_not_help) {
                 (true, _, _) => EntryUse::Validated,
@@ -323,14 +316,29 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (_, _, true) => EntryUse::DidNotHelp,
                 _ => EntryUse::Applied,
             };
-            knowledge::boost_entry(&context.request, id, how)?
+            output.reply(&knowledge::boost_entry(request, id, how)?, args.json, printing::changed)?;
         }
         KnowledgeAction::Confidence { id, set, reason, by } => {
-            knowledge::set_confidence(&context.request, id, *set, (reason, by.as_deref()))?
+            let changed = knowledge::set_confidence(request, id, *set, (reason, by.as_deref()))?;
+            output.reply(&changed, args.json, printing::changed)?;
         }
-        KnowledgeAction::Pin { id, off } => knowledge::pin_entry(&context.request, id, !off)?,
-    };
-    printing::changed(&changed, args.json, context)
+        KnowledgeAction::Pin { id, off } => {
+            output.reply(&knowledge::pin_entry(request, id, !off)?, args.json, printing::changed)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn add_entry(add: &AddArgs, request: &Request) -> anyhow::Result<Reply<EntryAddReply>> {
+    let mut given = given(add, request.settings())?;
+    if let Some(fix) = &add.from_fix {
+        if add.kind != "pattern" {
+            let step = format!("knowledge add pattern --from-fix {fix}");
+            bail!(Refusal::usage("a fix makes an entry of type pattern").then_run(step));
+        }
+        given = given.merge_over(knowledge::draft_from_fix(request, fix)?);
+    }
+    knowledge::add_entry(request, &given)
 }
 
 fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {

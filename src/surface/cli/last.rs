@@ -6,6 +6,7 @@ use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::diagnose::coloured::without_colours;
 use crate::ops::last::{self, Last};
+use crate::ops::reply::Reply;
 use crate::run::Ended;
 
 /// Changed files that are named.
@@ -33,28 +34,38 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (last, notes) = last::last_run(&context.request)?;
-    let Some(last) = last else {
+    let Some(last) = last::last_run(&context.request)? else {
         let message = format!("no run is recorded for {}", context.request.places.root.display());
         anyhow::bail!(Refusal::not_found(message).then_run("COMMAND"))
     };
     if args.exit_code {
-        return Ok(Exit::Answer(u8::try_from(last.exit_code).unwrap_or(u8::MAX)));
+        return Ok(Exit::Answer(u8::try_from(last.data.exit_code).unwrap_or(u8::MAX)));
     }
-    notes.iter().for_each(|note| context.output.note(note));
-    context.output.use_pager(args.paging.pager);
-    if args.output {
-        print_output(&last, context)?
-    } else if args.json {
-        context.output.json(&last)?
+    show_run(&last, (args.output, args.json), args.paging.pager, context)
+}
+
+/// Prints a run: its output, the JSON document, or what it was, as the two flags say.
+pub(super) fn show_run(
+    run: &Reply<Last>,
+    (output, json): (bool, bool),
+    pager: bool,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
+    // A pager takes over the screen: notes come before it.
+    context.output.notes(&run.notes);
+    context.output.use_pager(pager);
+    if output {
+        print_output(&run.data, context)?;
+    } else if json {
+        context.output.json(run)?;
     } else {
-        print(&last, &mut context.output)?
+        print(&run.data, &mut context.output)?;
     }
     Ok(Exit::Ok)
 }
 
 /// Prints what a run printed, as far as it is kept.
-pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
+fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
     let kept = last::kept_output(&context.request.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {
@@ -70,7 +81,7 @@ pub(super) fn print_output(last: &Last, context: &mut CommandContext) -> anyhow:
     }
 }
 
-pub(super) fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
+fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
     let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
     let (tone, result) = match last.ended {
         Ended::Exit(0) => (Tone::Good, "passed".to_owned()),

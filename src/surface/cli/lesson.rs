@@ -9,10 +9,8 @@ use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line, printable};
 use crate::lesson::LessonFrontMatter;
 use crate::ops::lesson::{self, Annotation, FoundLesson, ListedLesson, Prune};
+use crate::ops::reply::Reply;
 use crate::ops::search::{self, Hits};
-
-/// Version of the shapes that `--json` prints.
-const SCHEMA: u32 = 1;
 
 /// Read, annotate and share lessons
 #[derive(Debug, clap::Args)]
@@ -97,8 +95,6 @@ enum LessonCommand {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct LessonListReply<'a> {
-    /// Version of this shape.
-    schema: u32,
     /// The lessons, newest first.
     lessons: Vec<LessonTableRow<'a>>,
     /// Files that can't be read as lessons.
@@ -134,8 +130,6 @@ pub(super) struct LessonTableRow<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct LessonShowReply<'a> {
-    /// Version of this shape.
-    schema: u32,
     /// The lesson.
     lesson: LessonReply<'a>,
 }
@@ -162,7 +156,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         LessonCommand::Search { text, limit, json } => {
             let hits = search::search_lessons(&context.request, &text.join(" "), *limit);
-            found(&hits, *json, context)
+            context.output.reply(&hits, *json, print_hits)?;
+            Ok(Exit::Ok)
         }
         LessonCommand::Show { id, json } => show(id, *json, context),
         LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
@@ -205,7 +200,7 @@ fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyho
     if json {
         let lessons = listed.lessons.iter().map(row).collect();
         let broken = listed.broken.into_iter().map(|(file, reason)| BrokenLesson { file, reason }).collect();
-        context.output.json(&LessonListReply { schema: SCHEMA, lessons, broken })?;
+        context.output.json(&Reply::from(LessonListReply { lessons, broken }))?;
         return Ok(Exit::Ok);
     }
     if listed.lessons.is_empty() {
@@ -233,35 +228,30 @@ fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyho
     Ok(Exit::Ok)
 }
 
-fn found(hits: &Hits, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    hits.notes.iter().for_each(|note| context.output.note(&one_line(note)));
-    if json {
-        context.output.json(hits)?;
-        return Ok(Exit::Ok);
-    }
+fn print_hits(hits: &Hits, output: &mut Output) -> anyhow::Result<()> {
     if hits.lessons.is_empty() {
-        context.output.note("no lesson has these words");
+        output.note("no lesson has these words");
     }
     let rows: Vec<Vec<String>> = hits
         .lessons
         .iter()
         .map(|hit| {
             let why = hit.cause.clone().or_else(|| hit.rule.clone()).unwrap_or_default();
-            vec![hit.id.clone(), context.output.when(hit.recorded_at), hit.tool.clone(), hit.title.clone(), why]
+            vec![hit.id.clone(), output.when(hit.recorded_at), hit.tool.clone(), hit.title.clone(), why]
         })
         .collect();
-    context.output.table(&["id", "when", "tool", "lesson", "cause or rule"], &rows)?;
+    output.table(&["id", "when", "tool", "lesson", "cause or rule"], &rows)?;
     if hits.more > 0 {
-        context.output.note(&format!("{} more", hits.more));
+        output.note(&format!("{} more", hits.more));
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 fn show(id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let found = lesson::show_lesson(&context.request, id)?;
     if json {
         let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
-        context.output.json(&LessonShowReply { schema: SCHEMA, lesson })?;
+        context.output.json(&Reply::from(LessonShowReply { lesson }))?;
         return Ok(Exit::Ok);
     }
     print_lesson(&found, &context.request.places.root, &mut context.output)?;

@@ -49,15 +49,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
     let log = log::list_runs(&context.request, &filter, args.limit)?;
-    log.notes.iter().for_each(|note| context.output.note(note));
-    if args.json {
-        context.output.json(&log)?;
-    } else if log.runs.is_empty() {
-        context.output.note("no recorded run matches");
-    } else {
-        context.output.use_pager(args.paging.pager);
-        print(&log.runs, args.limit, &mut context.output)?;
-    }
+    context.output.reply(&log, args.json, |log, output| {
+        if log.runs.is_empty() {
+            output.note("no recorded run matches");
+            return Ok(());
+        }
+        output.use_pager(args.paging.pager);
+        print(&log.runs, args.limit, output)
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -98,22 +98,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         MemoryAction::Learn { what, files, from } => {
             let learnt = memory::learn_entry(&context.request, &what.given(), files, from)?;
-            learnt.knowledge.notes.iter().for_each(|note| context.output.note(note));
-            if args.json {
-                context.output.json(&learnt)?
-            } else {
-                let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.entry);
-                context.output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))?;
-            }
+            context.output.reply(&learnt, args.json, |learnt, output| {
+                let (memory, entry) = (&learnt.memory.id, &learnt.knowledge.data.entry);
+                output.line(&format!("{memory}\t{} {}", entry.id, one_line(&entry.title)))
+            })?;
             return Ok(Exit::Ok);
         }
     };
-    found.notes.iter().for_each(|note| context.output.note(note));
-    if args.json {
-        context.output.json(&found)?
-    } else {
-        print(&found, &mut context.output)?
-    }
+    context.output.reply(&found, args.json, print)?;
     Ok(Exit::Ok)
 }
 

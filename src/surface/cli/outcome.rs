@@ -36,16 +36,13 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let OutcomeAction::Ack { id, useful, not_useful, json } = &args.action;
     let said = if *useful { Some(true) } else { not_useful.then_some(false) };
     let found = outcome::acknowledge_warning(&context.request, id, said)?;
-    found.notes.iter().for_each(|note| context.output.note(note));
-    if *json {
-        context.output.json(&found)?;
-    } else {
+    context.output.reply(&found, *json, |found, output| {
         let word = match found.useful {
             Some(true) => "useful",
             Some(false) => "not useful",
             None => "seen",
         };
-        context.output.line(&format!("{}\t{word}", found.warning))?;
-    }
+        output.line(&format!("{}\t{word}", found.warning))
+    })?;
     Ok(Exit::Ok)
 }

@@ -13,6 +13,7 @@ pub(super) use table::Cell;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::NextStep;
 use crate::base::text::{one_line, printable, visible_json};
+use crate::ops::reply::Reply;
 use crate::run;
 use crate::surface::failure::{FailureReport, hint_line};
 use pager::Pager;
@@ -227,6 +228,20 @@ impl Output {
         self.text(&format!("{}\n", visible_json(json)))
     }
 
+    /// Prints what a verb replies: its notes, then the document as JSON, or `page` for people.
+    ///
+    /// # Errors
+    /// As [`Output::text`].
+    pub(super) fn reply<T: Serialize>(
+        &mut self,
+        reply: &Reply<T>,
+        json: bool,
+        page: impl FnOnce(&T, &mut Output) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.notes(&reply.notes);
+        if json { self.json(reply) } else { page(&reply.data, self) }
+    }
+
     /// Draws `rows` under `header`: on a terminal a table that fits its width, else tab-separated lines without the header.
     ///
     /// # Errors
@@ -249,6 +264,11 @@ impl Output {
     /// Prints to standard error what is not part of the answer, without control characters.
     pub fn note(&mut self, text: &str) {
         self.note_as_is(&printable(text));
+    }
+
+    /// Prints each note on a line of standard error.
+    pub(super) fn notes(&mut self, notes: &[String]) {
+        notes.iter().for_each(|note| self.note(note));
     }
 
     /// As [`Output::note`], for verify-run's own text, which may be coloured. A closed standard error is ignored.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
 use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose_output};
+use crate::ops::reply::Reply;
 use crate::recorder;
 use crate::run::Ended;
 use crate::whitelist::Whitelist;
@@ -55,8 +56,6 @@ enum Print {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ParseDocument<'a> {
-    /// Version of this shape.
-    schema: u32,
     /// The category of the failure; `null` when nothing failed.
     category: Option<&'a Category>,
     /// Files that are affected.
@@ -150,14 +149,13 @@ fn print(diagnosis: &Diagnosis, what: Print, context: &mut CommandContext) -> an
     items.sort_by_key(|item| item.span);
     let diagnostics = items.into_iter().map(ParsedDiagnostic::from);
     match what {
-        Print::Json => context.output.json(&ParseDocument {
-            schema: 1,
+        Print::Json => context.output.json(&Reply::from(ParseDocument {
             category: diagnosis.category.as_ref(),
             files: &diagnosis.files,
             lines: &diagnosis.lines,
             diagnostics: diagnostics.collect(),
             shortfalls: &diagnosis.shortfalls,
-        })?,
+        }))?,
         Print::Lines => {
             let lines: String = diagnosis.lines.iter().map(|line| format!("{}\n", printable(line))).collect();
             context.output.text(&lines)?;

@@ -13,6 +13,7 @@ use crate::event::ReviewState;
 use crate::ops::curate::{self, CurationReply, Saying};
 use crate::ops::library;
 use crate::ops::pattern::{self, Filter};
+use crate::ops::reply::Reply;
 use crate::pattern::PatternSummary;
 
 /// List failures that share a cause
@@ -126,26 +127,20 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         PatternAction::List { recurring, all, findings, limit, json } => {
             let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
             let list = pattern::list_patterns(&context.request, filter)?;
-            list.notes.iter().for_each(|note| context.output.note(note));
-            match (json, findings) {
-                (true, _) => context.output.json(&list)?,
-                (false, true) => page::findings(&list.findings, &mut context.output)?,
-                (false, false) => {
-                    let tasks = recurring.then_some(context.request.settings().patterns.recurring_tasks);
-                    print_list(&list, tasks, *limit, &mut context.output)?;
-                }
-            }
+            let tasks = recurring.then_some(context.request.settings().patterns.recurring_tasks);
+            context.output.reply(&list, *json, |list, output| match findings {
+                true => page::findings(&list.findings, output),
+                false => print_list(list, tasks, *limit, output),
+            })?;
         }
         PatternAction::Explain(args) => explain::run(args, context)?,
         PatternAction::Show { id, candidate: true, json } => {
             let written = library::write_candidate_page(&context.request, id)?;
-            written.notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&written)? } else { page::candidate(&written, &mut context.output)? }
+            context.output.reply(&written, *json, page::candidate)?;
         }
         PatternAction::Show { id, candidate: false, json } => {
-            let (page, notes) = pattern::show_pattern(&context.request, id)?;
-            notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&page)? } else { page::print(&page, &mut context.output)? }
+            let page = pattern::show_pattern(&context.request, id)?;
+            context.output.reply(&page, *json, page::print)?;
         }
         PatternAction::Merge { id, into, saying } => {
             changed(
@@ -177,9 +172,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     Ok(Exit::Ok)
 }
 
-fn changed(changed: CurationReply, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    changed.notes.iter().for_each(|note| output.note(note));
-    if json { output.json(&changed) } else { output.line(&one_line(&changed.done)) }
+fn changed(changed: Reply<CurationReply>, json: bool, output: &mut Output) -> anyhow::Result<()> {
+    output.reply(&changed, json, |changed, output| output.line(&one_line(&changed.done)))
 }
 
 fn print_list(

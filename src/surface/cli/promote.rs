@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{CommandContext, Exit, PagingArgs};
+use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::advice::block::EditPolicy;
 use crate::advice::promotion::ProofStrength;
 use crate::base::text::{count, one_line};
 use crate::event::PromotionState;
-use crate::ops::promote::review::{self, PromotionDecision, PromotionReview};
+use crate::ops::promote::review::{self, DecidedPromotion, PromotionDecision, PromotionReview};
 use crate::ops::promote::{self, PromotionDetail, TargetOptions};
 use crate::retrieval::promotions::PromotionItem;
 
@@ -115,18 +115,16 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         PromoteAction::List { all, json } => list(context, *all, *json),
         PromoteAction::Show { id, wanted, diff, json } => {
             let shown = promote::show_promotion(&context.request, id, &wanted.wanted())?;
-            shown.notes.iter().for_each(|note| context.output.note(note));
-            if *json {
-                context.output.json(&shown)?;
-            } else if *diff {
-                context.output.text(&shown.diff)?;
-            } else {
-                page(context, &shown)?;
-            }
-            if let Some(refused) = shown.refused.as_ref().filter(|_| !json) {
-                context.output.note(refused);
-            }
-            Ok(if shown.refused.is_some() { Exit::Failure } else { Exit::Ok })
+            context.output.reply(&shown, *json, |shown, output| {
+                if *diff {
+                    output.text(&shown.diff)?
+                } else {
+                    print_page(shown, output)?
+                }
+                shown.refused.iter().for_each(|refused| output.note(refused));
+                Ok(())
+            })?;
+            Ok(if shown.data.refused.is_some() { Exit::Failure } else { Exit::Ok })
         }
         PromoteAction::Approve { said, wanted, edits: kept } => {
             decide(context, PromotionDecision::Approve, said, wanted.wanted(), edits(kept))
@@ -142,18 +140,15 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 fn list(context: &mut CommandContext, all: bool, json: bool) -> anyhow::Result<Exit> {
     let list = promote::list_promotions(&context.request, all)?;
-    list.notes.iter().for_each(|note| context.output.note(note));
-    if json {
-        context.output.json(&list)?;
-        return Ok(Exit::Ok);
-    }
-    let rows: Vec<Vec<String>> = list.promotions.iter().map(row).collect();
-    if rows.is_empty() {
-        context.output.note("no pending proposals");
-        return Ok(Exit::Ok);
-    }
-    context.output.list_title(&count(rows.len(), if all { "line" } else { "pending proposal" }))?;
-    context.output.table(&["id", "state", "proof", "file", "line", "why"], &rows)?;
+    context.output.reply(&list, json, |list, output| {
+        let rows: Vec<Vec<String>> = list.promotions.iter().map(row).collect();
+        if rows.is_empty() {
+            output.note("no pending proposals");
+            return Ok(());
+        }
+        output.list_title(&count(rows.len(), if all { "line" } else { "pending proposal" }))?;
+        output.table(&["id", "state", "proof", "file", "line", "why"], &rows)
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -170,7 +165,7 @@ fn row(item: &PromotionItem) -> Vec<String> {
     [&item.id, state, strength, &target, &item.title, why].iter().map(|text| one_line(text)).collect()
 }
 
-fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result<()> {
+fn print_page(shown: &PromotionDetail, output: &mut Output) -> anyhow::Result<()> {
     let mut text = crate::base::text::printable(&shown.markdown);
     if let Some(why) = &shown.item.retirement {
         text.push_str(&format!("\n## Retirement proposed\n\n{why}.\n"));
@@ -186,14 +181,14 @@ fn page(context: &mut CommandContext, shown: &PromotionDetail) -> anyhow::Result
         let target = change.target.as_deref().map(|target| format!(" into {}", one_line(target)));
         text.push_str(&format!(
             "- {} {}{}{}: {}\n",
-            context.output.when(change.at),
+            output.when(change.at),
             change.change.replace('_', " "),
             target.unwrap_or_default(),
             who.unwrap_or_default(),
             one_line(&change.reason)
         ));
     }
-    context.output.text(&text)
+    output.text(&text)
 }
 
 fn decide(
@@ -206,19 +201,18 @@ fn decide(
     let (ids, person, reason) = (said.ids.clone(), said.by.clone(), said.reason.clone());
     let decided =
         review::review_promotions(&context.request, &PromotionReview { decision, ids, person, reason, wanted, edits })?;
-    decided.notes.iter().for_each(|note| context.output.note(note));
-    if said.json {
-        context.output.json(&decided)?;
-        return Ok(Exit::Ok);
-    }
-    for one in &decided.promotions {
-        let file = one.target.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let bytes = match one.as_before {
-            Some(true) => "\tas before",
-            Some(false) => "\tchanged since",
-            None => "",
-        };
-        context.output.line(&format!("{}\t{}\t{file}{bytes}", one.id, one.state.as_str()))?;
-    }
+    context.output.reply(&decided, said.json, |decided, output| {
+        decided.promotions.iter().try_for_each(|one| print_decided(one, output))
+    })?;
     Ok(Exit::Ok)
+}
+
+fn print_decided(one: &DecidedPromotion, output: &mut Output) -> anyhow::Result<()> {
+    let file = one.target.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let bytes = match one.as_before {
+        Some(true) => "\tas before",
+        Some(false) => "\tchanged since",
+        None => "",
+    };
+    output.line(&format!("{}\t{}\t{file}{bytes}", one.id, one.state.as_str()))
 }

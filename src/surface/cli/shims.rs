@@ -60,20 +60,19 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 (true, false) => ShimOptions::Usual,
             };
             let done = shims::install_shims(&context.request, &folder, &wanted)?;
-            if *json {
-                context.output.json(&done)?;
-            } else {
-                print_done(&done, &mut context.output)?;
-                advise(folder.shim_standing(), &mut context.output);
-            }
+            context.output.reply(&done, *json, |done, output| {
+                print_done(done, output)?;
+                advise(folder.shim_standing(), output);
+                Ok(())
+            })?;
         }
         ShimsCommand::Uninstall { names, json } => {
             let done = shims::uninstall_shims(&folder, names)?;
-            if *json { context.output.json(&done)? } else { print_done(&done, &mut context.output)? }
+            context.output.reply(&done, *json, print_done)?;
         }
         ShimsCommand::Status { json } => {
             let status = shims::shim_status(&context.request, &folder);
-            if *json { context.output.json(&status)? } else { print_status(&status, &mut context.output)? }
+            context.output.reply(&status, *json, print_status)?;
         }
     }
     Ok(Exit::Ok)

@@ -21,15 +21,6 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let (run, notes) = crate::ops::last::run_by_id(&context.request, &args.run)?;
-    notes.iter().for_each(|note| context.output.note(note));
-    context.output.use_pager(args.paging.pager);
-    if args.output {
-        last::print_output(&run, context)?;
-    } else if args.json {
-        context.output.json(&run)?;
-    } else {
-        last::print(&run, &mut context.output)?;
-    }
-    Ok(Exit::Ok)
+    let run = crate::ops::last::run_by_id(&context.request, &args.run)?;
+    last::show_run(&run, (args.output, args.json), args.paging.pager, context)
 }

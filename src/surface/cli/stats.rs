@@ -22,30 +22,30 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let stats = stats::collect_stats(&context.request)?;
-    stats.notes.iter().for_each(|note| context.output.note(note));
-    if args.json {
-        context.output.json(&stats)?;
-        return Ok(Exit::Ok);
-    }
+    context.output.reply(&stats, args.json, |stats, output| print(stats, args.paging.pager, output))?;
+    Ok(Exit::Ok)
+}
+
+fn print(stats: &Stats, pager: bool, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = stats.figures.iter().map(row).collect();
     if rows.is_empty() {
-        context.output.line("nothing is recorded here yet")?;
-        return Ok(Exit::Ok);
+        output.line("nothing is recorded here yet")?;
+        return Ok(());
     }
-    context.output.use_pager(args.paging.pager);
-    context.output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
-    print_counts(&stats, &mut context.output)?;
-    print_effect(&stats.effect, &mut context.output)?;
+    output.use_pager(pager);
+    output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
+    print_counts(stats, output)?;
+    print_effect(&stats.effect, output)?;
     if !stats.warnings.harmful.is_empty() {
         let harmful = stats.warnings.harmful.join(", ");
-        context.output.field("no more warnings, because warned tasks made the mistake more often", &harmful)?;
+        output.field("no more warnings, because warned tasks made the mistake more often", &harmful)?;
     }
     for ignored in &stats.warnings.ignored {
-        let (when, task) = (context.output.when(ignored.at), text::one_line(&ignored.task));
+        let (when, task) = (output.when(ignored.at), text::one_line(&ignored.task));
         let value = format!("{}, {when}, in task {task}, run {}", ignored.warning, ignored.run);
-        context.output.field("ignored warning", &value)?;
+        output.field("ignored warning", &value)?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// What there is none of is left out.

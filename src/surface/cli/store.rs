@@ -103,39 +103,32 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.action {
         StoreAction::Status { json } => {
             let status = store::store_status(&context.request)?;
-            status.notes.iter().for_each(|note| context.output.note(note));
-            if *json {
-                context.output.json(&status)?
-            } else {
-                print_status(&status, &mut context.output)?
-            }
-            if status.index_damage.is_some() {
+            context.output.reply(&status, *json, print_status)?;
+            if status.data.index_damage.is_some() {
                 return Ok(Exit::Failure);
             }
         }
         StoreAction::Rebuild { from, json } => {
             let done = store::rebuild_index(&context.request, from.as_deref())?;
-            print_done(&done, *json, &mut context.output)?;
+            context.output.reply(&done, *json, print_done)?;
         }
         StoreAction::Backup { json } => {
             let done = store::back_up(&context.request)?;
-            print_done(&done, *json, &mut context.output)?;
+            context.output.reply(&done, *json, print_done)?;
         }
         StoreAction::Export { masked, out, since, json } => {
             let wanted = ExportOptions { out, masked: *masked, since: *since };
             let exported = exchange::export_events(&context.request, &wanted)?;
-            exported.notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&exported)? } else { print_exported(&exported, &mut context.output)? }
+            context.output.reply(&exported, *json, print_exported)?;
         }
         StoreAction::Import { paths, trust, json } => {
             let trust = if *trust { ImportTrust::Used } else { ImportTrust::Shown };
             let merged = exchange::import_events(&context.request, paths, trust)?;
-            merged.notes.iter().for_each(|note| context.output.note(note));
-            if *json { context.output.json(&merged)? } else { print_merged(&merged, &mut context.output)? }
+            context.output.reply(&merged, *json, print_merged)?;
         }
         StoreAction::Purge { id, json } => {
             let done = store::purge_record(&context.request, id)?;
-            print_done(&done, *json, &mut context.output)?;
+            context.output.reply(&done, *json, print_done)?;
         }
     }
     Ok(Exit::Ok)
@@ -235,9 +228,6 @@ fn print_merged(merged: &Merged, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_done(done: &StoreReply, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    if json {
-        return output.json(done);
-    }
+fn print_done(done: &StoreReply, output: &mut Output) -> anyhow::Result<()> {
     done.done.iter().try_for_each(|line| output.line(line))
 }

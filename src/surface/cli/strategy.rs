@@ -5,6 +5,7 @@ use crate::base::refusal::{NextStep, Refusal};
 use crate::base::text::{count, one_line};
 use crate::event::{AttemptOutcome, StrategyMatchKind, Technique};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
+use crate::ops::reply::Reply;
 use crate::ops::strategy::{self, ErrorSource, StrategyAttempt, StrategyDraft, StrategyList};
 
 /// Record fixes for recurring errors and suggest the best one
@@ -123,33 +124,31 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 None => ErrorSource::Run(run.clone().filter(|run| run != "last")),
             };
             let found = strategy::suggest_strategies(&context.request, &against, file_type.as_deref(), *limit)?;
-            return print_suggested(&found, args.json, &mut context.output);
+            return show_list(&found, args.json, &mut context.output);
         }
         StrategyAction::List { limit } => {
             let found = strategy::list_strategies(&context.request, *limit)?;
-            return print_suggested(&found, args.json, &mut context.output);
+            return show_list(&found, args.json, &mut context.output);
         }
     };
-    changed.notes.iter().for_each(|note| context.output.note(note));
-    if args.json {
-        context.output.json(&changed)?
-    } else {
-        print(&changed.strategy, &mut context.output)?;
-        print_escalation(changed.escalation.as_ref(), &mut context.output);
-    }
-    Ok(exit(changed.escalation.as_ref()))
+    context.output.reply(&changed, args.json, |changed, output| {
+        print(&changed.strategy, output)?;
+        print_escalation(changed.escalation.as_ref(), output);
+        Ok(())
+    })?;
+    Ok(exit(changed.data.escalation.as_ref()))
 }
 
 fn exit(escalation: Option<&RemedyEscalation>) -> Exit {
     if escalation.is_some() { Exit::Escalated } else { Exit::Ok }
 }
 
-fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
-    found.notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(found)?;
-        return Ok(exit(found.escalation.as_ref()));
-    }
+fn show_list(found: &Reply<StrategyList>, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+    output.reply(found, json, print_list)?;
+    Ok(exit(found.data.escalation.as_ref()))
+}
+
+fn print_list(found: &StrategyList, output: &mut Output) -> anyhow::Result<()> {
     if found.strategies.is_empty() {
         output.note("no strategy is known for this error");
         output.hint(&NextStep::Run("strategy add".to_owned()));
@@ -158,7 +157,7 @@ fn print_suggested(found: &StrategyList, json: bool, output: &mut Output) -> any
         print(strategy, output)?;
     }
     print_escalation(found.escalation.as_ref(), output);
-    Ok(exit(found.escalation.as_ref()))
+    Ok(())
 }
 
 fn print(strategy: &RemedySuggestion, output: &mut Output) -> anyhow::Result<()> {

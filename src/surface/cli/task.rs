@@ -6,6 +6,7 @@ use super::log::newest;
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::event::TaskOutcome;
+use crate::ops::reply::Reply;
 use crate::ops::task::{self, Announced, TaskPage};
 use crate::retrieval::similar_tasks::SimilarTask;
 
@@ -110,16 +111,6 @@ impl TaskDescription {
     }
 }
 
-/// What `task list --json` prints.
-#[derive(Debug, serde::Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct TaskListReply<'a> {
-    /// Version of this shape.
-    schema: u32,
-    /// The tasks, most recent first.
-    tasks: &'a [TaskPage],
-}
-
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     context.output.use_pager(args.paging.pager);
     let (page, json) = match &args.action {
@@ -137,27 +128,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         TaskAction::Show { name, json } => (task::show_task(&context.request, name.as_deref())?, json),
         TaskAction::List { limit, json } => {
-            let (pages, notes) = task::list_tasks(&context.request, *limit)?;
-            notes.iter().for_each(|note| context.output.note(note));
-            print_list(&pages, *limit, *json, &mut context.output)?;
+            let list = task::list_tasks(&context.request, *limit)?;
+            context.output.reply(&list, *json, |list, output| print_list(&list.tasks, *limit, output))?;
             return Ok(Exit::Ok);
         }
         TaskAction::Similar { name, about, command, limit, json } => {
             let described = about.announced(name.as_ref(), &[]);
             let found = task::similar_tasks(&context.request, &described, command, *limit)?;
-            found.notes.iter().for_each(|note| context.output.note(note));
-            match json {
-                true => context.output.json(&found)?,
-                false => print_similar(&found.tasks, &mut context.output)?,
-            }
+            context.output.reply(&found, *json, |found, output| print_similar(&found.tasks, output))?;
             return Ok(Exit::Ok);
         }
     };
-    page.notes.iter().for_each(|note| context.output.note(note));
-    match json {
-        true => context.output.json(&page)?,
-        false => print_page(&page, &mut context.output)?,
-    }
+    context.output.reply(&page, *json, print_page)?;
     Ok(Exit::Ok)
 }
 
@@ -214,15 +196,12 @@ fn print_similar(tasks: &[SimilarTask], output: &mut Output) -> anyhow::Result<(
     output.table(&["similarity", "task", "failures", "title"], &rows)
 }
 
-fn print_list(pages: &[TaskPage], limit: usize, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    if json {
-        return output.json(&TaskListReply { schema: 1, tasks: pages });
-    }
+fn print_list(pages: &[Reply<TaskPage>], limit: usize, output: &mut Output) -> anyhow::Result<()> {
     if pages.is_empty() {
         output.note("no tasks yet: a task begins with the first run of a check");
         return Ok(());
     }
-    let open = pages.iter().filter(|page| page.end.is_none()).count();
+    let open = pages.iter().filter(|page| page.data.end.is_none()).count();
     output.list_title(&format!("{}, {open} open", newest(pages.len(), limit, "task")))?;
     let row = |page: &TaskPage| {
         let failures = if output.terminal() { page.failures.to_string() } else { count(page.failures, "failure") };
@@ -234,6 +213,6 @@ fn print_list(pages: &[TaskPage], limit: usize, json: bool, output: &mut Output)
             one_line(page.title.as_deref().unwrap_or_default()),
         ]
     };
-    let rows: Vec<Vec<String>> = pages.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = pages.iter().map(|page| row(&page.data)).collect();
     output.table(&["task", "state", "last run", "failures", "title"], &rows)
 }

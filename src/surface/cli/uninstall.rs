@@ -1,6 +1,7 @@
 //! `verify-run uninstall`.
 
 use super::{CommandContext, Exit, Output};
+use crate::ops::reply::Reply;
 use crate::ops::uninstall::{self, UninstallPlan};
 
 /// Remove what verify-run keeps for this project
@@ -24,7 +25,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     }
     let plan = if args.purge { uninstall::purge_state(&context.request, plan)? } else { plan };
     if args.json {
-        context.output.json(&plan)?;
+        context.output.json(&Reply::from(plan))?;
     }
     Ok(Exit::Ok)
 }

@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     };
     let mut answer = warn::collect_warnings(&context.request, &asked)?;
     let text = if is_json { None } else { Some(warn::format_reply(&context.request, &asked, &mut answer)?) };
-    answer.notes.iter().for_each(|note| context.output.note(note));
+    context.output.notes(&answer.notes);
     match text {
         Some(text) if text.is_empty() && context.output.terminal() => {
             context.output.note("no warnings for this task\n\nhint: name files: `verify-run warn --files FILE`")
@@ -80,6 +80,6 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     }
     answer.notes.clear();
     warn::record_deliveries(&context.request.places, &mut answer);
-    answer.notes.iter().for_each(|note| context.output.note(note));
+    context.output.notes(&answer.notes);
     Ok(Exit::Ok)
 }

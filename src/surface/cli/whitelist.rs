@@ -10,10 +10,8 @@ use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
 use crate::config::Problem;
 use crate::ops::definitions::{self, NewToolOptions};
+use crate::ops::reply::Reply;
 use crate::whitelist::{Check, CheckDecision, CheckKind, ListedRule, Whitelist, command_key_parts};
-
-/// Version of the shapes that `--json` prints.
-const SCHEMA: u32 = 1;
 
 /// List, explain and test which commands are checks
 #[derive(Debug, clap::Args)]
@@ -71,8 +69,6 @@ enum WhitelistCommand {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct WhitelistListReply {
-    /// Version of this shape.
-    schema: u32,
     /// The rules in the order in which they are tried.
     tools: Vec<ListedRule>,
 }
@@ -81,8 +77,6 @@ pub(super) struct WhitelistListReply {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct WhitelistCheckReply {
-    /// Version of this shape.
-    schema: u32,
     /// The problems, by file.
     problems: Vec<Problem>,
 }
@@ -91,8 +85,6 @@ pub(super) struct WhitelistCheckReply {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct WhitelistExplainReply {
-    /// Version of this shape.
-    schema: u32,
     /// Whether the line is a check.
     recognised: bool,
     /// The tool that runs.
@@ -180,7 +172,7 @@ fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Res
 fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let tools = whitelist.list_rules();
     if json {
-        context.output.json(&WhitelistListReply { schema: SCHEMA, tools })?;
+        context.output.json(&Reply::from(WhitelistListReply { tools }))?;
         return Ok(Exit::Ok);
     }
     let row = |rule: &ListedRule| {
@@ -197,7 +189,7 @@ fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyh
 fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
     if json {
-        context.output.json(&WhitelistCheckReply { schema: SCHEMA, problems })?;
+        context.output.json(&Reply::from(WhitelistCheckReply { problems }))?;
         return Ok(exit);
     }
     if problems.is_empty() {
@@ -219,12 +211,14 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
         argv => whitelist.decide_command(argv),
     };
     match decision {
-        CheckDecision::NotACheck { why } if json => context.output.json(&WhitelistExplainReply::refused(why))?,
+        CheckDecision::NotACheck { why } if json => {
+            context.output.json(&Reply::from(WhitelistExplainReply::refused(why)))?
+        }
         CheckDecision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
         CheckDecision::Check(check) => {
             let parts = command_key_parts(&context.request.places.root, &context.request.cwd, Some(&check), &[]);
             if json {
-                context.output.json(&WhitelistExplainReply::of(check, &parts))?;
+                context.output.json(&Reply::from(WhitelistExplainReply::of(check, &parts)))?;
             } else {
                 context.output.text(&in_words(&check, &parts))?;
             }
@@ -236,7 +230,6 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
 impl WhitelistExplainReply {
     fn refused(why: String) -> Self {
         WhitelistExplainReply {
-            schema: SCHEMA,
             recognised: false,
             tool: None,
             kind: None,
@@ -254,7 +247,6 @@ impl WhitelistExplainReply {
 
     fn of(check: Check, parts: &KeyParts) -> Self {
         WhitelistExplainReply {
-            schema: SCHEMA,
             recognised: true,
             tool: Some(check.tool),
             kind: Some(check.kind),

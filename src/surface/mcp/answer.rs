@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::base::markdown::{code, escaped, untagged};
 use crate::base::text::{ellipsis, one_line, printable};
+use crate::ops::reply::Reply;
 use crate::surface::failure::FailureReport;
 
 /// A text, bytes.
@@ -35,18 +36,18 @@ pub(super) struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// From a verb's answer, a text about it, and what was noticed on the way.
+    /// From a verb's reply and a text about it.
     ///
     /// # Errors
     /// None that these types have: what can't be serialised is a defect.
-    pub(super) fn new(facts: &impl Serialize, mut text: String, notes: &[String]) -> anyhow::Result<Self> {
-        for note in notes.iter().take(NOTES_MAX) {
+    pub(super) fn new<T: Serialize>(reply: &Reply<T>, mut text: String) -> anyhow::Result<Self> {
+        for note in reply.notes.iter().take(NOTES_MAX) {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
             let _ = writeln!(text, "Note: {}", escaped(&ellipsis(&untagged(&one_line(note)), NOTE_BYTES_MAX)));
         }
-        Ok(ToolAnswer { text: bounded(&text), structure: structure(serde_json::to_value(facts)?) })
+        Ok(ToolAnswer { text: bounded(&text), structure: structure(serde_json::to_value(reply)?) })
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn notes_are_one_line_each_and_few() {
         let notes: Vec<String> = (0..9).map(|n| format!("{n}\n<b>\u{7}")).collect();
-        let answer = ToolAnswer::new(&json!({"schema": 1}), "text".to_owned(), &notes).expect("serialises");
+        let answer = ToolAnswer::new(&Reply::new(json!({}), notes), "text".to_owned()).expect("serialises");
         assert_eq!(answer.text.lines().count(), 6, "{}", answer.text);
         assert!(answer.text.starts_with("text\nNote: 0 ‹b›\n"), "{}", answer.text);
     }

@@ -62,13 +62,13 @@ pub(super) fn text(request: &Request, argument: impl Fn(&str) -> Option<String>)
     let (_, warnings) = tools::warned(request, &asked)?;
     parts.push(warnings.trim_end().to_owned());
     let open = recent::recent_failures(request, true, FAILURES)?;
-    if !open.failures.is_empty() {
-        parts.push(format!("Still open. {}", tools::recent_text(&open.failures).trim_end()));
+    if !open.data.failures.is_empty() {
+        parts.push(format!("Still open. {}", tools::recent_text(&open.data.failures).trim_end()));
     }
     let asked = memory::RecallRequest { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
     let remembered = memory::recall_memories(request, &asked)?;
-    if !remembered.memories.is_empty() {
-        parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered).trim_end()));
+    if !remembered.data.memories.is_empty() {
+        parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered.data).trim_end()));
     }
     parts.push(ADVICE.trim_end().to_owned());
     Ok(bounded(&parts.join("\n\n")))

@@ -92,7 +92,7 @@ pub(super) fn read(request: &Request, uri: &str) -> anyhow::Result<Option<String
     match uri.strip_prefix(PATTERNS) {
         Some(ACTIVE) => Ok(Some(active(request)?)),
         Some(id) if id.starts_with("p-") && id.len() > 2 => match pattern::show_pattern(request, id) {
-            Ok((page, _)) => Ok(Some(bounded(&library_page::render_page(&page)))),
+            Ok(page) => Ok(Some(bounded(&library_page::render_page(&page.data)))),
             Err(crate::store::StoreError::NoSuchId { .. } | crate::store::StoreError::Ambiguous { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         },
@@ -116,7 +116,7 @@ fn lesson_text(found: &FoundLesson) -> String {
 
 fn active(request: &Request) -> anyhow::Result<String> {
     let filter = Filter { limit: ACTIVE_MAX, recurring: true, all: false };
-    let list = pattern::list_patterns(request, filter)?;
+    let list = pattern::list_patterns(request, filter)?.data;
     let mut text = String::from("# Failures that recur here\n\n");
     if list.patterns.is_empty() {
         let tasks = count(request.settings().patterns.recurring_tasks, "task");

@@ -12,8 +12,8 @@ use crate::ops::knowledge::{EntryAddReply, EntryChangeReply, EntryList, EntryPro
 use crate::retrieval::entry_measurement::EntryMeasurement;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_proposals::EntryProposal;
+use crate::surface::cli::Output;
 use crate::surface::cli::output::{Span, Tone};
-use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// A property on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
@@ -22,39 +22,19 @@ const LINE_BYTES_MAX: usize = 400;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::surface::cli) struct KnowledgeTypesReply<'a> {
-    /// Version of this shape.
-    schema: u32,
     /// The types by their names.
-    types: &'a BTreeMap<String, EntryType>,
+    pub types: &'a BTreeMap<String, EntryType>,
 }
 
 /// What `knowledge decline --json` prints.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::surface::cli) struct KnowledgeDeclineReply<'a> {
-    /// Version of this shape.
-    schema: u32,
     /// Id of the fix whose proposal was declined.
-    declined: &'a str,
+    pub declined: &'a str,
 }
 
-/// What `knowledge show --json` prints.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(in crate::surface::cli) struct KnowledgeShowReply<'a> {
-    /// Version of this shape.
-    schema: u32,
-    #[serde(flatten)]
-    page: &'a EntryPage,
-}
-
-pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    added.notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(added)?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn added(added: &EntryAddReply, output: &mut Output) -> anyhow::Result<()> {
     let entry = &added.entry;
     match added.result {
         "merged" => {
@@ -66,20 +46,10 @@ pub(super) fn added(added: &EntryAddReply, json: bool, context: &mut CommandCont
         let title = one_line(&similar.title);
         output.note(&format!("similar ({:.2}): {} {title}", similar.similarity, similar.id));
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn proposed(
-    proposals: &EntryProposalList,
-    json: bool,
-    context: &mut CommandContext,
-) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    proposals.notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(proposals)?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn proposed(proposals: &EntryProposalList, output: &mut Output) -> anyhow::Result<()> {
     let cells = |it: &EntryProposal| [&it.fix, &it.task, &it.title, &it.accept].map(|text| one_line(text)).to_vec();
     let rows: Vec<Vec<String>> = proposals.proposals.iter().map(cells).collect();
     if rows.is_empty() {
@@ -87,35 +57,18 @@ pub(super) fn proposed(
     } else {
         output.table(&["fix", "task", "what", "accept with"], &rows)?
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn declined(fix: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    if json {
-        context.output.json(&KnowledgeDeclineReply { schema: 1, declined: fix })?
-    } else {
-        context.output.line(&format!("declined to make a pattern of {fix}"))?
-    }
-    Ok(Exit::Ok)
+pub(super) fn declined(reply: &KnowledgeDeclineReply<'_>, output: &mut Output) -> anyhow::Result<()> {
+    output.line(&format!("declined to make a pattern of {}", reply.declined))
 }
 
-pub(super) fn changed(changed: &EntryChangeReply, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    changed.notes.iter().for_each(|note| context.output.note(note));
-    if json {
-        context.output.json(changed)?
-    } else {
-        context.output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))?
-    }
-    Ok(Exit::Ok)
+pub(super) fn changed(changed: &EntryChangeReply, output: &mut Output) -> anyhow::Result<()> {
+    output.line(&format!("{}; confidence {:.2}", changed.done, changed.entry.confidence))
 }
 
-pub(super) fn found(found: &EntryList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    found.notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(found)?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn found(found: &EntryList, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = found
         .entries
         .iter()
@@ -133,21 +86,10 @@ pub(super) fn found(found: &EntryList, json: bool, context: &mut CommandContext)
     if found.more {
         output.note("there are more\n\nhint: add `--page 2`");
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn shown(
-    page: &EntryPage,
-    notes: &[String],
-    json: bool,
-    context: &mut CommandContext,
-) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(&KnowledgeShowReply { schema: 1, page })?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn shown(page: &EntryPage, output: &mut Output) -> anyhow::Result<()> {
     let title = page.example.as_ref().unwrap_or(&page.title);
     output.title(title)?;
     let pinned = if page.pinned { ", pinned" } else { "" };
@@ -192,7 +134,7 @@ fn came_of(measured: &EntryMeasurement) -> String {
     }
 }
 
-fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<Exit> {
+fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<()> {
     for step in page.ledger.iter().flat_map(|ledger| &ledger.steps) {
         let what = ellipsis(&one_line(&step.what), LINE_BYTES_MAX);
         let (tone, when) = (if step.delta < 0.0 { Tone::Bad } else { Tone::Good }, output.when(step.at));
@@ -202,16 +144,10 @@ fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<Exit> {
             Span::new(Tone::Faint, format!(", {when}")),
         ])?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn exported(found: &EntryList, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    found.notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(found)?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn exported(found: &EntryList, output: &mut Output) -> anyhow::Result<()> {
     let mut text = "# Knowledge\n".to_owned();
     for page in &found.entries {
         let superseded = page.superseded_by.as_ref().map(|id| format!(", superseded by {}", markdown::code(id)));
@@ -238,21 +174,10 @@ pub(super) fn exported(found: &EntryList, json: bool, context: &mut CommandConte
         }
     }
     output.text(&text)?;
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn logged(
-    log: &KnowledgeLog,
-    notes: &[String],
-    json: bool,
-    context: &mut CommandContext,
-) -> anyhow::Result<Exit> {
-    let output = &mut context.output;
-    notes.iter().for_each(|note| output.note(note));
-    if json {
-        output.json(log)?;
-        return Ok(Exit::Ok);
-    }
+pub(super) fn logged(log: &KnowledgeLog, output: &mut Output) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = log
         .events
         .iter()
@@ -262,28 +187,20 @@ pub(super) fn logged(
         })
         .collect();
     output.table(&["when", "event", "entry", "agent"], &rows)?;
-    Ok(Exit::Ok)
+    Ok(())
 }
 
-pub(super) fn listed(
-    types: &BTreeMap<String, EntryType>,
-    json: bool,
-    context: &mut CommandContext,
-) -> anyhow::Result<Exit> {
-    if json {
-        context.output.json(&KnowledgeTypesReply { schema: 1, types })?;
-        return Ok(Exit::Ok);
-    }
-    for (name, sort) in types {
+pub(super) fn listed(reply: &KnowledgeTypesReply<'_>, output: &mut Output) -> anyhow::Result<()> {
+    for (name, sort) in reply.types {
         let required: Vec<&str> = sort.schema.required().collect();
         let value = sort.schema.value();
         let all = value.get("properties").and_then(Value::as_object).into_iter().flatten();
         let optional: Vec<String> =
             all.map(|(name, _)| name.clone()).filter(|name| !required.contains(&name.as_str())).collect();
-        context.output.line(&format!("{name}: {}", one_line(&sort.description)))?;
-        context.output.line(&format!("  needs {}; may have {}", required.join(", "), optional.join(", ")))?;
+        output.line(&format!("{name}: {}", one_line(&sort.description)))?;
+        output.line(&format!("  needs {}; may have {}", required.join(", "), optional.join(", ")))?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// A value on one line.

@@ -50,8 +50,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<(
             return explain::explain_lines(stdin().lock(), BufWriter::new(context.output.stream()), args.merge);
         }
     };
-    explained.notes.iter().for_each(|note| context.output.note(note));
-    if args.json { context.output.json(&explained) } else { print(&explained, &mut context.output) }
+    context.output.reply(&explained, args.json, print)
 }
 
 fn print(explained: &Explained, output: &mut Output) -> anyhow::Result<()> {

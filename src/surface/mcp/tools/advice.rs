@@ -12,6 +12,7 @@ use crate::capture::Identity;
 use crate::fix::snapshot::Compared;
 use crate::fix::weakened::RuleSeverity;
 use crate::ops::check_diff::{self, CheckDiffOptions};
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::warn;
 use crate::retrieval::question::WarnRequest;
@@ -91,13 +92,13 @@ fn warnings(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
         ..WarnRequest::default()
     };
     let (facts, text) = warned(request, &asked)?;
-    ToolAnswer::new(&facts, text, &facts.notes)
+    ToolAnswer::new(&facts, text)
 }
 
 /// The warnings that are due, and as a text.
-pub(crate) fn warned(request: &Request, asked: &WarnRequest) -> anyhow::Result<(warn::WarnReply, String)> {
+pub(crate) fn warned(request: &Request, asked: &WarnRequest) -> anyhow::Result<(Reply<warn::WarnReply>, String)> {
     let mut facts = warn::collect_warnings(request, asked)?;
-    let text = match (facts.enabled, facts.warnings.is_empty()) {
+    let text = match (facts.data.enabled, facts.data.warnings.is_empty()) {
         (false, _) => "Warnings are disabled here.".to_owned(),
         // Nothing may be known, or held out: neither is said.
         (true, true) => "No warnings.".to_owned(),
@@ -125,7 +126,8 @@ fn check_diff(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
         (None, false) => Compared::WorkTree,
     };
     let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
-    let report = check_diff::check_diff(request, &compared, wanted).context("cannot read the change")?;
+    let reply = check_diff::check_diff(request, &compared, wanted).context("cannot read the change")?;
+    let report = &reply.data;
     let mut text = String::new();
     for mark in report.weakened.iter().take(PLACES_MAX) {
         let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };
@@ -148,5 +150,5 @@ fn check_diff(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
         let _ =
             writeln!(text, "Not checked or not listed: {} (files, lines and places beyond the limits).", report.cut);
     }
-    ToolAnswer::new(&report, text, &report.notes)
+    ToolAnswer::new(&reply, text)
 }

@@ -84,7 +84,7 @@ fn known_failure(request: &Request, arguments: Value) -> anyhow::Result<ToolAnsw
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
     let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
     let known = lookup::look_up_failure(request, &asked)?;
-    ToolAnswer::new(&known, known_text(&known), &known.notes)
+    ToolAnswer::new(&known, known_text(&known.data))
 }
 
 fn known_text(known: &LookupReply) -> String {
@@ -191,12 +191,12 @@ struct RecentArguments {
 fn recent_failures(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let RecentArguments { limit, open } = parsed(arguments)?;
     let found = recent::recent_failures(request, open, Count::of(limit, FAILURES))?;
-    let text = match found.failures.is_empty() {
+    let text = match found.data.failures.is_empty() {
         true if open => "Nothing that failed here is still open.\n".to_owned(),
         true => "No failure is recorded here.\n".to_owned(),
-        false => recent_text(&found.failures),
+        false => recent_text(&found.data.failures),
     };
-    ToolAnswer::new(&found, text, &found.notes)
+    ToolAnswer::new(&found, text)
 }
 
 /// A line for each failure, with what a model needs to go on.

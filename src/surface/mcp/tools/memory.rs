@@ -82,8 +82,8 @@ fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
         hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
     };
     let kept = memory::add_memory(request, &remembered)?;
-    let ids: Vec<&str> = kept.memories.iter().map(|memory| memory.id.as_str()).collect();
-    ToolAnswer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")), &kept.notes)
+    let ids: Vec<&str> = kept.data.memories.iter().map(|memory| memory.id.as_str()).collect();
+    ToolAnswer::new(&kept, format!("Remembered as {}.\n", ids.join(", ")))
 }
 
 #[derive(Default, Deserialize)]
@@ -100,8 +100,8 @@ fn recall(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let sort = given.sort.as_deref().and_then(MemoryType::from_word);
     let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(request, &asked)?;
-    let text = if found.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found) };
-    ToolAnswer::new(&found, text, &found.notes)
+    let text = if found.data.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found.data) };
+    ToolAnswer::new(&found, text)
 }
 
 /// A line for each memory.

@@ -10,6 +10,7 @@ use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
 use crate::ops::fix::{self, FixNoteText};
 use crate::ops::knowledge;
 use crate::ops::lesson::{self, Annotation};
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::search::{self, SearchHit};
 use crate::retrieval::entry_search::EntryQueryRequest;
@@ -71,7 +72,6 @@ struct SearchArguments {
 /// What a search gives: [`search::Hits`], and entries in brief.
 #[derive(Serialize)]
 struct FoundEntries {
-    schema: u32,
     lessons: Vec<SearchHit>,
     more: usize,
     entries: Vec<RememberedEntry>,
@@ -94,8 +94,9 @@ fn lessons_search(request: &Request, arguments: Value) -> anyhow::Result<ToolAns
     let hits = search::search_lessons(request, &given.query, Count::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
     let entries = knowledge::query_entries(request, &asked)?;
-    let notes: Vec<String> = hits.notes.iter().chain(&entries.notes).cloned().collect();
-    let entries = entries.entries.into_iter().map(|page| RememberedEntry {
+    let notes = hits.notes.into_iter().chain(entries.notes).collect();
+    let (hits, entries) = (hits.data, entries.data.entries.into_iter());
+    let entries = entries.map(|page| RememberedEntry {
         id: page.id,
         kind: page.kind,
         title: page.title,
@@ -103,8 +104,9 @@ fn lessons_search(request: &Request, arguments: Value) -> anyhow::Result<ToolAns
         globs: page.globs,
         confidence: page.confidence,
     });
-    let found = FoundEntries { schema: 1, lessons: hits.lessons, more: hits.more, entries: entries.collect() };
-    ToolAnswer::new(&found, found_text(&found), &notes)
+    let found = FoundEntries { lessons: hits.lessons, more: hits.more, entries: entries.collect() };
+    let text = found_text(&found);
+    ToolAnswer::new(&Reply::new(found, notes), text)
 }
 
 fn found_text(found: &FoundEntries) -> String {
@@ -155,7 +157,6 @@ struct FixArguments {
 /// What was written, and where.
 #[derive(Serialize)]
 struct RecordedFix {
-    schema: u32,
     /// `fix` or `lesson`.
     kind: &'static str,
     /// Its whole id.
@@ -171,21 +172,21 @@ fn record_fix(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
     if cause.is_none() && resolution.is_none() && rule.is_none() {
         bail!("nothing to record: give a cause, a resolution or a rule");
     }
-    let (recorded, notes) = match id.get(..2) {
+    let recorded = match id.get(..2) {
         Some("x-") if id.len() > 2 => {
             let by = request.identity.agent.clone();
             let page = fix::record_fix(request, id, FixNoteText { cause, approach: resolution, rule, by })?;
-            (RecordedFix { schema: 1, kind: "fix", id: page.summary.id, file: None }, page.notes)
+            page.map_data(|page| RecordedFix { kind: "fix", id: page.summary.id, file: None })
         }
         Some("l-") if id.len() > 2 => {
             let annotation = Annotation { cause, resolution, corrective_rule: rule };
             let found = lesson::annotate_lesson(request, id, annotation)?;
             let file = request.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
-            (RecordedFix { schema: 1, kind: "lesson", id: found.lesson.front.id, file }, Vec::new())
+            Reply::from(RecordedFix { kind: "lesson", id: found.lesson.front.id, file })
         }
         _ => bail!("{id:?} is neither a fix (x-…) nor a lesson (l-…): call recent_failures or known_failure for ids"),
     };
-    let file = recorded.file.as_deref().map_or_else(String::new, |file| format!(" ({})", quoted(file)));
-    let text = format!("Recorded in the {} {}{file}.\n", recorded.kind, recorded.id);
-    ToolAnswer::new(&recorded, text, &notes)
+    let file = recorded.data.file.as_deref().map_or_else(String::new, |file| format!(" ({})", quoted(file)));
+    let text = format!("Recorded in the {} {}{file}.\n", recorded.data.kind, recorded.data.id);
+    ToolAnswer::new(&recorded, text)
 }
