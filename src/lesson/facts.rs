@@ -71,12 +71,15 @@ impl LessonFacts {
     /// The file's name, `<tool>-<slug>-<id>.md`: lower-case letters, digits and dashes. The same in every clone, so that a
     /// pattern has one file.
     pub fn file_name(&self) -> String {
-        let tool = make_slug(self.items.first().map_or(&self.tool, |item| &item.tool), TOOL_BYTES_MAX);
-        let what = make_slug(&self.about, SLUG_BYTES_MAX);
-        let parts = [&tool, &what, &self.id].map(String::as_str);
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{}.md", parts.join("-"))
+        lesson_file_name(self.items.first().map_or(&self.tool, |item| &item.tool), &self.about, &self.id)
     }
+}
+
+/// The name of the file of the lesson `id`, from the tool that failed and what it said; see [`LessonFacts::file_name`].
+pub fn lesson_file_name(tool: &str, about: &str, id: &str) -> String {
+    let (tool, what) = (make_slug(tool, TOOL_BYTES_MAX), make_slug(about, SLUG_BYTES_MAX));
+    let parts: Vec<&str> = [tool.as_str(), &what, id].into_iter().filter(|part| !part.is_empty()).collect();
+    format!("{}.md", parts.join("-"))
 }
 
 /// `text` as lower-case words joined by dashes, at most `max` bytes, cut at a word where that leaves enough.

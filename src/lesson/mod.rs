@@ -16,7 +16,7 @@ mod place;
 mod seal;
 mod shared_lesson;
 
-pub use facts::LessonFacts;
+pub use facts::{LessonFacts, lesson_file_name};
 pub use fix::{LessonFixFacts, LessonFixSection, has_own_fix_section, set_fix};
 pub use folder::{LessonFile, LessonFolder, WrittenLesson};
 pub use front_matter::{LESSON_SCHEMA, Lesson, LessonFrontMatter, parse_lesson, set_front_matter_text};

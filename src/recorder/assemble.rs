@@ -18,6 +18,8 @@ use crate::whitelist::{self, CheckKind};
 
 /// Branches that are not a task, when the repository doesn't say which one is its default.
 pub(super) const DEFAULT_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
+/// The subject of a lesson whose diagnostics are empty.
+pub(super) const UNNAMED_SUBJECT: &str = "failure";
 
 /// The run without its failure.
 pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
@@ -134,12 +136,10 @@ pub(super) fn assemble_failure(
     }
 }
 
-/// Gives the lesson that was decided on its file name.
-pub(super) fn name_lesson(run: &mut Run) {
-    let name = lesson_facts(run, &LocalMachine::default()).map(|facts| facts.file_name());
-    if let Some(Failure { lesson: LessonDecision::Written { file, .. }, .. }) = &mut run.failure {
-        *file = name.unwrap_or_default();
-    }
+/// What a lesson is about: the test or the code of its leading diagnostic, else the masked message.
+pub(super) fn lesson_subject(leading: &DiagnosticRecord) -> Option<&String> {
+    let named = leading.test.as_ref().or(leading.code.as_ref());
+    Some(named.unwrap_or(&leading.masked)).filter(|about| !about.is_empty())
 }
 
 /// What the lesson of a recorded run is made of; `None` when it has none. From the event alone, so that a lesson that
@@ -156,9 +156,7 @@ pub(crate) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<LessonFact
     let own = failure.items.iter().filter(is_own);
     let patterns: BTreeSet<String> =
         own.clone().map(|item| ids::short(IdKind::Pattern, item.pattern.as_bytes())).collect();
-    let leading = own.clone().next();
-    let named = leading.and_then(|item| item.test.as_ref().or(item.code.as_ref()));
-    let about = named.or(leading.map(|item| &item.masked)).filter(|about| !about.is_empty());
+    let about = own.clone().next().and_then(lesson_subject);
     let items = own.chain(failure.items.iter().filter(|item| !is_own(item)));
     let dir = run.dir.display();
     let strip = |text: &str| local.strip_local_names(text);
@@ -179,7 +177,7 @@ pub(crate) fn lesson_facts(run: &Run, local: &LocalMachine) -> Option<LessonFact
         id: id.clone(),
         recorded_at: run.ended_at,
         tool: run.tool.clone().unwrap_or_else(program),
-        about: about.map_or_else(|| "failure".to_owned(), Clone::clone),
+        about: about.map_or(UNNAMED_SUBJECT, String::as_str).to_owned(),
         command: shell_words::join(argv),
         dir: if dir.starts_with('/') { strip(&dir) } else { dir.clone() },
         ended: run.ended,

@@ -20,7 +20,7 @@ use crate::event::{
     LessonChangeKind, LessonDecision, NoLessonReason, Run,
 };
 use crate::fix;
-use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix};
+use crate::lesson::{LessonFixFacts, LessonFixSection, LocalMachine, SharedLessonFix, lesson_file_name};
 use crate::store::{FixNoteRow, FixRow, Index, SegmentFolder, SharedLessonRow, Store, StoreError};
 
 /// Lessons that one fix is written into.
@@ -53,11 +53,15 @@ pub(super) fn decide_lesson(
     let known = store.index().patterns_with_lesson(&keys)?;
     let taught = taught_patterns(store, &header.place.root, &keys)?;
     let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key) || taught.contains(&id_of(key));
-    let Some(leading) = keys.iter().find(|key| !is_elsewhere(key)) else { return Ok(LessonDecision::Known) };
+    let Some((leading, key)) = items.iter().zip(&keys).find(|(_, key)| !is_elsewhere(key)) else {
+        return Ok(LessonDecision::Known);
+    };
     let elsewhere = items.iter().zip(&keys).filter(|(_, key)| is_elsewhere(key)).map(|(item, _)| item.pattern.clone());
+    let id = ids::short(IdKind::Lesson, key.as_bytes());
+    let about = assemble::lesson_subject(leading).map_or(assemble::UNNAMED_SUBJECT, String::as_str);
     Ok(LessonDecision::Written {
-        id: ids::short(IdKind::Lesson, leading.as_bytes()),
-        file: String::new(),
+        file: lesson_file_name(&leading.tool, about, &id),
+        id,
         elsewhere: elsewhere.collect::<BTreeSet<_>>().into_iter().collect(),
     })
 }

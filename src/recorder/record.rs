@@ -146,7 +146,6 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: 
         let failure = assemble::assemble_failure(header.run, &diagnosis, items, lesson);
         let category_means = settings.categories.meaning(&failure.category).map(str::to_owned);
         run.failure = Some(Failure { category_means, ..failure });
-        assemble::name_lesson(run);
         events = merges.events;
     }
     in_flight.spawn_diff(projects, store, header)?;
