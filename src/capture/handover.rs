@@ -22,7 +22,7 @@ use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
 use crate::base::lossless::Lossless;
 use crate::config::{Places, StateDir};
 use crate::redact::{redact_arguments, redact_text};
-use crate::run::{self, Detached, Ended, Excerpt, Finished, Transcript};
+use crate::run::{self, Excerpt, Finished, Transcript};
 use crate::whitelist::Check;
 
 /// File systems on the other side of a network (or of a process), by `statfs`: NFS, SMB in three dialects, FUSE, 9P,
@@ -56,6 +56,7 @@ pub struct FinishedRun {
 }
 
 /// Who waits for the recorder, if anybody does: goes on when this is dropped.
+#[derive(Default)]
 pub struct Waiting {
     _end: Option<PipeWriter>,
 }
@@ -211,28 +212,20 @@ impl FinishedRun {
         if wait {
             keep.push(working.as_raw_fd());
         }
-        match run::detached(&keep) {
-            Ok(Detached::Process) => {
-                let waiting = if wait {
-                    Waiting { _end: Some(working) }
-                } else {
-                    // It is closed already.
-                    std::mem::forget(working);
-                    Waiting { _end: None }
-                };
-                let work = std::panic::AssertUnwindSafe(|| {
-                    before();
-                    (self.record)(&self.places, waiting);
-                });
-                let _ = std::panic::catch_unwind(work);
-                run::end_as(Ended::Exit(0))
-            }
-            Ok(Detached::Caller) if wait => {
-                drop(working);
-                run::release_signals();
-                run::wait_for_end(done.as_raw_fd(), Duration::from_millis(SYNC_MS_MAX));
-            }
-            _ => {}
+        let started = run::run_detached(&keep, move || {
+            let waiting = if wait {
+                Waiting { _end: Some(working) }
+            } else {
+                // It is closed already.
+                std::mem::forget(working);
+                Waiting::default()
+            };
+            before();
+            (self.record)(&self.places, waiting);
+        });
+        if started.is_ok() && wait {
+            run::release_signals();
+            run::wait_for_end(done.as_raw_fd(), Duration::from_millis(SYNC_MS_MAX));
         }
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::knowledge;
+use super::recording;
 use super::reply::Reply;
 use super::request::Request;
 use super::warn;
@@ -92,7 +93,7 @@ impl Hook {
                 && capture::write_spool(&self.request.places.state, &check.spooled.header, &[&check.spooled.output])
                     .is_ok()
             {
-                observed::start_recorder(&self.request.places);
+                recording::start_recorder(&self.request.places);
             }
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
         }
@@ -104,7 +105,7 @@ impl Hook {
             let _ = shims::put_in_front(&shims, file.as_ref());
         }
         if self.moment == Moment::SessionEnd && !recorder::pending_entries(&self.request.places).is_empty() {
-            observed::start_recorder(&self.request.places);
+            recording::start_recorder(&self.request.places);
         }
     }
 

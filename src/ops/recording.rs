@@ -2,34 +2,34 @@
 
 use super::memory;
 use super::request::Request;
+use crate::capture::Waiting;
 use crate::config::{Environment, Places};
 use crate::recorder::{self, Drained};
+use crate::run;
 use crate::store::StoreError;
 
-/// Records what waits, for the detached recorder.
-///
-/// # Errors
-/// As [`recorder::drain`].
-pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
-    let drained = recorder::drain(places)?;
-    promote_at(places, &drained);
-    Ok(drained)
+/// Starts the recorder in a process of its own. To be called by a process of one thread.
+pub(crate) fn start_recorder(places: &Places) {
+    // Without a process, the next recorder takes what waits.
+    let _ = run::run_detached(&[], || record_all(places, Waiting::default()));
 }
 
-/// Records before the caller goes on (`--sync`).
-///
-/// # Errors
-/// As [`recorder::drain_sync`].
-pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
-    let drained = recorder::drain_sync(places, recorded)?;
-    promote_at(places, &drained);
-    Ok(drained)
+/// The recorder's work. What it could not do is in its log; there is no user to show it to.
+pub(crate) fn record_all(places: &Places, waiting: Waiting) {
+    promote_at(places, recorder::drain(places));
+    // The first process of a container waits until everything is done: its end is everybody's.
+    drop(waiting);
 }
 
-/// As [`promote_ended`], for a recorder, which nobody's request started.
-fn promote_at(places: &Places, drained: &Drained) {
-    if drained.promotes {
-        promote_ended(&Request::at_places(places.clone(), Environment::from_process()), drained);
+/// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
+pub(crate) fn record_now(places: &Places, waiting: Waiting) {
+    promote_at(places, recorder::drain_sync(places, || drop(waiting)));
+}
+
+/// As [`promote_ended`], for a recorder, which has no request.
+fn promote_at(places: &Places, drained: Result<Drained, StoreError>) {
+    if let Some(drained) = drained.ok().filter(|drained| drained.promotes) {
+        promote_ended(&Request::at_places(places.clone(), Environment::from_process()), &drained);
     }
 }
 

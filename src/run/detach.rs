@@ -4,45 +4,36 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use super::{signals, sys};
+use super::{Ended, end_as, signals, sys};
 #[cfg(target_env = "musl")]
 use crate::base::heap;
 
 /// Lower priority of detached work.
 const NICENESS: i32 = 10;
 
-/// Which side of [`detached`] this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detached {
-    /// The caller goes on.
-    Caller,
-    /// The detached process. It must end with [`crate::run::end_as`] and drop nothing that owns a descriptor.
-    Process,
-}
-
-/// Forks a process with its own session, at `/`, without any descriptor but `keep`, `/dev/null` on 0–2, every signal
-/// at its default, and low priority. The caller of verify-run waits for none of its descriptors, and a kill of the
-/// process group doesn't reach it.
+/// Does `work` in a process with its own session, at `/`, without any descriptor but `keep`, `/dev/null` on 0–2, every
+/// signal at its default, and low priority. The caller of verify-run waits for none of its descriptors, and a kill of the
+/// process group doesn't reach it. The process ends with `work`, also when that panics.
 ///
 /// # Errors
 /// When there is no process to be had.
-pub fn detached(keep: &[RawFd]) -> io::Result<Detached> {
-    match sys::fork()? {
-        sys::Fork::Parent(_) => Ok(Detached::Caller),
-        sys::Fork::Child => {
-            sys::new_session();
-            sys::leave_folder();
-            sys::close_all_but(keep);
-            sys::null_streams();
-            sys::be_nice(NICENESS);
-            // What was sent to the caller's group before we left it, as the end of a terminal's session leader does.
-            signals::forget_pending();
-            signals::reset();
-            #[cfg(target_env = "musl")]
-            heap::unshare();
-            Ok(Detached::Process)
-        }
+pub fn run_detached(keep: &[RawFd], work: impl FnOnce()) -> io::Result<()> {
+    if let sys::Fork::Parent(_) = sys::fork()? {
+        return Ok(());
     }
+    sys::new_session();
+    sys::leave_folder();
+    sys::close_all_but(keep);
+    sys::null_streams();
+    sys::be_nice(NICENESS);
+    // What was sent to the caller's group before we left it, as the end of a terminal's session leader does.
+    signals::forget_pending();
+    signals::reset();
+    #[cfg(target_env = "musl")]
+    heap::unshare();
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    // Nothing of the caller's is dropped: its descriptors are closed already.
+    end_as(Ended::Exit(0))
 }
 
 /// Whether this is PID 1, whose end is the end of everything in its container.

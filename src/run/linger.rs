@@ -21,7 +21,7 @@ pub(super) fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) 
     let fds: Vec<_> = channels.iter().flat_map(Channel::fds).collect();
     sys::close_all_but(&fds);
     signals::ignore_broken_pipes();
-    // As in `detached`: the end of a session reaches the group until we have left it.
+    // As in `run_detached`: the end of a session reaches the group until we have left it.
     signals::forget_pending();
     signals::reset();
     channels.iter_mut().for_each(Channel::outlive);

@@ -34,7 +34,7 @@ mod supervise;
 mod sys;
 mod transcript;
 
-pub use detach::{Detached, detached, is_init, privileged, session, wait_for_end};
+pub use detach::{is_init, privileged, run_detached, session, wait_for_end};
 pub use ended::{Ended, end_as};
 pub use files::{Excerpt, Region};
 pub use nested::recording_ancestors;

@@ -7,11 +7,10 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::capture::{ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
 use crate::command::{LineStep, ShellLine};
-use crate::config::{Places, is_disabled};
+use crate::config::is_disabled;
 use crate::host::dialect::{Ending, HookAction, HookCall};
-use crate::ops::recording;
 use crate::ops::request::Request;
-use crate::run::{self, Detached, Ended};
+use crate::run::Ended;
 use crate::whitelist::{self, Check, Whitelist};
 
 /// Output that is kept, bytes; hosts show less.
@@ -116,13 +115,4 @@ fn line_words(line: &ShellLine) -> impl Iterator<Item = &str> {
 
 fn is_us(word: &str) -> bool {
     word.rsplit('/').next() == Some("verify-run")
-}
-
-/// Starts the recorder in a process of its own.
-pub(super) fn start_recorder(places: &Places) {
-    if matches!(run::detached(&[]), Ok(Detached::Process)) {
-        let work = std::panic::AssertUnwindSafe(|| recording::drain(places));
-        let _ = std::panic::catch_unwind(work);
-        run::end_as(Ended::Exit(0))
-    }
 }

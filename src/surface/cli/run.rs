@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, Output};
 use crate::base::refusal::NextStep;
 use crate::base::text;
-use crate::capture::{self, Waiting};
+use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{Host, Job};
 use crate::ops::recording;
@@ -135,7 +135,7 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
         let identity = capture::identify(options.identity, variable, run::session());
         let sync = options.sync || !finished.ended.passed() && is_ephemeral();
         let argv = options.argv;
-        let record = if sync { record_now } else { record_all };
+        let record = if sync { recording::record_now } else { recording::record_all };
         let run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, record };
         let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
@@ -146,18 +146,6 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
     });
     let _ = std::panic::catch_unwind(keep);
     run::end_as(end_as)
-}
-
-/// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
-fn record_now(places: &Places, waiting: Waiting) {
-    let _ = recording::drain_sync(places, || drop(waiting));
-}
-
-/// The recorder's work. What it could not do is in its log; there is no user to show it to.
-fn record_all(places: &Places, waiting: Waiting) {
-    let _ = recording::drain(places);
-    // The first process of a container waits until everything is done: its end is everybody's.
-    drop(waiting);
 }
 
 /// A recording verify-run above us records the same repository's failure already. (One that records another
