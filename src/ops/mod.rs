@@ -1,4 +1,5 @@
-//! The verbs, one function each, shared by every surface.
+//! The verbs, one function each, shared by every surface. Each takes the [`request::Request`] of its call and returns a
+//! [`reply::Reply`].
 
 pub(crate) mod again;
 pub(crate) mod check_diff;

@@ -98,17 +98,17 @@ pub(super) struct LessonListReply<'a> {
     /// The lessons, newest first.
     lessons: Vec<LessonTableRow<'a>>,
     /// Files that can't be read as lessons.
-    broken: Vec<BrokenLesson>,
+    broken: Vec<BrokenLesson<'a>>,
 }
 
 /// A file in the folder of lessons that is none.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct BrokenLesson {
+pub(super) struct BrokenLesson<'a> {
     /// The file.
-    file: PathBuf,
+    file: &'a Path,
     /// Why it can't be read.
-    reason: String,
+    reason: &'a str,
 }
 
 /// A lesson in a list.
@@ -152,14 +152,25 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 true => lesson::list_all(&context.request),
                 false => lesson::list_lessons(&context.request),
             };
-            list(listed, *json, context)
+            let lessons = listed.lessons.iter().map(row).collect();
+            let reply =
+                Reply::from(LessonListReply { lessons, broken: listed.broken.iter().map(broken_row).collect() });
+            context.output.reply(&reply, *json, |_, output| print_list(&listed, output))?;
+            Ok(Exit::Ok)
         }
         LessonCommand::Search { text, limit, json } => {
             let hits = search::search_lessons(&context.request, &text.join(" "), *limit);
             context.output.reply(&hits, *json, print_hits)?;
             Ok(Exit::Ok)
         }
-        LessonCommand::Show { id, json } => show(id, *json, context),
+        LessonCommand::Show { id, json } => {
+            let found = lesson::show_lesson(&context.request, id)?;
+            let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
+            let root = &context.request.places.root;
+            let reply = Reply::from(LessonShowReply { lesson });
+            context.output.reply(&reply, *json, |_, output| print_lesson(&found, root, output))?;
+            Ok(Exit::Ok)
+        }
         LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
             let annotation = Annotation {
                 cause: cause.clone(),
@@ -196,17 +207,10 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     }
 }
 
-fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    if json {
-        let lessons = listed.lessons.iter().map(row).collect();
-        let broken = listed.broken.into_iter().map(|(file, reason)| BrokenLesson { file, reason }).collect();
-        context.output.json(&Reply::from(LessonListReply { lessons, broken }))?;
-        return Ok(Exit::Ok);
-    }
+fn print_list(listed: &ListedLesson, output: &mut Output) -> anyhow::Result<()> {
     if listed.lessons.is_empty() {
-        context.output.note("no lessons yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`");
+        output.note("no lessons yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`");
     }
-    let output = &mut context.output;
     let annotated = listed.lessons.iter().filter(|found| is_annotated(&found.lesson.front)).count();
     if !listed.lessons.is_empty() {
         let annotated = if annotated > 0 { format!(", {annotated} annotated") } else { String::new() };
@@ -223,9 +227,9 @@ fn list(listed: ListedLesson, json: bool, context: &mut CommandContext) -> anyho
     let rows: Vec<Vec<String>> = listed.lessons.iter().map(row).collect();
     output.table(&["id", "when", "tool", "category", "lesson"], &rows)?;
     for (_, reason) in &listed.broken {
-        context.output.note(&one_line(&format!("verify-run: {reason}")));
+        output.note(&one_line(&format!("verify-run: {reason}")));
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 fn print_hits(hits: &Hits, output: &mut Output) -> anyhow::Result<()> {
@@ -245,17 +249,6 @@ fn print_hits(hits: &Hits, output: &mut Output) -> anyhow::Result<()> {
         output.note(&format!("{} more", hits.more));
     }
     Ok(())
-}
-
-fn show(id: &str, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let found = lesson::show_lesson(&context.request, id)?;
-    if json {
-        let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
-        context.output.json(&Reply::from(LessonShowReply { lesson }))?;
-        return Ok(Exit::Ok);
-    }
-    print_lesson(&found, &context.request.places.root, &mut context.output)?;
-    Ok(Exit::Ok)
 }
 
 /// The title, what people wrote about it, and the page without the marks by which verify-run finds its parts.
@@ -312,6 +305,10 @@ fn print_body(body: &str, output: &mut Output) -> anyhow::Result<()> {
 fn is_annotated(front: &LessonFrontMatter) -> bool {
     let texts = [&front.cause, &front.resolution, &front.corrective_rule];
     texts.into_iter().flatten().any(|text| !text.trim().is_empty())
+}
+
+fn broken_row((file, reason): &(PathBuf, String)) -> BrokenLesson<'_> {
+    BrokenLesson { file, reason }
 }
 
 fn row(found: &FoundLesson) -> LessonTableRow<'_> {

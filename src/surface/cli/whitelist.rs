@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{CommandContext, Exit};
+use super::{CommandContext, Exit, Output};
 use crate::base::text::{count, one_line};
 use crate::command::KeyParts;
 use crate::config::Problem;
@@ -114,13 +114,20 @@ pub(super) struct WhitelistExplainReply {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let (whitelist, problems) = Whitelist::load(&context.request.places, &context.request.environment);
     match &args.command {
-        WhitelistCommand::List { json } => list(&whitelist, *json, context),
+        WhitelistCommand::List { json } => {
+            let reply = Reply::from(WhitelistListReply { tools: whitelist.list_rules() });
+            context.output.reply(&reply, *json, print_rules)?;
+            Ok(Exit::Ok)
+        }
         WhitelistCommand::Check { json } => {
             let loaded = definitions::check_definitions(&context.request);
             let files = Whitelist::layer_files(&context.request.places, &context.request.environment).into_iter();
             let files = files.filter(|file| file.exists()).chain(loaded.files.into_iter().map(|file| file.file));
             let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
-            check(problems.into_iter().chain(loaded.problems).collect(), &files, *json, context)
+            let problems = problems.into_iter().chain(loaded.problems).collect();
+            let reply = Reply::from(WhitelistCheckReply { problems });
+            context.output.reply(&reply, *json, |reply, output| print_problems(&reply.problems, &files, output))?;
+            Ok(if reply.data.problems.is_empty() { Exit::Ok } else { Exit::Failure })
         }
         WhitelistCommand::New { name, kind, program, user, sample } => {
             let program = program.as_deref().unwrap_or(name);
@@ -169,40 +176,29 @@ fn new(wanted: &NewToolOptions<'_>, context: &mut CommandContext) -> anyhow::Res
     Ok(Exit::Ok)
 }
 
-fn list(whitelist: &Whitelist, json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let tools = whitelist.list_rules();
-    if json {
-        context.output.json(&Reply::from(WhitelistListReply { tools }))?;
-        return Ok(Exit::Ok);
-    }
+fn print_rules(reply: &WhitelistListReply, output: &mut Output) -> anyhow::Result<()> {
     let row = |rule: &ListedRule| {
         let layer = one_line(&rule.layer);
         [rule.tool.clone(), rule.kind.as_str().to_owned(), rule.language.clone(), rule.programs.join(" "), layer]
             .map(|cell| one_line(&cell))
             .to_vec()
     };
-    let rows: Vec<Vec<String>> = tools.iter().map(row).collect();
-    context.output.table(&["tool", "kind", "language", "programs", "layer"], &rows)?;
-    Ok(Exit::Ok)
+    let rows: Vec<Vec<String>> = reply.tools.iter().map(row).collect();
+    output.table(&["tool", "kind", "language", "programs", "layer"], &rows)
 }
 
-fn check(problems: Vec<Problem>, files: &[String], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let exit = if problems.is_empty() { Exit::Ok } else { Exit::Failure };
-    if json {
-        context.output.json(&Reply::from(WhitelistCheckReply { problems }))?;
-        return Ok(exit);
-    }
+fn print_problems(problems: &[Problem], files: &[String], output: &mut Output) -> anyhow::Result<()> {
     if problems.is_empty() {
         let read = if files.is_empty() { "only the shipped list is in force".to_owned() } else { files.join(", ") };
-        context.output.line(&format!("no problems: {}", one_line(&read)))?;
+        output.line(&format!("no problems: {}", one_line(&read)))?;
     }
-    for problem in &problems {
+    for problem in problems {
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         let place = format!("{}:{line}", problem.file.display());
-        context.output.line(&one_line(&format!("{place} {}", problem.reason)))?;
-        context.output.line(&format!("  hint: {}", one_line(&problem.hint)))?;
+        output.line(&one_line(&format!("{place} {}", problem.reason)))?;
+        output.line(&format!("  hint: {}", one_line(&problem.hint)))?;
     }
-    Ok(exit)
+    Ok(())
 }
 
 fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
@@ -210,20 +206,18 @@ fn explain(whitelist: &Whitelist, line: &[OsString], json: bool, context: &mut C
         [line] => whitelist.decide_line(&line.to_string_lossy()),
         argv => whitelist.decide_command(argv),
     };
-    match decision {
-        CheckDecision::NotACheck { why } if json => {
-            context.output.json(&Reply::from(WhitelistExplainReply::refused(why)))?
+    let (reply, text) = match decision {
+        CheckDecision::NotACheck { why } => {
+            let text = format!("not a check: {}\n", one_line(&why));
+            (WhitelistExplainReply::refused(why), text)
         }
-        CheckDecision::NotACheck { why } => context.output.line(&format!("not a check: {}", one_line(&why)))?,
         CheckDecision::Check(check) => {
             let parts = command_key_parts(&context.request.places.root, &context.request.cwd, Some(&check), &[]);
-            if json {
-                context.output.json(&Reply::from(WhitelistExplainReply::of(check, &parts)))?;
-            } else {
-                context.output.text(&in_words(&check, &parts))?;
-            }
+            let text = in_words(&check, &parts);
+            (WhitelistExplainReply::of(check, &parts), text)
         }
-    }
+    };
+    context.output.reply(&reply.into(), json, |_, output| output.text(&text))?;
     Ok(Exit::Ok)
 }
 
