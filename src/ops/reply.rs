@@ -65,3 +65,23 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Reply<T> {
         document
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Counted {
+        share: f64,
+        runs: u64,
+    }
+
+    #[test]
+    fn a_document_is_the_version_then_the_data_without_notes() {
+        let mut reply = Reply::new(Counted { share: 0.1, runs: u64::MAX }, vec!["a note".to_owned()]);
+        let json = serde_json::to_string(&reply).expect("serialises");
+        assert_eq!(json, r#"{"schema":1,"share":0.1,"runs":18446744073709551615}"#);
+        reply.sign_notes();
+        assert_eq!(reply.notes, ["verify-run: a note"]);
+    }
+}

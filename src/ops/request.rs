@@ -89,3 +89,28 @@ impl Request {
         recorder::current_task(&self.places, index, &self.identity, self.now(), hours)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_those_of_the_folder_and_read_once() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
+        for (folder, limit) in [(&one, 1), (&other, 2)] {
+            fs::create_dir(folder).expect("a folder");
+            fs::write(folder.join("verify-run.toml"), format!("[advice]\nlimit = {limit}\n")).expect("a file");
+        }
+        let request = Request::new(one.clone(), Environment::default(), Identity::default());
+        assert_eq!(request.settings().advice.limit, 1);
+        fs::write(one.join("verify-run.toml"), "[advice]\nlimit = 9\nunknown = 1\n").expect("a file");
+        assert_eq!((request.settings().advice.limit, request.settings_problems().len()), (1, 0));
+        assert_eq!(request.with_identity(Identity::default()).settings().advice.limit, 1);
+        let elsewhere = request.in_folder(other.clone());
+        assert_eq!((elsewhere.settings().advice.limit, &elsewhere.places.root), (2, &other));
+        assert_eq!(request.in_folder(one).settings_problems().len(), 1);
+    }
+}
