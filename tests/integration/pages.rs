@@ -7,52 +7,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use verify_run::run::Ended;
 
-use crate::fixes::check;
 use crate::sandbox::Sandbox;
+use crate::story::discount_story;
 use crate::terminal::Terminal;
-
-/// What pytest prints of the failing test.
-const PYTEST: &str = r#"if grep -q '1 - discount' app/pricing.py; then echo '2 passed in 0.02s'; exit 0; fi
-cat <<'OUT'
-.F                                                                       [100%]
-=================================== FAILURES ===================================
-___________________________ test_total_with_discount ___________________________
-
-    def test_total_with_discount():
->       assert total([10, 20], discount=0.1) == 27
-E       assert 29.9 == 27
-E        +  where 29.9 = total([10, 20], discount=0.1)
-
-tests/test_pricing.py:9: AssertionError
-=========================== short test summary info ============================
-FAILED tests/test_pricing.py::test_total_with_discount - assert 29.9 == 27
-1 failed, 1 passed in 0.02s
-OUT
-exit 1"#;
-
-/// A wrong price in one task, its fix, and the same mistake in the next task.
-fn story() -> Sandbox {
-    let sandbox = Sandbox::repository();
-    sandbox.tool("pytest", PYTEST);
-    sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
-    let pricing = |body: &str| {
-        sandbox.write("app/pricing.py", format!("def total(prices, discount=0):\n    return {body}\n"));
-    };
-    pricing("sum(prices) - discount");
-    sandbox.write("tests/test_pricing.py", "from app.pricing import total\n");
-    sandbox.commit("Prices");
-    let ends = |task: &str, code: u8| {
-        let outcome = check(&sandbox, &["--task", task, "pytest", "-q"]);
-        assert_eq!(outcome.ended, Ended::Exit(code), "{}{}", outcome.stdout(), outcome.stderr());
-    };
-    ends("discount", 1);
-    pricing("sum(prices) * (1 - discount)");
-    ends("discount", 0);
-    sandbox.commit("Discount");
-    pricing("sum(prices) - 2 * discount");
-    ends("refunds", 1);
-    sandbox
-}
 
 /// A page without what differs from run to run.
 pub(crate) fn redacted(page: &str) -> String {
@@ -94,7 +51,7 @@ fn id(sandbox: &Sandbox, list: &[&str], array: &str) -> String {
 
 #[test]
 fn pages_are_plain_and_whole_when_piped() {
-    let sandbox = story();
+    let sandbox = discount_story();
     let (lesson, pattern) =
         (id(&sandbox, &["lesson", "list"], "lessons"), id(&sandbox, &["pattern", "list"], "patterns"));
     let fix = id(&sandbox, &["fix", "list", "--state", "success"], "fixes");
@@ -122,7 +79,7 @@ fn pages_are_plain_and_whole_when_piped() {
 
 #[test]
 fn pages_have_colours_and_ages_on_a_terminal() {
-    let sandbox = story();
+    let sandbox = discount_story();
     let fix = id(&sandbox, &["fix", "list", "--state", "success"], "fixes");
     let screen = |arguments: &[&str]| {
         let (ended, screen) = Terminal::start(sandbox.verify_run(arguments)).ends();
@@ -144,7 +101,7 @@ fn pages_have_colours_and_ages_on_a_terminal() {
 
 #[test]
 fn a_pager_gets_the_page_when_asked_and_on_a_terminal_only() {
-    let sandbox = story();
+    let sandbox = discount_story();
     sandbox.tool("page", "sed 's/^/paged: /'");
     let paged = |arguments: &[&str]| sandbox.verify_run(arguments).env("PAGER", "page");
     let screen = |arguments: &[&str]| {
