@@ -6,6 +6,8 @@ use crate::checkup::CheckStatus;
 use crate::ops::doctor::{self, DoctorReport};
 
 /// Check the installation and every host
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print JSON

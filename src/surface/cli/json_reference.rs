@@ -308,6 +308,24 @@ fn every_command_with_json_has_a_schema() {
     assert!(paths.len() > 50 && missing.is_empty(), "without a schema: {missing:?}");
 }
 
+#[test]
+fn every_verb_with_json_names_the_page_of_the_schemas_once() {
+    let mut command = Cli::command();
+    command.build();
+    let names_page = |command: &Command| {
+        command.get_long_about().is_some_and(|about| about.to_string().ends_with("\n\nJSON: docs/json.md"))
+    };
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let mut paths = Vec::new();
+        collect_json_commands(verb, "", &mut paths);
+        // It prints JSON without an option.
+        let has_json = !paths.is_empty() || verb.get_name() == "parse";
+        assert_eq!(names_page(verb), has_json, "{}", verb.get_name());
+        let below = verb.get_subcommands().find(|inner| names_page(inner));
+        assert!(below.is_none(), "{} {}", verb.get_name(), below.map_or("", Command::get_name));
+    }
+}
+
 fn collect_json_commands(command: &Command, path: &str, paths: &mut Vec<String>) {
     let subcommands: Vec<&Command> = command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
     if subcommands.is_empty() && command.get_arguments().any(|argument| argument.get_id() == "json") {

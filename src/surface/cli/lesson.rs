@@ -13,6 +13,8 @@ use crate::ops::reply::Reply;
 use crate::ops::search::{self, Hits};
 
 /// Read, annotate and share lessons
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -21,6 +21,8 @@ use super::{CommandContext, Exit};
 ///
 /// Reads the output of a check and prints its category, affected files, relevant lines and diagnostics. Nothing is
 /// recorded.
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Folder of the project, for relative paths

@@ -17,6 +17,8 @@ use crate::ops::reply::Reply;
 use crate::pattern::PatternSummary;
 
 /// List failures that share a cause
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -30,8 +32,6 @@ enum PatternAction {
     /// List patterns, most recent first
     ///
     /// A family of many patterns that were each seen in a single task is listed as one row.
-    ///
-    /// JSON: docs/json.md
     List {
         /// Only recurring patterns: seen in three or more tasks (setting patterns.recurring_tasks)
         #[arg(long)]
@@ -51,8 +51,6 @@ enum PatternAction {
     },
     Explain(explain::Args),
     /// Show a pattern with its frequency, confidence, failures and lessons
-    ///
-    /// JSON: docs/json.md
     Show {
         /// Id, or a unique prefix of it
         id: String,

@@ -9,6 +9,8 @@ use crate::ops::shims;
 ///
 /// With a shim, `npm test` means `verify-run -- npm test`; a command that is not a check is executed in place. The shim
 /// looks for the real program on PATH at each call.
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

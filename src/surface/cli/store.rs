@@ -11,6 +11,8 @@ use crate::ops::store::{self, StoreReply, StoreStatus};
 use crate::store::ImportTrust;
 
 /// Inspect and maintain the records
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -42,7 +44,7 @@ enum StoreAction {
     },
     /// Export the records as segments (JSON lines) for another clone
     ///
-    /// Writes one file per writer and month. With --json `{"schema": 1, "files": [...], "events": N, "bad": N}`.
+    /// Writes one file per writer and month.
     Export {
         /// Leave out messages, output, diffs, command lines and branches (patterns are still counted)
         #[arg(long)]
@@ -61,9 +63,7 @@ enum StoreAction {
     ///
     /// Segments can be imported in any order and repeatedly: known events change nothing, and purged events stay
     /// purged. Lines that are not events, or that are dated in the future, are named and left out. Texts of other
-    /// people are shown as imported and not given to agents, unless --trust is set, now or later. With --json
-    /// `{"schema": 1, "files": N, "events": N, "known": N, "purged": N, "removed": N, "newer": N, "bad": N, "faults":
-    /// [{"file", "line", "reason"}]}`.
+    /// people are shown as imported and not given to agents, unless --trust is set, now or later.
     Import {
         /// Segments (*.jsonl, *.jsonl.zst), or folders with segments
         #[arg(required = true, value_name = "PATH")]

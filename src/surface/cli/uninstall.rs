@@ -8,6 +8,8 @@ use crate::ops::uninstall::{self, UninstallPlan};
 ///
 /// Restores the files of the hosts that were set up (`verify-run init`). Lessons are kept. Remove the program itself
 /// with the tool that installed it (cargo uninstall verify-run).
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Remove verify-run from the project's hosts, and delete the records and the exclude line

@@ -14,6 +14,8 @@ use crate::ops::reply::Reply;
 use crate::whitelist::{Check, CheckDecision, CheckKind, ListedRule, Whitelist, command_key_parts};
 
 /// List, explain and test which commands are checks
+///
+/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -10,8 +10,6 @@ use crate::surface::cli::{CommandContext, Output};
 ///
 /// With --jsonl, each line of standard input is an object with `text`, `tool` and `code`, and the output has a line
 /// with `family`, `pattern`, `masked` and `masked_family` for each, in order.
-///
-/// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(super) struct Args {
