@@ -208,7 +208,7 @@ pub(crate) fn supersede_entry(request: &Request, id: &str, with: &str) -> anyhow
         ensure!(id != old, Refusal::conflict(format!("{new} is already superseded by {old}")));
         next = open.entry_page(&id).ok().and_then(|page| page.superseded_by);
     }
-    let done = format!("{old} is already superseded by {new}");
+    let done = format!("{old} is superseded by {new}");
     open.apply_change(&old, EntryChange::Superseded { with: new }, done)
 }
 
