@@ -59,7 +59,7 @@ pub(crate) enum EntryChange {
 pub(crate) struct KnowledgeEntry {
     /// `gotcha`, `pattern`, `decision`, or one of the user's.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub entry_type: String,
     /// One line.
     pub title: String,
     /// What its type asks for: an object.

@@ -25,7 +25,7 @@ pub(crate) enum MemoryChange {
     /// It is to be remembered.
     Remembered {
         #[serde(rename = "type")]
-        sort: MemoryType,
+        memory_type: MemoryType,
         /// Text of the memory.
         text: String,
         /// How important it is, from 0 to 1,000.

@@ -32,10 +32,10 @@ pub(crate) fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now:
 
 /// The type, title and properties of the entry that a memory becomes. An error that comes back is a gotcha, the rest is
 /// a pattern.
-pub(crate) fn promoted_entry(sort: MemoryType, text: &str) -> (&'static str, String, Value) {
+pub(crate) fn promoted_entry(memory_type: MemoryType, text: &str) -> (&'static str, String, Value) {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let title = crate::base::text::ellipsis(first.trim(), TITLE_BYTES_MAX);
-    match sort {
+    match memory_type {
         MemoryType::ErrorPattern => ("gotcha", title, json!({"pitfall": text})),
         _ => ("pattern", title, json!({"description": text})),
     }
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn an_error_becomes_a_gotcha_and_a_success_a_pattern() {
         assert_eq!(promoted_entry(MemoryType::ErrorPattern, "It hangs").0, "gotcha");
-        let (sort, title, properties) = promoted_entry(MemoryType::Learning, "\nUse the pool\nand close it");
-        assert_eq!((sort, title.as_str()), ("pattern", "Use the pool"));
+        let (entry_type, title, properties) = promoted_entry(MemoryType::Learning, "\nUse the pool\nand close it");
+        assert_eq!((entry_type, title.as_str()), ("pattern", "Use the pool"));
         assert_eq!(properties["description"], "\nUse the pool\nand close it");
     }
 }

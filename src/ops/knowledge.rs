@@ -89,14 +89,14 @@ pub(crate) fn add_entry(request: &Request, given: &EntryDraft) -> anyhow::Result
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
 pub(super) fn build_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<(KnowledgeEntry, bool)> {
     let all = entry_types(&request.settings().knowledge);
-    let Some(sort) = all.get(&given.kind) else {
+    let Some(entry_type) = all.get(&given.kind) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
         let message = format!("unknown type {:?}; there are {}", given.kind, known.join(", "));
         bail!(Refusal::usage(message).then_run("knowledge types"));
     };
     let title = sanitize_name(&given.title).ok_or_else(|| Refusal::usage("an entry needs a title: --title TEXT"))?;
     let properties = clean_value(&Value::Object(given.properties.clone()));
-    let faults = sort.schema.faults(&properties);
+    let faults = entry_type.schema.faults(&properties);
     ensure!(
         faults.is_empty(),
         Refusal::usage(format!("this is no {}: {}", given.kind, faults.join("; "))).then_run("knowledge types")
@@ -116,7 +116,7 @@ pub(super) fn build_entry(request: &Request, given: &EntryDraft) -> anyhow::Resu
         Some(_) => EntrySource::Agent,
     });
     let entry = KnowledgeEntry {
-        sort: given.kind.clone(),
+        entry_type: given.kind.clone(),
         title,
         properties,
         globs: clean_labels(&given.globs).into_iter().map(|glob| glob.trim_start_matches("./").to_owned()).collect(),
@@ -125,7 +125,7 @@ pub(super) fn build_entry(request: &Request, given: &EntryDraft) -> anyhow::Resu
         sources: clean_labels(&given.sources),
         origin: EntryOrigin { source, prevented: given.prevented, fix_applied: given.fix_applied },
     };
-    Ok((entry, sort.merges))
+    Ok((entry, entry_type.merges))
 }
 
 /// Single lines without secrets, each once.
@@ -173,7 +173,7 @@ fn find_duplicates(
     let words = NormalisedWords::from_text(&entry::entry_text(&new.title, &new.properties));
     let shared = words.min_shared_words(settings.knowledge.suggested);
     let mut found: Vec<(i64, f64, EntryLikeness)> = Vec::new();
-    for (number, forms) in index.similar_entries(&new.sort, words.as_slice(), shared)? {
+    for (number, forms) in index.similar_entries(&new.entry_type, words.as_slice(), shared)? {
         let (jaccard, likeness) =
             duplicate::compare_entries(&words, &NormalisedWords::from_forms(forms), &settings.knowledge);
         if likeness != EntryLikeness::Different {
@@ -232,7 +232,7 @@ pub(crate) fn merge_entries(request: &Request, id: &str, into: &str) -> anyhow::
         one.kind == other.kind,
         Refusal::conflict(format!("{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind))
     );
-    let may = entry_types(&request.settings().knowledge).get(&one.kind).is_none_or(|sort| sort.merges);
+    let may = entry_types(&request.settings().knowledge).get(&one.kind).is_none_or(|entry_type| entry_type.merges);
     ensure!(
         may,
         Refusal::conflict(format!("a {} is never merged", one.kind))

@@ -31,7 +31,7 @@ const PROMOTED_MAX: usize = 50;
 /// Memory to store.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryDraft {
-    pub sort: MemoryType,
+    pub memory_type: MemoryType,
     pub text: String,
     /// How important it is, 0 to 1.
     pub importance: f64,
@@ -45,7 +45,7 @@ pub(crate) struct RecallRequest {
     /// Words.
     pub text: String,
     /// Only of this kind.
-    pub sort: Option<MemoryType>,
+    pub memory_type: Option<MemoryType>,
     /// Maximum number of results.
     pub limit: usize,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Memory {
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
     #[serde(rename = "type")]
-    pub sort: MemoryType,
+    pub memory_type: MemoryType,
     /// What is remembered.
     pub text: String,
     /// How important it is, 0 to 1.
@@ -119,12 +119,13 @@ fn build_memory(request: &Request, given: &MemoryDraft) -> anyhow::Result<Memory
         (0.0..=1.0).contains(&given.importance),
         Refusal::usage(format!("an importance is from 0 to 1, not {}", given.importance))
     );
-    let hours =
-        given.hours.or((given.sort == MemoryType::Context).then_some(request.settings().knowledge.context_hours));
+    let hours = given
+        .hours
+        .or((given.memory_type == MemoryType::Context).then_some(request.settings().knowledge.context_hours));
     let now = request.now();
     let expires = hours.map(|hours| i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US));
     Ok(MemoryChange::Remembered {
-        sort: given.sort,
+        memory_type: given.memory_type,
         text,
         importance_permille: to_permille(given.importance),
         expires_at: expires.map(|after| Timestamp(now.0.saturating_add(after))),
@@ -170,8 +171,8 @@ pub(crate) fn recall_memories(request: &Request, asked: &RecallRequest) -> Resul
     let agent = request.identity.agent.as_deref().and_then(sanitize_name);
     let question = NormalisedWords::from_text(&asked.text);
     let rows = index.memories_of_agent(agent.as_deref(), now)?.into_iter();
-    let rows = rows.filter(|row| asked.sort.is_none_or(|sort| row.sort == sort));
-    let rows = rows.filter(|row| row.sort != MemoryType::Context || row.by.task.as_deref() == Some(&task));
+    let rows = rows.filter(|row| asked.memory_type.is_none_or(|memory_type| row.memory_type == memory_type));
+    let rows = rows.filter(|row| row.memory_type != MemoryType::Context || row.by.task.as_deref() == Some(&task));
     let mut weighed: Vec<(f64, MemoryRow)> = rows
         .map(|row| (memory::recall_weight(&row, &question, now), row))
         .filter(|(weight, _)| *weight > 0.0)
@@ -207,14 +208,14 @@ pub(crate) fn learn_entry(
     sources: &[String],
 ) -> anyhow::Result<Reply<LearnReply>> {
     ensure!(
-        given.sort != MemoryType::Preference,
+        given.memory_type != MemoryType::Preference,
         Refusal::usage("a preference belongs to one agent and is not shared").then_run("memory remember TEXT")
     );
     // Both are checked before one is written.
     let change = build_memory(request, given)?;
     let text = printable(&redact_text(&given.text).0).trim().to_owned();
     let learnt =
-        EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.sort, &text) };
+        EntryDraft { globs: globs.to_vec(), sources: sources.to_vec(), ..draft_from_memory(given.memory_type, &text) };
     let entry = knowledge::build_entry(request, &learnt)?;
     let mut writing = KnowledgeWriter::new(request, None)?;
     let id = write_memory(&mut writing, change)?;
@@ -244,7 +245,7 @@ pub(super) fn promote_task_memories(request: &Request, task: &str) -> anyhow::Re
     let Some(index) = Index::open_read(&request.places.state.index())? else { return Ok(Vec::new()) };
     let mut notes = Vec::new();
     for row in index.memories_to_promote(task, request.now())?.into_iter().take(PROMOTED_MAX) {
-        let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(row.sort, &row.text) };
+        let given = EntryDraft { sources: vec![row.id.clone()], ..draft_from_memory(row.memory_type, &row.text) };
         // It is whose it was, whoever ended the task.
         let owner = Identity {
             task: Some(task.to_owned()),
@@ -292,8 +293,8 @@ pub(super) fn promote_ended_tasks(request: &Request) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn draft_from_memory(sort: MemoryType, text: &str) -> EntryDraft {
-    let (kind, title, properties) = memory::promoted_entry(sort, text);
+fn draft_from_memory(memory_type: MemoryType, text: &str) -> EntryDraft {
+    let (kind, title, properties) = memory::promoted_entry(memory_type, text);
     let properties = match properties {
         Value::Object(properties) => properties,
         _ => serde_json::Map::new(),
@@ -310,7 +311,7 @@ impl Memory {
             text: ellipsis(&printable(&row.text), TEXT_BYTES_MAX),
             agent: row.by.agent.as_deref().map(line),
             task: row.by.task.as_deref().map(line),
-            sort: row.sort,
+            memory_type: row.memory_type,
             importance: row.importance,
             at: row.at,
             expires_at: row.expires_at,

@@ -51,7 +51,7 @@ pub(super) fn decide_lesson(
         return Ok(LessonDecision::Forgotten);
     }
     let known = store.index().patterns_with_lesson(&keys)?;
-    let taught = taught_patterns(store, &header.place.root, &keys)?;
+    let taught = shared_lesson_patterns(store, &header.place.root, &keys)?;
     let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key) || taught.contains(&id_of(key));
     let Some((leading, key)) = items.iter().zip(&keys).find(|(_, key)| !is_elsewhere(key)) else {
         return Ok(LessonDecision::Known);
@@ -67,7 +67,7 @@ pub(super) fn decide_lesson(
 }
 
 /// Of the patterns with these keys those (`p-…`) that a lesson shared by the team is about.
-fn taught_patterns(store: &Store, root: &Lossless, keys: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+fn shared_lesson_patterns(store: &Store, root: &Lossless, keys: &[&str]) -> Result<BTreeSet<String>, StoreError> {
     let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
     let rows = store.index().shared_lessons_about(root, &ids)?;
     Ok(rows.into_iter().flat_map(|row| row.patterns).collect())
@@ -154,7 +154,7 @@ pub(super) fn close_lessons(
     let root = attempt.root.path();
     let Recorder { projects, store, .. } = recorder;
     let lessons = lessons_of(store, runs, &attempt.fixed)?;
-    let mut taught = taught_of(store, runs, attempt)?;
+    let mut taught = shared_lessons_of(store, runs, attempt)?;
     taught.retain(|row| lessons.iter().all(|(lesson, _)| *lesson != row.lesson));
     if lessons.is_empty() && taught.is_empty() || !projects.has_root(root) {
         return Ok(());
@@ -198,7 +198,7 @@ pub(super) fn close_lessons(
 }
 
 /// The shared lessons that others wrote about what is gone now, and about nothing that failed here beside it.
-fn taught_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<SharedLessonRow>, StoreError> {
+fn shared_lessons_of(store: &Store, runs: &[RunId], attempt: &Attempt) -> Result<Vec<SharedLessonRow>, StoreError> {
     let fixed: Vec<String> = attempt.fixed.first.iter().map(|atom| id_of(&atom.pattern)).collect();
     let mut rows = store.index().shared_lessons_about(&attempt.root, &fixed)?;
     let mut failed = BTreeSet::new();

@@ -114,7 +114,7 @@ fn read_lessons(
             if let Ok(lesson) = folder.read_shared_lesson(&file.name) {
                 taught.patterns = pattern_ids(&lesson);
                 let teaches = is_news(store.index(), &file.lesson, &lesson)?;
-                taught.teaches = teaches.then(|| Box::new(to_taught_lesson(&lesson, path, places, &whitelist)));
+                taught.teaches = teaches.then(|| Box::new(to_shared_lesson_content(&lesson, path, places, &whitelist)));
                 taught.lesson = Some(file.lesson.clone());
             }
             read.push(taught);
@@ -155,7 +155,12 @@ fn pattern_ids(lesson: &SharedLesson) -> Vec<String> {
 }
 
 /// What a lesson teaches, as an entry: like a gotcha that was learnt here, from the lesson's file.
-fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelist: &Whitelist) -> SharedLessonContent {
+fn to_shared_lesson_content(
+    lesson: &SharedLesson,
+    path: &str,
+    places: &Places,
+    whitelist: &Whitelist,
+) -> SharedLessonContent {
     let front = &lesson.front;
     let fix = lesson.fix.clone().unwrap_or_default();
     let first = |said: &Option<String>, other: &Option<String>| {
@@ -182,7 +187,7 @@ fn to_taught_lesson(lesson: &SharedLesson, path: &str, places: &Places, whitelis
         fix_applied: lesson.fix.is_some(),
     };
     let entry = KnowledgeEntry {
-        sort: "gotcha".to_owned(),
+        entry_type: "gotcha".to_owned(),
         title: pitfall,
         properties,
         globs: front.files.iter().filter(|file| is_file(file)).take(LABELS_MAX).cloned().collect(),

@@ -136,7 +136,7 @@ impl WarningSearch<'_> {
         candidate: &WarningCandidate,
         question: &WarnQuestion,
     ) -> Result<bool, StoreError> {
-        if !self.index.find_entry(&candidate.key)?.taught {
+        if !self.index.find_entry(&candidate.key)?.from_shared_lesson {
             return Ok(false);
         }
         for pattern in self.index.patterns_of_entry(&candidate.key)?.patterns {

@@ -55,7 +55,7 @@ pub(crate) struct EntryPage {
     pub imported: bool,
     /// It is what a lesson that the team shares teaches, which is shown.
     #[serde(skip)]
-    pub taught: bool,
+    pub from_shared_lesson: bool,
     /// Who wrote it; nothing for a learnt entry.
     pub by: EventAuthor,
     /// When.
@@ -162,7 +162,7 @@ impl EntryPage {
             source: row.source,
             learnt: false,
             imported: row.imported,
-            taught: row.taught,
+            from_shared_lesson: row.from_shared_lesson,
             by: EventAuthor {
                 agent: row.by.agent.as_deref().map(page_line),
                 session: row.by.session.as_deref().map(page_line),
@@ -206,7 +206,7 @@ impl EntryPage {
             source: EntrySource::Check,
             learnt: true,
             imported: false,
-            taught: false,
+            from_shared_lesson: false,
             by: EventAuthor::default(),
             at,
             occurrences: gotcha.tries,

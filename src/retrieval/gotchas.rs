@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::entry_history;
 use super::question::WarnQuestion;
-use super::shared_lessons::{lessons_of_patterns, taught_remedy};
+use super::shared_lessons::{lessons_of_patterns, shared_lesson_remedy};
 use crate::advice::WarningFacts;
 use crate::advice::ranking::{self, FileReach, WarningCandidate, WarningConcern};
 use crate::base::clock::Timestamp;
@@ -107,7 +107,7 @@ impl EntryLookup<'_> {
     /// An entry with its figures; `None` where it is read all the time, or its subject is muted.
     fn entry_candidate(&self, row: EntryRow, concern: WarningConcern) -> Result<Option<WarningCandidate>, StoreError> {
         let EntryLookup { index, settings, now, .. } = *self;
-        if index.is_promoted_entry(&row.id)? || row.taught && self.is_silenced(&row)? {
+        if index.is_promoted_entry(&row.id)? || row.from_shared_lesson && self.is_silenced(&row)? {
             return Ok(None);
         }
         let exposures = index.entry_exposures(&row.id)?;
@@ -115,7 +115,7 @@ impl EntryLookup<'_> {
         let believed = ledger::entry_confidence(&row, &history, settings, now);
         let helped = history.uses.iter().filter(|used| used.has_helped()).map(|used| used.at);
         // What a team keeps in its tree is as true today.
-        let written = if row.taught { now } else { row.at };
+        let written = if row.from_shared_lesson { now } else { row.at };
         let moments = [written].into_iter().chain(history.merged.iter().map(|row| row.at)).chain(helped);
         let family = if row.sources.is_empty() && row.occurrences == 1 { None } else { index.entry_family(&row.id)? };
         Ok(Some(WarningCandidate {
@@ -160,13 +160,13 @@ fn glob_reach(glob: &str) -> FileReach {
 /// When it is gone, or the store can't be read.
 pub(crate) fn entry_facts(index: &Index, root: &Path, id: &str) -> Result<WarningFacts, StoreError> {
     let row = index.find_entry(id)?;
-    let lesson = if row.taught { index.shared_lesson_of_entry(&Lossless::from(root), id)? } else { None };
+    let lesson = if row.from_shared_lesson { index.shared_lesson_of_entry(&Lossless::from(root), id)? } else { None };
     let text = |name: &str| row.text(name);
     Ok(WarningFacts {
         what: text("pitfall").unwrap_or_else(|| row.title.clone()),
         cause: text("cause"),
         rule: text(if lesson.is_some() { "rule" } else { "fix" }),
-        worked: lesson.as_ref().and_then(|_| taught_remedy(&row)),
+        worked: lesson.as_ref().and_then(|_| shared_lesson_remedy(&row)),
         files: if lesson.is_some() { row.globs.clone() } else { Vec::new() },
         lesson,
         entry: Some(row.id),

@@ -30,6 +30,6 @@ pub(crate) fn lessons_of_patterns(
 }
 
 /// What a lesson says that helped.
-pub(crate) fn taught_remedy(row: &EntryRow) -> Option<ProvenRemedy> {
+pub(crate) fn shared_lesson_remedy(row: &EntryRow) -> Option<ProvenRemedy> {
     Some(ProvenRemedy::from_figures(&row.text("fix")?, Technique::Lesson, (1, 1), false))
 }

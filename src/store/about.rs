@@ -69,7 +69,7 @@ pub(super) fn patterns_named_by_entry(connection: &Connection, id: &str) -> rusq
         "WITH said (value) AS (
              SELECT l.value FROM entries own
              JOIN entries e ON e.leader_id = own.leader_id AND e.event_id IS NOT NULL
-             JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
+             JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.kind = 'source'
              WHERE own.entry_id = ?1 AND own.event_id IS NOT NULL
          ), {NAMED} SELECT pattern_no FROM named"
     );
@@ -95,7 +95,7 @@ pub(super) fn entries_about_pattern(connection: &Connection, pattern: i64) -> ru
                  UNION SELECT family_key FROM members CROSS JOIN patterns USING (pattern_no)
                  UNION SELECT recorded_id FROM members CROSS JOIN recorded_keys USING (pattern_no)
              )
-             SELECT m.entry_id FROM names CROSS JOIN knowledge_labels l ON l.sort = 'source' AND l.value = names.value
+             SELECT m.entry_id FROM names CROSS JOIN knowledge_labels l ON l.kind = 'source' AND l.value = names.value
              JOIN entries e ON e.entry_no = l.entry_no AND e.event_id IS NOT NULL
              JOIN entries m ON m.leader_id = e.leader_id AND m.event_id IS NOT NULL",
         )?

@@ -17,7 +17,7 @@ pub(crate) mod note;
 mod query;
 mod schema;
 mod segment;
-mod taught;
+mod shared_lesson;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -39,7 +39,7 @@ pub(crate) use query::{
     RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow, StoreCounts, TaskDetails, TreeUse, WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
-pub(crate) use taught::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
+pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
 pub(crate) use writer::{Store, lock_store, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.

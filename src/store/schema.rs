@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
-pub(super) const INDEX_VERSION: u32 = 27;
+pub(super) const INDEX_VERSION: u32 = 28;
 
 /// `application_id` in the database's header: "vrun".
 pub(super) const APPLICATION_ID: i32 = 0x7672_756e;
@@ -137,7 +137,7 @@ mod tests {
                  INSERT INTO knowledge_changes (event_id, entry_id, at, change, value)
                  VALUES ('e', 'k-1', '2026', 'confidence_set', 0.5);
                  INSERT INTO entry_uses (event_id, entry_id, at, how) VALUES ('e', 'k-1', '2026', 'applied');
-                 INSERT INTO agent_memory (memory_id, event_id, sort, text, importance, at)
+                 INSERT INTO agent_memory (memory_id, event_id, type, text, importance, at)
                  VALUES ('m-1', 'e', 'context', 't', 0.5, '2026');
                  INSERT INTO promotion_changes (event_id, promotion_id, pattern_key, at, change, reason, person, target)
                  VALUES ('a', 'r-1', 'p', '2026', 'approved', 'why', 'Ada', 'AGENTS.md');",
@@ -172,7 +172,7 @@ mod tests {
             "UPDATE entry_uses SET how = 'admired'",
             "INSERT INTO knowledge_labels VALUES ('tag', 'x', 7)",
             "UPDATE agent_memory SET importance = 1.2",
-            "UPDATE agent_memory SET sort = 'dream'",
+            "UPDATE agent_memory SET type = 'dream'",
             "INSERT INTO strategy_reports (event_id, strategy_id, at, outcome) VALUES ('orphan', 's', '2026', 'success')",
             "UPDATE promotion_changes SET change = 'wished'",
             "UPDATE promotion_changes SET person = NULL",

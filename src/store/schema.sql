@@ -255,7 +255,7 @@ CREATE TABLE fix_notes (
     cause TEXT,
     approach TEXT,
     rule TEXT,
-    by_whom TEXT,
+    author TEXT,
     declined TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX notes_by_fix ON fix_notes (fix_id, at);
@@ -546,10 +546,10 @@ CREATE TABLE pattern_checks (
 -- What an entry is found by: a tag, an action, a source, or the place of one of its globs (`src/db|py`: the folder before
 -- the first wildcard, and the ending of its files or `*`).
 CREATE TABLE knowledge_labels (
-    sort TEXT NOT NULL CHECK (sort IN ('tag', 'action', 'source', 'place')),
+    kind TEXT NOT NULL CHECK (kind IN ('tag', 'action', 'source', 'place')),
     value TEXT NOT NULL,
     entry_no INTEGER NOT NULL REFERENCES "entries" ON DELETE CASCADE,
-    PRIMARY KEY (sort, value, entry_no)
+    PRIMARY KEY (kind, value, entry_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX labels_by_entry ON knowledge_labels (entry_no);
 
@@ -612,7 +612,7 @@ CREATE INDEX reports_by_strategy ON strategy_reports (strategy_id, at);
 CREATE TABLE agent_memory (
     memory_id TEXT PRIMARY KEY,
     event_id TEXT NOT NULL,
-    sort TEXT NOT NULL CHECK (sort IN ('context', 'learning', 'preference', 'error_pattern', 'success_pattern')),
+    type TEXT NOT NULL CHECK (type IN ('context', 'learning', 'preference', 'error_pattern', 'success_pattern')),
     text TEXT NOT NULL,
     importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
     at TEXT NOT NULL,
@@ -677,13 +677,13 @@ CREATE TABLE withdrawn_lessons (
 ) STRICT, WITHOUT ROWID;
 
 -- The state of a work tree's shared lessons when all of them had been read.
-CREATE TABLE taught_roots (
+CREATE TABLE shared_lesson_roots (
     root TEXT NOT NULL PRIMARY KEY CHECK (json_valid(root)),
     stamp TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- One row per file; without a lesson when it can't be read, without an entry when it says nothing that isn't known here.
-CREATE TABLE taught_files (
+CREATE TABLE shared_lesson_files (
     root TEXT NOT NULL,
     path TEXT NOT NULL,
     stamp TEXT NOT NULL,
@@ -693,18 +693,18 @@ CREATE TABLE taught_files (
     PRIMARY KEY (root, path),
     CHECK ((entry_id IS NULL) = (event_id IS NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX taught_by_entry ON taught_files (entry_id) WHERE entry_id IS NOT NULL;
-CREATE INDEX taught_by_event ON taught_files (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX shared_lessons_by_entry ON shared_lesson_files (entry_id) WHERE entry_id IS NOT NULL;
+CREATE INDEX shared_lessons_by_event ON shared_lesson_files (event_id) WHERE event_id IS NOT NULL;
 
 -- The patterns that a shared lesson is about, by their ids.
-CREATE TABLE taught_patterns (
+CREATE TABLE shared_lesson_patterns (
     root TEXT NOT NULL,
     path TEXT NOT NULL,
     pattern_id TEXT NOT NULL,
     PRIMARY KEY (root, pattern_id, path),
-    FOREIGN KEY (root, path) REFERENCES taught_files ON DELETE CASCADE
+    FOREIGN KEY (root, path) REFERENCES shared_lesson_files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX taught_patterns_by_file ON taught_patterns (root, path);
+CREATE INDEX shared_lesson_patterns_by_file ON shared_lesson_patterns (root, path);
 
 -- Every pattern with the one that stands for it, itself mostly.
 CREATE VIEW pattern_leaders AS
@@ -763,7 +763,7 @@ END;
 
 CREATE VIEW imported_events AS
 SELECT event_id FROM events JOIN segments USING (segment_no) WHERE substr(name, 1, 9) = 'imported.'
-UNION ALL SELECT event_id FROM taught_files WHERE event_id IS NOT NULL;
+UNION ALL SELECT event_id FROM shared_lesson_files WHERE event_id IS NOT NULL;
 
 -- A fix with all its attempts.
 CREATE VIEW fix_states AS

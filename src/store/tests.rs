@@ -75,7 +75,7 @@ const ROWS: [&str; 53] = [
     "SELECT entry_id, type, pattern_key, event_id, title, properties, globs, tags, source, prevented, fix_applied, at,
             agent, session, leader_id, forms FROM entries",
     "SELECT name FROM knowledge_types",
-    "SELECT sort, value, entry_id FROM knowledge_labels JOIN entries USING (entry_no)",
+    "SELECT kind, value, entry_id FROM knowledge_labels JOIN entries USING (entry_no)",
     "SELECT * FROM knowledge_changes",
     "SELECT * FROM entry_uses",
     "SELECT entry_id FROM knowledge_words w JOIN entries e ON e.entry_no = w.rowid

@@ -21,7 +21,7 @@ fn agent(n: u64) -> EventAuthor {
 /// An entry `k-{n % 5}` that is written in second `n`.
 pub(crate) fn entry(n: u64, title: &str) -> Event {
     let created = KnowledgeEntry {
-        sort: ["gotcha", "pattern", "runbook"][usize::try_from(n % 3).unwrap_or(0)].into(),
+        entry_type: ["gotcha", "pattern", "runbook"][usize::try_from(n % 3).unwrap_or(0)].into(),
         title: title.into(),
         properties: json!({"pitfall": format!("{title} is easily forgotten"), "level": n}),
         globs: vec!["src/**".into(), format!("src/{n}/*.js")],
@@ -39,7 +39,7 @@ pub(crate) fn gotcha(n: u64, pitfall: &str, sources: &[String]) -> Event {
     let mut event = entry(n, &format!("Gotcha {n}"));
     event.id = run_id(18_000 + n).0;
     if let EventBody::Knowledge(EntryNote { change: EntryChange::Created(entry), .. }) = &mut event.body {
-        entry.sort = "gotcha".into();
+        entry.entry_type = "gotcha".into();
         entry.properties = json!({"pitfall": pitfall});
         entry.actions = vec![if n.is_multiple_of(3) { "CREATE" } else { "UPDATE" }.into()];
         entry.sources = sources.to_vec();
@@ -109,7 +109,7 @@ pub(crate) fn strategy_report(n: u64, error: &str, technique: &str, outcome: Att
 /// A memory `m-{n % 5}` of second `n`.
 pub(crate) fn memory(n: u64) -> Event {
     let change = MemoryChange::Remembered {
-        sort: if n.is_multiple_of(2) { MemoryType::Learning } else { MemoryType::Context },
+        memory_type: if n.is_multiple_of(2) { MemoryType::Learning } else { MemoryType::Context },
         text: format!("remembered in {n}"),
         importance_permille: 700,
         expires_at: n.is_multiple_of(3).then_some(Timestamp(5)),

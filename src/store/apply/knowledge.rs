@@ -82,7 +82,7 @@ pub(in crate::store) fn insert_entry(
 ) -> rusqlite::Result<bool> {
     transaction
         .prepare_cached("INSERT INTO knowledge_types VALUES (?1, '') ON CONFLICT DO NOTHING")?
-        .execute([&entry.sort])?;
+        .execute([&entry.entry_type])?;
     let known: Option<(i64, String)> = transaction
         .prepare_cached("SELECT entry_no, event_id FROM entries WHERE entry_id = ?1 AND event_id IS NOT NULL")?
         .query_row([entry_id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -105,7 +105,7 @@ pub(in crate::store) fn insert_entry(
         .query_row(
             params![
                 entry_id,
-                entry.sort,
+                entry.entry_type,
                 id,
                 entry.title,
                 to_json(&entry.properties),
@@ -137,9 +137,9 @@ fn insert_labels(transaction: &Transaction<'_>, number: i64, entry: &KnowledgeEn
         transaction.prepare_cached("INSERT INTO knowledge_labels VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     let places: Vec<String> = entry.globs.iter().map(|glob| place_of_glob(glob)).collect();
     let labels = [("tag", &entry.tags), ("action", &entry.actions), ("source", &entry.sources), ("place", &places)];
-    for (sort, values) in labels {
+    for (kind, values) in labels {
         for value in values {
-            insert.execute(params![sort, value, number])?;
+            insert.execute(params![kind, value, number])?;
         }
     }
     Ok(())

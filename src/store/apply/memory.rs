@@ -17,14 +17,14 @@ pub(super) fn insert_memory_note(
             .execute(params![id, memory, at, change, entry, by.agent, by.session])
     };
     match &note.change {
-        MemoryChange::Remembered { sort, text, importance_permille, expires_at } => {
+        MemoryChange::Remembered { memory_type, text, importance_permille, expires_at } => {
             let importance = f64::from((*importance_permille).min(1_000)) / 1_000.0;
             let expires = expires_at.map(crate::base::clock::Timestamp::rfc3339);
             // Of two events that say one id the smaller holds.
             transaction
                 .prepare_cached(
                     "INSERT INTO agent_memory VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-                     ON CONFLICT (memory_id) DO UPDATE SET event_id = excluded.event_id, sort = excluded.sort,
+                     ON CONFLICT (memory_id) DO UPDATE SET event_id = excluded.event_id, type = excluded.type,
                          text = excluded.text, importance = excluded.importance, at = excluded.at,
                          expires_at = excluded.expires_at, agent = excluded.agent, session = excluded.session,
                          task = excluded.task, person = excluded.person
@@ -33,7 +33,7 @@ pub(super) fn insert_memory_note(
                 .execute(params![
                     note.memory,
                     id,
-                    sort.as_str(),
+                    memory_type.as_str(),
                     text,
                     importance,
                     at,

@@ -126,7 +126,7 @@ impl Index {
                                              AND own.event_id IS NOT NULL
                                            JOIN entries e ON e.leader_id = own.leader_id
                                              AND e.event_id IS NOT NULL
-                                           JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.sort = 'source'
+                                           JOIN knowledge_labels l ON l.entry_no = e.entry_no AND l.kind = 'source'
                                            WHERE d.task_no = o.task_no AND l.value IN (p.pattern_id, p.family_key)
                                              AND d.delivered_at < o.at)),
                         (SELECT count(*) FROM entries WHERE event_id IS NULL OR leader_id = entry_id),

@@ -353,7 +353,7 @@ impl Index {
     pub(crate) fn fix_notes(&self, fix: &str) -> Result<Vec<FixNoteRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT at, cause, approach, rule, by_whom, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, \
+                "SELECT at, cause, approach, rule, author, declined FROM fix_notes WHERE fix_id = ?1 ORDER BY at, \
                  event_id",
             )?;
             let rows = statement.query_map([fix], |row| {

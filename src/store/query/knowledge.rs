@@ -35,7 +35,7 @@ const COLUMNS: &str = "entry_no, entry_id, type, event_id, title, properties, gl
               ORDER BY c.at DESC, c.event_id DESC LIMIT 1), 0),
     (SELECT count(*) FROM entries m WHERE m.leader_id = e.leader_id AND m.event_id IS NOT NULL),
     EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = e.event_id),
-    EXISTS (SELECT 1 FROM taught_files t WHERE t.event_id = e.event_id)";
+    EXISTS (SELECT 1 FROM shared_lesson_files t WHERE t.event_id = e.event_id)";
 
 /// An entry as written, with the latest statement about it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,7 +81,7 @@ pub(crate) struct EntryRow {
     /// It was imported, and not trusted here.
     pub imported: bool,
     /// It is what a lesson that a team shares teaches.
-    pub taught: bool,
+    pub from_shared_lesson: bool,
 }
 
 impl EntryRow {
@@ -265,7 +265,7 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.entry_no FROM (
                      SELECT b.entry_no FROM json_each(?1) p
-                     CROSS JOIN knowledge_labels b ON b.sort = 'place' AND b.value = p.value
+                     CROSS JOIN knowledge_labels b ON b.kind = 'place' AND b.value = p.value
                      ORDER BY substr(b.value, 1, 1) <> '=', b.entry_no DESC LIMIT ?2)
                  JOIN entries e USING (entry_no)
                  JOIN entries l ON l.entry_id = e.leader_id AND l.event_id IS NOT NULL
@@ -314,11 +314,11 @@ impl Index {
                 "SELECT entry_no FROM entries e WHERE event_id IS NOT NULL AND leader_id = entry_id
                    AND (?1 IS NULL OR type = ?1)
                    AND (?2 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
-                                              AND sort = 'tag' AND value = ?2))
+                                              AND kind = 'tag' AND value = ?2))
                    AND (?3 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
-                                              AND sort = 'action' AND value = ?3))
+                                              AND kind = 'action' AND value = ?3))
                    AND (?4 IS NULL OR EXISTS (SELECT 1 FROM knowledge_labels b WHERE b.entry_no = e.entry_no
-                                              AND sort = 'source' AND value = ?4))
+                                              AND kind = 'source' AND value = ?4))
                    AND (?5 OR NOT EXISTS (SELECT 1 FROM knowledge_changes c WHERE c.entry_id = e.entry_id
                                           AND change = 'superseded'))
                  ORDER BY at DESC, entry_id LIMIT ?6 OFFSET ?7",
@@ -553,7 +553,7 @@ fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         pinned: row.get(20)?,
         occurrences: row_unsigned(row, 21)?,
         imported: row.get(22)?,
-        taught: row.get(23)?,
+        from_shared_lesson: row.get(23)?,
     })
 }
 

@@ -14,7 +14,7 @@ const MEMORIES_MAX: i64 = 2_000;
 /// Tasks whose memories are promoted at a time.
 const TASKS_MAX: i64 = 20;
 /// What was learnt, has turned out to be true, and is not everybody's yet.
-const TO_PROMOTE: &str = "sort IN ('learning', 'error_pattern', 'success_pattern')
+const TO_PROMOTE: &str = "type IN ('learning', 'error_pattern', 'success_pattern')
     AND EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated')
     AND NOT EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted')";
 
@@ -24,7 +24,7 @@ pub(crate) struct MemoryRow {
     /// `m-…`
     pub id: String,
     /// `context`, `learning`, `preference`, `error_pattern`, `success_pattern`.
-    pub sort: MemoryType,
+    pub memory_type: MemoryType,
     /// What is remembered.
     pub text: String,
     /// How important it is, 0 to 1.
@@ -112,7 +112,7 @@ impl Index {
     ) -> Result<Vec<MemoryRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT memory_id, sort, text, importance, at, expires_at, agent, session, task, person,
+                "SELECT memory_id, type, text, importance, at, expires_at, agent, session, task, person,
                         (SELECT count(*) FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'recalled'),
                         EXISTS (SELECT 1 FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'validated'),
                         (SELECT entry_id FROM memory_changes c WHERE c.memory_id = m.memory_id AND change = 'promoted'
@@ -123,7 +123,7 @@ impl Index {
                 let expires: Option<String> = row.get(5)?;
                 Ok(MemoryRow {
                     id: row.get(0)?,
-                    sort: row.get(1)?,
+                    memory_type: row.get(1)?,
                     text: row.get(2)?,
                     importance: row.get(3)?,
                     at: row_time(row, 4)?,

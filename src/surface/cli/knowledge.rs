@@ -356,7 +356,7 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
             _ => bail!(Refusal::usage("--properties is not a JSON object, such as '{\"pitfall\": \"…\"}'")),
         },
     };
-    let schema = entry_types(&settings.knowledge).remove(&args.kind).map(|sort| sort.schema);
+    let schema = entry_types(&settings.knowledge).remove(&args.kind).map(|entry_type| entry_type.schema);
     for set in &args.set {
         let Some((name, value)) = set.split_once('=') else {
             bail!(Refusal::usage(format!("--set {set:?} has no `=`: write NAME=VALUE")))

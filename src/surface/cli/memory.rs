@@ -7,7 +7,7 @@ use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
 
 /// A memory on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
-const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
+const MEMORY_TYPES: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
 
 /// Remember something for an agent and recall it
 ///
@@ -37,8 +37,8 @@ enum MemoryAction {
         /// Words to look for
         text: Vec<String>,
         /// Only memories of this kind
-        #[arg(long = "type", value_name = "TYPE", value_parser = SORTS)]
-        sort: Option<String>,
+        #[arg(long = "type", value_name = "TYPE", value_parser = MEMORY_TYPES)]
+        memory_type: Option<String>,
         /// Maximum number of results
         #[arg(long, default_value_t = 10, value_name = "N")]
         limit: usize,
@@ -67,8 +67,8 @@ struct MemoryKind {
     #[arg(required = true)]
     text: Vec<String>,
     /// Kind of memory
-    #[arg(long = "type", value_name = "TYPE", value_parser = SORTS, default_value = "learning")]
-    sort: String,
+    #[arg(long = "type", value_name = "TYPE", value_parser = MEMORY_TYPES, default_value = "learning")]
+    memory_type: String,
     /// Importance, from 0 to 1
     #[arg(long, default_value_t = 0.5, value_name = "X")]
     importance: f64,
@@ -80,7 +80,7 @@ struct MemoryKind {
 impl MemoryKind {
     fn given(&self) -> MemoryDraft {
         MemoryDraft {
-            sort: MemoryType::from_word(&self.sort).unwrap_or(MemoryType::Learning),
+            memory_type: MemoryType::from_word(&self.memory_type).unwrap_or(MemoryType::Learning),
             text: self.text.join(" "),
             importance: self.importance,
             hours: self.expires,
@@ -92,9 +92,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let found = match &args.action {
         MemoryAction::Remember { what } => memory::add_memory(&context.request, &what.given())?,
         MemoryAction::Validate { id } => memory::validate_memory(&context.request, id)?,
-        MemoryAction::Recall { text, sort, limit } => {
-            let sort = sort.as_deref().and_then(MemoryType::from_word);
-            memory::recall_memories(&context.request, &RecallRequest { text: text.join(" "), sort, limit: *limit })?
+        MemoryAction::Recall { text, memory_type, limit } => {
+            let memory_type = memory_type.as_deref().and_then(MemoryType::from_word);
+            memory::recall_memories(
+                &context.request,
+                &RecallRequest { text: text.join(" "), memory_type, limit: *limit },
+            )?
         }
         MemoryAction::Learn { what, files, from } => {
             let learnt = memory::learn_entry(&context.request, &what.given(), files, from)?;
@@ -114,7 +117,7 @@ fn print(found: &MemoryList, output: &mut Output) -> anyhow::Result<()> {
         .memories
         .iter()
         .map(|memory| {
-            vec![memory.id.clone(), memory.sort.to_string(), ellipsis(&one_line(&memory.text), LINE_BYTES_MAX)]
+            vec![memory.id.clone(), memory.memory_type.to_string(), ellipsis(&one_line(&memory.text), LINE_BYTES_MAX)]
         })
         .collect();
     if rows.is_empty() {

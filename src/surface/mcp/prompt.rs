@@ -65,7 +65,7 @@ pub(super) fn text(request: &Request, argument: impl Fn(&str) -> Option<String>)
     if !open.data.failures.is_empty() {
         parts.push(format!("Still open. {}", tools::recent_text(&open.data.failures).trim_end()));
     }
-    let asked = memory::RecallRequest { text: task.unwrap_or_default(), sort: None, limit: MEMORIES };
+    let asked = memory::RecallRequest { text: task.unwrap_or_default(), memory_type: None, limit: MEMORIES };
     let remembered = memory::recall_memories(request, &asked)?;
     if !remembered.data.memories.is_empty() {
         parts.push(format!("You remembered:\n\n{}", tools::recalled_text(&remembered.data).trim_end()));

@@ -114,7 +114,7 @@ pub(super) fn shown(page: &EntryPage, output: &mut Output) -> anyhow::Result<()>
     if let Some(better) = &page.superseded_by {
         output.field("superseded by", better)?;
     }
-    if page.taught {
+    if page.from_shared_lesson {
         output.field("imported", "from a lesson that the team shares")?;
     } else if page.imported {
         output.field("imported", "not given to agents; to trust it, import it again with --trust")?;
@@ -191,13 +191,13 @@ pub(super) fn logged(log: &KnowledgeLog, output: &mut Output) -> anyhow::Result<
 }
 
 pub(super) fn listed(reply: &KnowledgeTypesReply<'_>, output: &mut Output) -> anyhow::Result<()> {
-    for (name, sort) in reply.types {
-        let required: Vec<&str> = sort.schema.required().collect();
-        let value = sort.schema.value();
+    for (name, entry_type) in reply.types {
+        let required: Vec<&str> = entry_type.schema.required().collect();
+        let value = entry_type.schema.value();
         let all = value.get("properties").and_then(Value::as_object).into_iter().flatten();
         let optional: Vec<String> =
             all.map(|(name, _)| name.clone()).filter(|name| !required.contains(&name.as_str())).collect();
-        output.line(&format!("{name}: {}", one_line(&sort.description)))?;
+        output.line(&format!("{name}: {}", one_line(&entry_type.description)))?;
         output.line(&format!("  needs {}; may have {}", required.join(", "), optional.join(", ")))?;
     }
     Ok(())

@@ -19,7 +19,7 @@ const MEMORIES: usize = 10;
 const IMPORTANCE: f64 = 0.5;
 /// A year, hours.
 const HOURS_MAX: u64 = 8_760;
-const SORTS: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
+const MEMORY_TYPES: [&str; 5] = ["context", "learning", "preference", "error_pattern", "success_pattern"];
 
 pub(super) const REMEMBER: Tool = Tool {
     name: "remember",
@@ -32,7 +32,7 @@ pub(super) const REMEMBER: Tool = Tool {
             json!({
                 "text": {"type": "string", "description": "Text of the note", "minLength": 1,
                     "maxLength": TEXT_CHARS_MAX},
-                "type": {"type": "string", "description": "Kind of note", "enum": SORTS, "default": "learning"},
+                "type": {"type": "string", "description": "Kind of note", "enum": MEMORY_TYPES, "default": "learning"},
                 "importance": {"type": "number", "description": "Importance", "minimum": 0, "maximum": 1,
                     "default": IMPORTANCE},
                 "expires_hours": {"type": "integer", "description": "Hours until the note expires", "minimum": 1,
@@ -54,7 +54,7 @@ pub(super) const RECALL: Tool = Tool {
             &[],
             json!({
                 "text": string("Words to search for", TEXT_CHARS_MAX),
-                "type": {"type": "string", "description": "Only of this kind", "enum": SORTS},
+                "type": {"type": "string", "description": "Only of this kind", "enum": MEMORY_TYPES},
                 "limit": integer("Maximum number of results", 1, 50, MEMORIES as u64),
             }),
         )
@@ -68,7 +68,7 @@ pub(super) const RECALL: Tool = Tool {
 struct RememberArguments {
     text: String,
     #[serde(rename = "type")]
-    sort: Option<String>,
+    memory_type: Option<String>,
     importance: Option<f64>,
     expires_hours: Option<Count>,
 }
@@ -76,7 +76,7 @@ struct RememberArguments {
 fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RememberArguments = parsed(arguments)?;
     let remembered = MemoryDraft {
-        sort: given.sort.as_deref().and_then(MemoryType::from_word).unwrap_or(MemoryType::Learning),
+        memory_type: given.memory_type.as_deref().and_then(MemoryType::from_word).unwrap_or(MemoryType::Learning),
         text: given.text,
         importance: given.importance.unwrap_or(IMPORTANCE),
         hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
@@ -91,14 +91,14 @@ fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
 struct RecallArguments {
     text: String,
     #[serde(rename = "type")]
-    sort: Option<String>,
+    memory_type: Option<String>,
     limit: Option<Count>,
 }
 
 fn recall(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RecallArguments = parsed(arguments)?;
-    let sort = given.sort.as_deref().and_then(MemoryType::from_word);
-    let asked = RecallRequest { text: given.text, sort, limit: Count::of(given.limit, MEMORIES) };
+    let memory_type = given.memory_type.as_deref().and_then(MemoryType::from_word);
+    let asked = RecallRequest { text: given.text, memory_type, limit: Count::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(request, &asked)?;
     let text = if found.data.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found.data) };
     ToolAnswer::new(&found, text)
@@ -109,7 +109,7 @@ pub(crate) fn recalled_text(found: &MemoryList) -> String {
     let mut text = String::new();
     for memory in &found.memories {
         let sure = if memory.validated { ", validated" } else { "" };
-        let _ = writeln!(text, "- {} ({}{sure}): {}", memory.id, memory.sort, quoted(&memory.text));
+        let _ = writeln!(text, "- {} ({}{sure}): {}", memory.id, memory.memory_type, quoted(&memory.text));
     }
     text
 }

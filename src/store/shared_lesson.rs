@@ -83,7 +83,8 @@ impl Store {
     /// SQLite's.
     pub(crate) fn mark_shared_lessons_read(&mut self, root: &Lossless, stamp: &str) -> Result<(), StoreError> {
         self.write_shared_lessons(|transaction| {
-            let sql = "INSERT INTO taught_roots VALUES (?1, ?2) ON CONFLICT DO UPDATE SET stamp = excluded.stamp";
+            let sql =
+                "INSERT INTO shared_lesson_roots VALUES (?1, ?2) ON CONFLICT DO UPDATE SET stamp = excluded.stamp";
             transaction.prepare_cached(sql)?.execute(params![to_json(root), stamp]).map(drop)
         })
     }
@@ -106,12 +107,12 @@ fn insert_lesson_file(transaction: &Transaction<'_>, root: &str, file: &SharedLe
     let SharedLessonSource { path, stamp, lesson, patterns, teaches } = file;
     let of_lesson = lesson.as_deref().unwrap_or_default();
     let entry = teaches.as_ref().map(|_| ids::short(IdKind::Knowledge, format!("lesson\0{of_lesson}").as_bytes()));
-    let event = entry.as_ref().map(|entry| derived_id("taught", &[entry.as_str()]).hyphenated().to_string());
+    let event = entry.as_ref().map(|entry| derived_id("shared_lesson", &[entry.as_str()]).hyphenated().to_string());
     transaction
-        .prepare_cached("INSERT INTO taught_files VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .prepare_cached("INSERT INTO shared_lesson_files VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![root, path, stamp, lesson, entry, event])?;
     let mut about =
-        transaction.prepare_cached("INSERT INTO taught_patterns VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
+        transaction.prepare_cached("INSERT INTO shared_lesson_patterns VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     for pattern in patterns {
         about.execute(params![root, path, pattern])?;
     }
@@ -125,13 +126,13 @@ fn insert_lesson_file(transaction: &Transaction<'_>, root: &str, file: &SharedLe
 
 fn remove_lesson_file(transaction: &Transaction<'_>, root: &str, path: &str) -> rusqlite::Result<()> {
     let entry: Option<String> = transaction
-        .prepare_cached("DELETE FROM taught_files WHERE root = ?1 AND path = ?2 RETURNING entry_id")?
+        .prepare_cached("DELETE FROM shared_lesson_files WHERE root = ?1 AND path = ?2 RETURNING entry_id")?
         .query_row([root, path], |row| row.get(0))
         .optional()?
         .flatten();
     let Some(entry) = entry else { return Ok(()) };
     let is_elsewhere =
-        transaction.prepare_cached("SELECT 1 FROM taught_files WHERE entry_id = ?1")?.exists([&entry])?;
+        transaction.prepare_cached("SELECT 1 FROM shared_lesson_files WHERE entry_id = ?1")?.exists([&entry])?;
     if is_elsewhere { Ok(()) } else { forget_entry(transaction, &entry) }
 }
 
@@ -141,7 +142,7 @@ impl Index {
     /// # Errors
     /// SQLite's, as for all methods here.
     pub(crate) fn shared_lessons_stamp(&self, root: &Lossless) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT stamp FROM taught_roots WHERE root = ?1";
+        let sql = "SELECT stamp FROM shared_lesson_roots WHERE root = ?1";
         let read = || self.connection.prepare_cached(sql)?.query_row([to_json(root)], |row| row.get(0)).optional();
         self.sql_result("read", read())
     }
@@ -185,7 +186,7 @@ impl Index {
     pub(crate) fn shared_lesson_stamps(&self, root: &Lossless) -> Result<HashMap<String, String>, StoreError> {
         let read = || {
             let mut statement =
-                self.connection.prepare_cached("SELECT path, stamp FROM taught_files WHERE root = ?1")?;
+                self.connection.prepare_cached("SELECT path, stamp FROM shared_lesson_files WHERE root = ?1")?;
             statement.query_map([to_json(root)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         };
         self.sql_result("read", read())
@@ -202,10 +203,10 @@ impl Index {
     ) -> Result<Vec<SharedLessonRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT f.path, lesson_id, entry_id, (SELECT json_group_array(pattern_id) FROM taught_patterns o
+                "SELECT f.path, lesson_id, entry_id, (SELECT json_group_array(pattern_id) FROM shared_lesson_patterns o
                                                       WHERE o.root = f.root AND o.path = f.path)
-                 FROM taught_files f WHERE root = ?1 AND lesson_id IS NOT NULL AND path IN (
-                     SELECT p.path FROM json_each(?2) w CROSS JOIN taught_patterns p
+                 FROM shared_lesson_files f WHERE root = ?1 AND lesson_id IS NOT NULL AND path IN (
+                     SELECT p.path FROM json_each(?2) w CROSS JOIN shared_lesson_patterns p
                      WHERE p.root = ?1 AND p.pattern_id = w.value)
                  ORDER BY path LIMIT ?3",
             )?;
@@ -226,8 +227,8 @@ impl Index {
     pub(crate) fn shared_lessons_of_tool(&self, root: &Lossless, class: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT e.entry_no FROM taught_files f JOIN entries e ON e.entry_id = f.entry_id
-                 JOIN knowledge_labels b ON b.entry_no = e.entry_no AND b.sort = 'tag' AND b.value = ?2
+                "SELECT e.entry_no FROM shared_lesson_files f JOIN entries e ON e.entry_id = f.entry_id
+                 JOIN knowledge_labels b ON b.entry_no = e.entry_no AND b.kind = 'tag' AND b.value = ?2
                  WHERE f.root = ?1 AND e.event_id IS NOT NULL ORDER BY e.at DESC, e.entry_id LIMIT ?3",
             )?;
             statement.query_map(params![to_json(root), class, FOUND_MAX], |row| row.get(0))?.collect()
@@ -240,7 +241,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn shared_lesson_of_entry(&self, root: &Lossless, entry: &str) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT path FROM taught_files WHERE entry_id = ?2 AND root = ?1 ORDER BY path LIMIT 1";
+        let sql = "SELECT path FROM shared_lesson_files WHERE entry_id = ?2 AND root = ?1 ORDER BY path LIMIT 1";
         let read =
             || self.connection.prepare_cached(sql)?.query_row([&to_json(root), entry], |row| row.get(0)).optional();
         self.sql_result("read", read())
