@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::around::EnvironmentDigest;
+use super::environment::EnvironmentDigest;
 use super::passes;
 use super::reading::whole_lines;
 use super::spool::{self, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
@@ -119,7 +119,7 @@ impl FinishedRun {
             run: RunId::fresh(),
             argv: self.argv.iter().map(Lossless::from).collect(),
             cwd: Lossless::from(&self.cwd),
-            place: RepositoryHead::now(&self.places),
+            repository: RepositoryHead::now(&self.places),
             started_at: finished.started_at,
             ended_at: finished.ended_at,
             duration_us: u64::try_from(finished.duration.as_micros()).unwrap_or(u64::MAX),
@@ -136,7 +136,7 @@ impl FinishedRun {
             interrupted: finished.interrupted,
             on_terminal: !finished.ended.passed() && io::stdin().is_terminal(),
             redacted: false,
-            around: None,
+            environment: None,
             observed_via: None,
             call: None,
         }
@@ -147,7 +147,7 @@ impl FinishedRun {
         let mut transcript = std::mem::take(&mut finished.transcript);
         excerpts.iter().for_each(|excerpt| excerpt.read(&mut transcript));
         let header = self.header(&finished, &transcript, excerpts.iter().any(Excerpt::shared));
-        let header = SpoolHeader { around: Some(EnvironmentDigest::now(&self.places.state)), ..header };
+        let header = SpoolHeader { environment: Some(EnvironmentDigest::now(&self.places.state)), ..header };
         if spool::write(&self.places.state, &header, &transcript.pieces()).is_ok() {
             return;
         }
@@ -195,12 +195,13 @@ impl FinishedRun {
             selectors: check.selectors.iter().filter(|word| line.contains(word.as_str())).cloned().collect(),
             ..check.clone()
         });
-        let place = RepositoryHead { head: header.place.head.as_ref().map(text), ..header.place.clone() };
-        let around = header.around.clone().map(|around| EnvironmentDigest {
-            path: around.path.filter(|path| redact_text(&path.display()).1 == 0),
-            ..around
+        let repository =
+            RepositoryHead { head: header.repository.head.as_ref().map(text), ..header.repository.clone() };
+        let environment = header.environment.clone().map(|environment| EnvironmentDigest {
+            path: environment.path.filter(|path| redact_text(&path.display()).1 == 0),
+            ..environment
         });
-        SpoolHeader { argv, identity, check, place, around, ..header.clone() }
+        SpoolHeader { argv, identity, check, repository, environment, ..header.clone() }
     }
 
     /// Starts the recorder in a process that has nothing of the caller's but `keep`, and does `before` in it.

@@ -3,7 +3,7 @@
 //! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
 //! other passes are a line in the pass log. [`FinishedRun::hand_over`] decides; the recorder starts from [`Spooled::parse`].
 
-mod around;
+mod environment;
 mod handover;
 mod head;
 mod identity;
@@ -11,7 +11,7 @@ mod passes;
 mod reading;
 mod spool;
 
-pub use around::{EnvironmentDigest, remember};
+pub use environment::{EnvironmentDigest, remember};
 pub use handover::{FinishedRun, Waiting, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::around::EnvironmentDigest;
+use super::environment::EnvironmentDigest;
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
@@ -17,7 +17,7 @@ use crate::run::Ended;
 use crate::whitelist::Check;
 
 /// Version of the spool format; a reader leaves a file with a higher one alone.
-pub const SPOOL_SCHEMA: u32 = 1;
+pub const SPOOL_SCHEMA: u32 = 2;
 
 /// The first line of a spool file, and (without output) a line of the pass log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,8 +31,9 @@ pub struct SpoolHeader {
     pub argv: Vec<Lossless>,
     /// The working directory, absolute.
     pub cwd: Lossless,
-    /// Where the run belongs.
-    pub place: RepositoryHead,
+    /// Work tree of the run, with what is checked out.
+    #[serde(alias = "place")]
+    pub repository: RepositoryHead,
     /// When the child was started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -71,9 +72,9 @@ pub struct SpoolHeader {
     /// The output was redacted before it was spooled (fallback folders in the work tree).
     #[serde(default)]
     pub redacted: bool,
-    /// What the run found around it; in spool files alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub around: Option<EnvironmentDigest>,
+    /// Environment of the run; in spool files alone.
+    #[serde(default, alias = "around", skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentDigest>,
     /// Who saw it, where no wrapper did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_via: Option<ObservedVia>,
@@ -92,7 +93,7 @@ pub enum ObservedVia {
     Hook,
 }
 
-/// Where a run belongs: so that a spool found in a fallback folder is recorded in the right store.
+/// A work tree and what is checked out in it: so that a spool file in a fallback folder is recorded in the right store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RepositoryHead {
@@ -180,7 +181,7 @@ pub(super) mod tests {
             run: RunId::fresh(),
             argv: vec![Lossless::from("false")],
             cwd: Lossless::from("/work"),
-            place: RepositoryHead { root: Lossless::from("/work"), head: None, commit: None },
+            repository: RepositoryHead { root: Lossless::from("/work"), head: None, commit: None },
             started_at: Timestamp(0),
             ended_at: Timestamp(1),
             duration_us: 1,
@@ -197,7 +198,7 @@ pub(super) mod tests {
             interrupted: false,
             on_terminal: false,
             redacted: false,
-            around: None,
+            environment: None,
             observed_via: None,
             call: None,
         }

@@ -156,11 +156,11 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
         let message = "disabled: changes between a failure and the next pass are unknown";
         return Some(new_finding("snapshots", CheckStatus::Ok, message, None));
     }
-    let standings = snapshot::folder_statuses(&places.state);
-    let standing = standings.iter().find(|standing| standing.root.path() == places.root)?;
-    if let Some(why) = &standing.skipped {
+    let work_trees = snapshot::folder_statuses(&places.state);
+    let work_tree = work_trees.iter().find(|work_tree| work_tree.root.path() == places.root)?;
+    if let Some(why) = &work_tree.skipped {
         let again =
-            standing.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
+            work_tree.not_before.map_or_else(String::new, |at| format!("; the next try is after {}", at.local()));
         let message = format!("the last one was abandoned: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));

@@ -48,7 +48,7 @@ pub(super) fn shims_folder(environment: &Environment) -> Option<PathBuf> {
 pub(super) fn check_front(environment: &Environment) -> Option<Finding> {
     let folder = ShimFolder::from_process(environment).ok()?;
     let found = |status, message| new_finding("shims", status, message, Some(&folder.folder));
-    match folder.shim_standing() {
+    match folder.path_status() {
         ShimStanding::NotInstalled | ShimStanding::NotOnPath => None,
         ShimStanding::InFront => Some(found(CheckStatus::Ok, "the shims come first on PATH")),
         ShimStanding::Shadowed => {
@@ -61,7 +61,7 @@ pub(super) fn check_front(environment: &Environment) -> Option<Finding> {
 /// Programs of the project's virtual environments that are called without a shim, where shims are installed.
 pub(super) fn check_environments(places: &Places, environment: &Environment) -> Option<Finding> {
     let folder = ShimFolder::from_process(environment).ok()?.in_project(&places.root);
-    if folder.shim_standing() == ShimStanding::NotInstalled {
+    if folder.path_status() == ShimStanding::NotInstalled {
         return None;
     }
     let names = folder.unshimmed_programs(&Whitelist::load(places, environment).0);

@@ -81,8 +81,8 @@ pub(crate) struct Attempt {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub commands_cut: usize,
     /// Installed packages and local settings that changed since `before`, relative to the root: what no tree holds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub surroundings: Vec<String>,
+    #[serde(default, alias = "surroundings", skip_serializing_if = "Vec::is_empty")]
+    pub changed_dependencies: Vec<String>,
     /// Keys under which the same change is found again in another task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipes: Vec<Recipe>,
@@ -336,8 +336,8 @@ impl Attempt {
 
     /// Files were changed, and none of them, nor a command, has to do with the failure as far as is known.
     pub(crate) fn has_unknown_cause(&self) -> bool {
-        let has_command =
-            !self.surroundings.is_empty() || self.commands.iter().any(|command| command.passed && !command.check);
+        let has_command = !self.changed_dependencies.is_empty()
+            || self.commands.iter().any(|command| command.passed && !command.check);
         self.means == AttemptMeans::Edit && !self.undo && !has_command && self.related_files().next().is_none()
     }
 

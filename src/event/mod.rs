@@ -47,8 +47,8 @@ pub(crate) use word::ClosedSet;
 
 /// Version of the event format that this binary writes, and the highest one that it reads.
 ///
-/// Raised when the meaning of a kind changes. A new kind needs no new version: an unknown kind counts as newer too.
-pub(crate) const EVENT_VERSION: u32 = 1;
+/// Raised when the meaning of a kind changes, or a field gets another name. A new kind needs no new version: an unknown kind counts as newer too.
+pub(crate) const EVENT_VERSION: u32 = 2;
 
 /// One line of a segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -402,6 +402,24 @@ mod tests {
     }
 
     #[test]
+    fn names_of_an_earlier_version_are_read() {
+        let mut attempt = sample::attempt(1, 2, AttemptOutcome::Success);
+        let EventBody::Attempt(of) = &mut attempt.body else { panic!("an attempt") };
+        of.changed_dependencies = vec!["node_modules".into()];
+        let mut failed = sample::failed_run(1, "main", &["a"]);
+        let EventBody::Run(run) = &mut failed.body else { panic!("a run") };
+        run.failure.as_mut().expect("failed").category_description = Some("a hole".into());
+        for (event, name, before) in
+            [(attempt, "changed_dependencies", "surroundings"), (failed, "category_description", "category_means")]
+        {
+            let line = String::from_utf8(event.to_line()).expect("JSON");
+            let older = line.replace(name, before);
+            assert_ne!(older, line);
+            assert!(matches!(parse_event_line(older.as_bytes()), EventLine::Event(read) if *read == event), "{older}");
+        }
+    }
+
+    #[test]
     fn a_derived_event_has_one_id() {
         assert_eq!(sample::flake(1, 2).id, sample::flake(1, 2).id);
         assert_ne!(sample::flake(1, 2).id, sample::flake(1, 3).id);
@@ -411,9 +429,9 @@ mod tests {
 
     #[test]
     fn newer_versions_and_unknown_kinds_are_told_from_rubbish() {
-        assert!(matches!(parse_event_line(br#"{"v":2,"kind":"run","x":1}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse_event_line(br#"{"v":3,"kind":"run","x":1}"#), EventLine::Newer { v: 3, .. }));
         assert!(matches!(parse_event_line(br#"{"v":1,"kind":"warning"}"#), EventLine::Newer { .. }));
-        assert!(matches!(parse_event_line(br#"{"v":2,"kind":"run","id":7,"at":[]}"#), EventLine::Newer { v: 2, .. }));
+        assert!(matches!(parse_event_line(br#"{"v":3,"kind":"run","id":7,"at":[]}"#), EventLine::Newer { v: 3, .. }));
         assert!(matches!(parse_event_line(br#"{"v":1,"kind":"run"}"#), EventLine::Bad));
         assert!(matches!(parse_event_line(br#"{"v":1,"kind":"run","id":7}"#), EventLine::Bad));
         assert!(matches!(parse_event_line(br#"{"v":1,"ki"#), EventLine::Bad));

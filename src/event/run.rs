@@ -96,9 +96,9 @@ pub(crate) struct Failure {
     pub id: String,
     /// A category's name ([`crate::config::Category`]), declared here or not; what is none counts as `other`.
     pub category: String,
-    /// The meaning of a user-defined category, as declared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category_means: Option<String>,
+    /// The description of a user-defined category, as declared.
+    #[serde(default, alias = "category_means", skip_serializing_if = "Option::is_none")]
+    pub category_description: Option<String>,
     /// Affected files, relative to the root, up to a limit.
     pub files: Vec<String>,
     /// What failed, in output order; equal ones in one file are counted in [`DiagnosticRecord::count`].

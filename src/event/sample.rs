@@ -79,7 +79,7 @@ pub(crate) fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     if let EventBody::Run(run) = &mut event.body {
         run.ended = Ended::Exit(1);
         run.failure = Some(Failure {
-            category_means: None,
+            category_description: None,
             id: ids::short(ids::IdKind::Failure, id.0.as_bytes()),
             category: "test_failure".into(),
             files: vec!["src/a.js".into(), format!("src/{n}.js")],
@@ -247,7 +247,7 @@ pub(crate) fn attempt(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
         came_with_base: 0,
         commands: Vec::new(),
         commands_cut: 0,
-        surroundings: Vec::new(),
+        changed_dependencies: Vec::new(),
         recipes: vec![Recipe { kind: RecipeKind::Files, key: "1:ab".into(), label: "src/a.js".into() }],
         also_changed: Vec::new(),
         undo: false,

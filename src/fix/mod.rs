@@ -4,6 +4,7 @@
 
 mod atom;
 mod coverage;
+mod dependencies;
 mod derived;
 mod imports;
 pub(crate) mod patch;
@@ -15,7 +16,6 @@ mod relation;
 mod sets;
 mod sight;
 pub(crate) mod snapshot;
-mod surroundings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod weakened;
@@ -23,6 +23,7 @@ mod workflow;
 
 pub(crate) use atom::{Atoms, of_run as atoms_of_run};
 pub(crate) use coverage::{Reach, compare_scopes, covering_scopes};
+pub(crate) use dependencies::{DependencyChanges, dependency_changes};
 pub(crate) use derived::is_derived;
 pub(crate) use imports::References;
 pub(crate) use program::digest_programs;
@@ -31,5 +32,4 @@ pub(crate) use recipe::recipes_of_attempt;
 pub(crate) use relation::{Relation, is_setting, only_related, related_first};
 pub(crate) use sets::{Sets, compare_atoms};
 pub(crate) use sight::{Sight, is_same_call, is_seen_whole, is_silent, known_as_new};
-pub(crate) use surroundings::{DependencyChanges, dependency_changes};
 pub(crate) use workflow::{Numbered, build_workflow, fix_status, has_held};

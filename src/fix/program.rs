@@ -34,9 +34,9 @@ pub(crate) fn digest_programs(header: &SpoolHeader) -> Option<String> {
         return None;
     }
     let search = Search {
-        path: header.around.as_ref()?.path.as_ref()?.path().as_os_str(),
+        path: header.environment.as_ref()?.path.as_ref()?.path().as_os_str(),
         cwd: header.cwd.path(),
-        root: header.place.root.path(),
+        root: header.repository.root.path(),
         changed_dir: header.check.as_ref().and_then(|check| check.dir.as_deref()),
     };
     let mut digest = Digest { hasher: blake3::Hasher::new(), started_at: header.started_at };
@@ -203,7 +203,7 @@ mod tests {
                 run: RunId::fresh(),
                 argv: argv.iter().map(Lossless::from).collect(),
                 cwd: Lossless::from(&root),
-                place: RepositoryHead { root: Lossless::from(&root), head: None, commit: None },
+                repository: RepositoryHead { root: Lossless::from(&root), head: None, commit: None },
                 started_at: Timestamp::now(),
                 ended_at: Timestamp::now(),
                 duration_us: 1,
@@ -222,8 +222,8 @@ mod tests {
                 redacted: false,
                 observed_via: None,
                 call: None,
-                around: Some(EnvironmentDigest {
-                    environment: String::new(),
+                environment: Some(EnvironmentDigest {
+                    digest: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),
                 }),
             }
@@ -292,9 +292,11 @@ mod tests {
         let header = project.run(&["cargo", "test"], None);
         let bin = project.0.path().join("bin");
         let with_shims = format!("{}:{}", project.0.path().join("nowhere/verify-run/shims").display(), bin.display());
-        let around =
-            header.around.clone().map(|around| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..around });
-        assert_eq!(digest_programs(&SpoolHeader { around, ..header.clone() }), digest_programs(&header));
+        let environment = header
+            .environment
+            .clone()
+            .map(|environment| EnvironmentDigest { path: Some(Lossless::from(&with_shims)), ..environment });
+        assert_eq!(digest_programs(&SpoolHeader { environment, ..header.clone() }), digest_programs(&header));
         assert_eq!(project.program("cargo test"), before);
     }
 
@@ -317,7 +319,7 @@ mod tests {
         }
         assert_eq!(digest_programs(&header), None);
         let header = project.run(&["cargo", "test"], None);
-        assert_eq!(digest_programs(&SpoolHeader { around: None, ..header.clone() }), None);
+        assert_eq!(digest_programs(&SpoolHeader { environment: None, ..header.clone() }), None);
         let elsewhere = Check { elsewhere: true, ..Check::new("cargo-test", CheckKind::Test) };
         assert_eq!(digest_programs(&SpoolHeader { check: Some(elsewhere), ..header }), None);
     }

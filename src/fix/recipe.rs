@@ -23,7 +23,7 @@ pub(crate) fn recipes_of_attempt(
     files_cut: usize,
     diff: &str,
     commands: &[RecordedCommand],
-    surroundings: &[String],
+    changed_dependencies: &[String],
 ) -> Vec<Recipe> {
     let mut found = diff_shapes(diff);
     if !files.is_empty() && files_cut == 0 && files.len() <= FILES_MAX {
@@ -36,8 +36,8 @@ pub(crate) fn recipes_of_attempt(
     for command in changing.take(COMMANDS_MAX) {
         found.push(new_recipe(RecipeKind::Command, &[&command.line], &command.line));
     }
-    if commands.iter().all(|command| command.check || !command.passed) && !surroundings.is_empty() {
-        let names: Vec<&str> = surroundings.iter().map(String::as_str).collect();
+    if commands.iter().all(|command| command.check || !command.passed) && !changed_dependencies.is_empty() {
+        let names: Vec<&str> = changed_dependencies.iter().map(String::as_str).collect();
         let label = format!("{} changed by a command that was not recorded", names.join(", "));
         found.push(new_recipe(RecipeKind::Command, &[&["not recorded"], &names[..]].concat(), &label));
     }

@@ -17,7 +17,7 @@ pub(crate) struct FixStatus {
     pub why: String,
 }
 
-/// The standing of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
+/// The status of a fix; `None` of a workflow that has none: not solved, passed without a change, or passed because
 /// the check was made weaker. A task is over after `silence`.
 pub(crate) fn fix_status(row: &FixRow, now: Timestamp, silence: Duration) -> Option<FixStatus> {
     if row.state != FixState::Success {
@@ -125,7 +125,7 @@ mod tests {
     fn a_fix_is_confirmed_when_it_held_or_was_seen_twice() {
         let hour = Duration::from_secs(3600);
         let at = |seconds: i64| Timestamp(seconds * 1_000_000);
-        let confirmed = |row: &FixRow, now| fix_status(row, now, hour).map(|standing| standing.confirmed);
+        let confirmed = |row: &FixRow, now| fix_status(row, now, hour).map(|status| status.confirmed);
         assert_eq!(confirmed(&row(), at(3608)), Some(false), "the task goes on");
         assert_eq!(confirmed(&row(), at(3609)), Some(true));
         let recurred = FixRow { recurred: true, ..row() };

@@ -69,7 +69,7 @@ pub struct LessonFixFacts {
     /// It held, or worked elsewhere too.
     pub confirmed: bool,
     /// Why it is confirmed, or why not yet.
-    pub standing: String,
+    pub status_reason: String,
     /// Changed files with lines added and removed, where they are text.
     pub files: Vec<(String, Option<u64>, Option<u64>)>,
     /// Files beyond those.
@@ -81,7 +81,7 @@ pub struct LessonFixFacts {
     /// Commands run in between.
     pub commands: Vec<String>,
     /// What changed outside of the repository's files.
-    pub surroundings: Vec<String>,
+    pub changed_dependencies: Vec<String>,
     /// The unified diff.
     pub diff: String,
     /// Bytes of it beyond what is here.
@@ -228,7 +228,7 @@ fn fixed_content(facts: &LessonFixFacts, room: usize) -> String {
         facts.attempt,
         duration_text(facts.seconds),
         if facts.confirmed { CONFIRMED } else { UNCONFIRMED },
-        one_line(&facts.standing),
+        one_line(&facts.status_reason),
         one_line(&facts.id),
     );
     for (name, text) in [(CAUSE, &facts.cause), (APPROACH, &facts.approach), (RULE, &facts.rule)] {
@@ -256,7 +256,7 @@ fn fixed_content(facts: &LessonFixFacts, room: usize) -> String {
     let file = |(path, added, removed): &(String, Option<u64>, Option<u64>)| format!("{path}{}", lines(added, removed));
     list("Changed files:", facts.files.iter().map(file).collect(), facts.files_cut);
     list(ALSO_CHANGED, facts.also_changed.clone(), 0);
-    list("Changed outside the repository:", facts.surroundings.clone(), 0);
+    list("Changed outside the repository:", facts.changed_dependencies.clone(), 0);
     let commands = facts.commands.iter().map(|line| ellipsis(line, COMMAND_BYTES_MAX));
     list(COMMANDS, commands.collect(), 0);
     list(TRIED, facts.tried.clone(), 0);
@@ -303,7 +303,7 @@ mod tests {
             id: "x-0123abcd".into(),
             attempt: 2,
             seconds: 240,
-            standing: "its task is not over yet".into(),
+            status_reason: "its task is not over yet".into(),
             rule: Some("import it".into()),
             diff: "diff --git a/a b/a\n-x\n+y\n".into(),
             ..LessonFixFacts::default()

@@ -398,10 +398,10 @@ fn fix() -> LessonFixFacts {
         id: "x-0123abcd".into(),
         attempt: 2,
         seconds: 260,
-        standing: "its task is not over yet".into(),
+        status_reason: "its task is not over yet".into(),
         files: vec![("src/a.js".into(), Some(2), Some(1)), ("logo.png".into(), None, None)],
         commands: vec!["npm install".into()],
-        surroundings: vec!["node_modules".into()],
+        changed_dependencies: vec!["node_modules".into()],
         diff: "--- a/src/a.js\n+++ b/src/a.js\n@@ -1 +1,2 @@\n-let x = 1;\n+import y from 'y';\n+let x = y;\n".into(),
         tried: vec!["src/b.js".into()],
         came_with_base: 3,
@@ -451,7 +451,7 @@ fn a_hostile_fix_stays_in_its_part_and_a_large_one_in_its_bounds() {
         let hostile = LessonFixFacts {
             diff: format!("@@ -1 +1 @@\n+{text}\n{text}\n"),
             commands: vec![text.into()],
-            standing: text.into(),
+            status_reason: text.into(),
             files: vec![(text.into(), None, None)],
             ..fix()
         };

@@ -59,7 +59,7 @@ pub(crate) struct Regression {
     /// Its first message.
     pub summary: Option<String>,
     /// Why the fix is confirmed.
-    pub standing: String,
+    pub status_reason: String,
     /// The file.
     pub path: String,
     /// The first line that comes back, its number now; where none does, the first that goes, its number before.
@@ -117,7 +117,7 @@ fn find_regressions(request: &Request, patch: &Patch, notes: &mut Vec<String>) -
     let mut rows: Vec<(FixRow, String)> = Vec::new();
     let filter = FixFilter { state: Some(FixState::Success), limit: FIXES_MAX, ..FixFilter::default() };
     for row in index.list_fixes(&filter)? {
-        let Some(standing) = fix_status(&row, now, silence).filter(|standing| standing.confirmed) else { continue };
+        let Some(status) = fix_status(&row, now, silence).filter(|status| status.confirmed) else { continue };
         let attempts = index.read_attempts(&segments, &row.id)?.into_iter();
         let helped = attempts
             .filter(|attempt| attempt.means == AttemptMeans::Edit && !attempt.undo && !attempt.fixed.is_empty());
@@ -129,7 +129,7 @@ fn find_regressions(request: &Request, patch: &Patch, notes: &mut Vec<String>) -
         let files: Vec<_> = files.filter(|file| touched.contains(file_name(&file.new))).collect();
         if !files.is_empty() {
             fixes.push(Fix { id: row.id.clone(), patch: Patch { files, cut: 0 } });
-            rows.push((row, standing.why));
+            rows.push((row, status.why));
         }
     }
     let found = taken_back(patch, &fixes).into_iter().filter_map(|place| {
@@ -140,7 +140,7 @@ fn find_regressions(request: &Request, patch: &Patch, notes: &mut Vec<String>) -
             failure: row.failure.clone(),
             category: row.category.clone(),
             summary,
-            standing: why.clone(),
+            status_reason: why.clone(),
             path: place.path,
             line: place.line,
             deleted: place.deleted,

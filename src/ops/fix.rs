@@ -43,7 +43,7 @@ pub(crate) struct Summary {
     /// Whether the fix held; `null` when there is none.
     pub confirmed: Option<bool>,
     /// Why it is confirmed, or why not.
-    pub standing: Option<String>,
+    pub status_reason: Option<String>,
     /// Solved within the limit of attempts (setting `fix.quick_attempts`).
     pub high_value: bool,
     /// More than one attempt fixed something.
@@ -328,11 +328,11 @@ fn append_note(request: &Request, said: FixNote) -> anyhow::Result<()> {
 
 fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
     let silence = settings.fix.silence();
-    let standing = fix_status(&row, now, silence);
+    let status = fix_status(&row, now, silence);
     let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");
     Summary {
-        confirmed: standing.as_ref().map(|standing| standing.confirmed),
-        standing: standing.map(|standing| standing.why),
+        confirmed: status.as_ref().map(|status| status.confirmed),
+        status_reason: status.map(|status| status.why),
         high_value: row.state == FixState::Success
             && row.attempts <= settings.fix.quick_attempts
             && !row.suspect

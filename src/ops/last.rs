@@ -129,7 +129,8 @@ pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreEr
     let reading = request.open_for_reading();
     let now = request.now();
     // Before the index is asked: a run that is recorded meanwhile is then found twice, else it would not be at all.
-    let waiting = recorder::waiting_headers(&request.places).into_iter().filter(|header| header.place.root == root);
+    let waiting =
+        recorder::waiting_headers(&request.places).into_iter().filter(|header| header.repository.root == root);
     let waiting = waiting.max_by_key(|header| (header.ended_at <= now, header.ended_at, header.run));
     // What can't be recorded now (another recorder, a full disk, a newer store) is still an answer.
     let (recorded, notes) = match reading {
@@ -277,7 +278,7 @@ impl Last {
     }
 
     fn from_waiting(header: SpoolHeader) -> Self {
-        let dir = header.cwd.path().strip_prefix(header.place.root.path());
+        let dir = header.cwd.path().strip_prefix(header.repository.root.path());
         Last {
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),

@@ -23,12 +23,12 @@ pub(super) const UNNAMED_SUBJECT: &str = "failure";
 
 /// The run without its failure.
 pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
-    let place = &header.place;
-    let branch = place.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
-    let dir = header.cwd.path().strip_prefix(place.root.path());
+    let repository = &header.repository;
+    let branch = repository.head.as_deref().and_then(|head| head.strip_prefix("ref: refs/heads/")).map(without_secret);
+    let dir = header.cwd.path().strip_prefix(repository.root.path());
     Run {
         argv: redact::redact_arguments(&header.argv),
-        root: place.root.clone(),
+        root: repository.root.clone(),
         dir: relative_folder(dir.map_or_else(|_| header.cwd.clone(), Lossless::from)),
         key: header.key.clone(),
         scope: Some(scope_from_header(header)),
@@ -47,14 +47,14 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
         session: header.identity.session.as_deref().map(without_secret),
         agent: header.identity.agent.as_deref().map(without_secret),
         branch,
-        commit: place.commit.clone(),
+        commit: repository.commit.clone(),
         kept_bytes: header.kept_bytes,
         cut_bytes: header.cut_bytes,
         shared: header.shared,
         partly_seen: header.partly_seen,
         tests: None,
         stopped_early: false,
-        environment: header.around.as_ref().map(|around| around.environment.clone()),
+        environment: header.environment.as_ref().map(|environment| environment.digest.clone()),
         program: None,
         observed_via: header.observed_via,
         call: header.call.as_deref().map(without_secret),
@@ -73,7 +73,7 @@ pub(super) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> Ran {
 fn scope_from_header(header: &SpoolHeader) -> Scope {
     let argv: Vec<_> = header.argv.iter().map(|arg| arg.0.clone()).collect();
     let check = header.check.as_ref();
-    let parts = whitelist::command_key_parts(header.place.root.path(), header.cwd.path(), check, &argv);
+    let parts = whitelist::command_key_parts(header.repository.root.path(), header.cwd.path(), check, &argv);
     let mut selectors = match check {
         Some(check) => redact::redact_args(&check.selectors).0,
         None => redact::redact_arguments(&header.argv).iter().skip(1).map(Lossless::display).collect(),
@@ -122,7 +122,7 @@ pub(super) fn assemble_failure(
     Failure {
         id: ids::short(IdKind::Failure, id.0.as_bytes()),
         category: category.unwrap_or(&Category::Other).as_str().to_owned(),
-        category_means: None,
+        category_description: None,
         files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),
         files_cut: diagnosis.files.len().saturating_sub(FAILURE_FILES_MAX),
         items,

@@ -160,7 +160,13 @@ fn new_attempt(
             let is_related = |file: &&FileChange| attribution.related.contains(&file.path);
             let files: Vec<FileChange> = change.files.iter().filter(is_related).cloned().collect();
             let diff = fix::only_related(&change.diff, &attribution.related, &change.files);
-            fix::recipes_of_attempt(&files, change.files_cut, &diff, &change.commands, &change.surroundings.changed)
+            fix::recipes_of_attempt(
+                &files,
+                change.files_cut,
+                &diff,
+                &change.commands,
+                &change.dependency_changes.changed,
+            )
         }
         AttemptMeans::Command | AttemptMeans::Unknown => {
             let by_hand = |file: &&FileChange| !fix::is_derived(&file.path.display());
@@ -170,7 +176,7 @@ fn new_attempt(
                 change.files_cut,
                 &change.diff,
                 &change.commands,
-                &change.surroundings.changed,
+                &change.dependency_changes.changed,
             )
         }
     };
@@ -199,7 +205,7 @@ fn new_attempt(
         came_with_base: change.came_with_base.len(),
         commands: change.commands.clone(),
         commands_cut: change.commands_cut,
-        surroundings: change.surroundings.changed.clone(),
+        changed_dependencies: change.dependency_changes.changed.clone(),
         recipes,
         also_changed: attribution.also_changed.clone(),
         undo: attribution.undo,

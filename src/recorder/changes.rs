@@ -66,7 +66,7 @@ pub(super) struct RecordedChange {
     pub came_with_base: BTreeSet<PathBuf>,
     pub commands: Vec<RecordedCommand>,
     pub commands_cut: usize,
-    pub surroundings: DependencyChanges,
+    pub dependency_changes: DependencyChanges,
 }
 
 impl RecordedChange {
@@ -110,7 +110,7 @@ pub(super) fn changes_between(
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
     change.trees = Some(TreePair { before: old_tree.clone(), after: new_tree.clone(), exact: old.exact && new.exact });
     if old_tree == new_tree {
-        let is_changed = change.has_changing_command() || !change.surroundings.changed.is_empty();
+        let is_changed = change.has_changing_command() || !change.dependency_changes.changed.is_empty();
         change.means = if is_changed { AttemptMeans::Command } else { AttemptMeans::None };
         return Ok(change);
     }
@@ -135,7 +135,7 @@ pub(super) fn changes_between(
         Err(skipped) => report.notes.push(format!("no diff of attempt {id}: {skipped}")),
     }
     let only_packages = !change.files.is_empty() && change.files_cut == 0 && change.files.iter().all(is_manifest);
-    if only_packages && (change.has_changing_command() || !change.surroundings.changed.is_empty()) {
+    if only_packages && (change.has_changing_command() || !change.dependency_changes.changed.is_empty()) {
         change.means = AttemptMeans::Command;
     }
     Ok(change)
@@ -268,7 +268,7 @@ pub(super) fn context_between(store: &Store, earlier: &Run, run: &Run) -> Result
     let gap = WorkTreePeriod { root: &run.root, from: earlier.ended_at, to: run.started_at };
     let (commands, commands_cut) = store.index().commands_in_period(gap, &run.key, COMMANDS_MAX)?;
     let dir = run.scope.as_ref().map_or_else(|| run.dir.path(), |scope| scope.dir.path());
-    let surroundings = fix::dependency_changes(run.root.path(), dir, earlier.ended_at, run.started_at);
+    let dependency_changes = fix::dependency_changes(run.root.path(), dir, earlier.ended_at, run.started_at);
     Ok(RecordedChange {
         means: AttemptMeans::Unknown,
         trees: None,
@@ -279,7 +279,7 @@ pub(super) fn context_between(store: &Store, earlier: &Run, run: &Run) -> Result
         came_with_base: BTreeSet::new(),
         commands,
         commands_cut,
-        surroundings,
+        dependency_changes,
     })
 }
 

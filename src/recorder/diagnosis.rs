@@ -49,7 +49,7 @@ fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spoole
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);
-    let root = header.place.root.path();
+    let root = header.repository.root.path();
     // `cd web && npm test` prints paths as seen from there.
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = KeyParts::directory(root, header.cwd.path(), changed);

@@ -197,12 +197,12 @@ fn record_queue(recorder: &mut Recorder<'_>, queue: &Queue, until: Option<Instan
     // A task that was announced before a run is known when the run is recorded.
     notes::record_notes(recorder)?;
     if let Some(newest) = queue.entries.last() {
-        let names = recorder.projects.fix_settings(newest.header.place.root.path()).environment;
+        let names = recorder.projects.fix_settings(newest.header.repository.root.path()).environment;
         let kept = capture::remember(&recorder.projects.project_places().state, &names);
         recorder.report.note_error("the names of variables that count", kept);
     }
     let roots: BTreeSet<PathBuf> =
-        queue.entries.iter().map(|entry| entry.header.place.root.path().to_owned()).collect();
+        queue.entries.iter().map(|entry| entry.header.repository.root.path().to_owned()).collect();
     for root in roots {
         recorder.projects.read_shared(recorder.store, &root)?;
     }

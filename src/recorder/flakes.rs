@@ -49,7 +49,7 @@ pub(super) fn after_attempt(
     }
     let doubts = [
         (!trees.exact, "a file may have changed while one of them ran"),
-        (change.surroundings.unsure, "installed packages or local settings changed afterwards"),
+        (change.dependency_changes.unsure, "installed packages or local settings changed afterwards"),
         (failed >= REPEATED, "it had failed more than once in a row, so something outside the tree may have changed"),
     ];
     let doubts = doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why);
@@ -112,8 +112,9 @@ pub(super) fn after_pass(recorder: &mut Recorder<'_>, recorded: RecordedRun<'_>)
     }
     let follows = store.index().is_next_run(&run.key, passed.run, id)?;
     let change = changes::context_between(store, &before, run)?;
-    let unchanged =
-        change.surroundings.changed.is_empty() && !change.surroundings.unsure && !change.has_changing_command();
+    let unchanged = change.dependency_changes.changed.is_empty()
+        && !change.dependency_changes.unsure
+        && !change.has_changing_command();
     if !follows
         || !unchanged
         || !changes::is_same_line_of_work(projects, run, before.branch.as_deref(), before.commit.as_deref())

@@ -12,11 +12,11 @@ const PACKED_BYTES_MAX: u64 = 32 << 20;
 
 /// The commit that was checked out, unless the branch moved since: then it is in a file of its own again.
 pub(super) fn commit_of_run(header: &SpoolHeader, repository: Option<&Repository>) -> Option<String> {
-    if header.place.commit.is_some() {
-        return header.place.commit.clone();
+    if header.repository.commit.is_some() {
+        return header.repository.commit.clone();
     }
     let repository = repository?;
-    let reference = header.place.head.as_deref()?.strip_prefix("ref: ")?;
+    let reference = header.repository.head.as_deref()?.strip_prefix("ref: ")?;
     let is_loose = !reference.split('/').any(|part| part == "..") && repository.common_dir.join(reference).exists();
     if is_loose {
         return None;

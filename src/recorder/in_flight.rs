@@ -56,7 +56,7 @@ impl InFlight {
         let found = spawned
             .and_then(|spawned| spawned.diagnosed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         found.unwrap_or_else(|| {
-            let definitions = projects.definitions_at(spooled.header.place.root.path());
+            let definitions = projects.definitions_at(spooled.header.repository.root.path());
             DiagnosedFailure::from_spooled(projects.project_places(), &definitions, spooled)
         })
     }
@@ -69,7 +69,7 @@ impl InFlight {
         store: &Store,
         header: &SpoolHeader,
     ) -> Result<(), StoreError> {
-        let root = &header.place.root;
+        let root = &header.repository.root;
         let Some((places, options)) = projects.snapshot_options(root.path()) else { return Ok(()) };
         let before = store.index().last_failing_tree(&header.key, root, header.ended_at, header.run)?;
         let Some(before) = before else { return Ok(()) };
@@ -98,7 +98,7 @@ fn spawn_diagnosis(projects: &mut Projects, entries: &[SpoolEntry]) -> Option<Sp
     if first.header.ended.passed() {
         return None;
     }
-    let definitions = projects.definitions_at(first.header.place.root.path());
+    let definitions = projects.definitions_at(first.header.repository.root.path());
     let (places, file) = (projects.project_places().clone(), first.path.clone());
     let (sender, spooled) = mpsc::sync_channel(1);
     let work = move || {

@@ -51,7 +51,7 @@ pub(super) fn decide_lesson(
         return Ok(LessonDecision::Forgotten);
     }
     let known = store.index().patterns_with_lesson(&keys)?;
-    let taught = shared_lesson_patterns(store, &header.place.root, &keys)?;
+    let taught = shared_lesson_patterns(store, &header.repository.root, &keys)?;
     let is_elsewhere = |key: &str| known.contains(key) || forgotten.contains(key) || taught.contains(&id_of(key));
     let Some((leading, key)) = items.iter().zip(&keys).find(|(_, key)| !is_elsewhere(key)) else {
         return Ok(LessonDecision::Known);
@@ -323,7 +323,7 @@ pub(crate) fn fix_facts(
 ) -> Result<LessonFixFacts, StoreError> {
     let id = ids::fix(&attempt.key, attempt.opened_by);
     let row: FixRow = index.find_fix(&id)?;
-    let standing = fix::fix_status(&row, attempt.ended_at, settings.silence());
+    let status = fix::fix_status(&row, attempt.ended_at, settings.silence());
     let workflow = fix::build_workflow(index.read_attempts(segments, &id)?, settings.quick_attempts);
     let number = workflow.attempts.iter().filter_map(|attempt| attempt.number).max().unwrap_or(1);
     let final_files: BTreeSet<String> = attempt.files.iter().map(|file| file.path.display()).collect();
@@ -339,10 +339,10 @@ pub(crate) fn fix_facts(
         id,
         attempt: number,
         seconds: attempt.ended_at.micros_since(since) / 1_000_000,
-        confirmed: standing.as_ref().is_some_and(|standing| standing.confirmed),
-        standing: match (attempt.undo, attempt.has_unknown_cause(), standing) {
+        confirmed: status.as_ref().is_some_and(|status| status.confirmed),
+        status_reason: match (attempt.undo, attempt.has_unknown_cause(), status) {
             (true, ..) => "the files returned to an earlier state, which is an undo, not a fix".to_owned(),
-            (_, false, Some(standing)) => standing.why,
+            (_, false, Some(status)) => status.why,
             _ => "cause of the fix unknown".to_owned(),
         },
         files: attempt.related_files().map(changed_lines).collect(),
@@ -350,7 +350,7 @@ pub(crate) fn fix_facts(
         files_cut: attempt.files_cut,
         came_with_base: attempt.came_with_base,
         commands: commands.map(|command| local.strip_local_names(&command.line)).collect(),
-        surroundings: attempt.surroundings.iter().map(|name| local.strip_local_names(name)).collect(),
+        changed_dependencies: attempt.changed_dependencies.iter().map(|name| local.strip_local_names(name)).collect(),
         diff: local.strip_local_names(&attempt.diff),
         diff_cut: attempt.diff_cut,
         tried: tried.into_iter().collect(),

@@ -24,7 +24,7 @@ pub(super) fn is_recorded(store: &Store, header: &SpoolHeader) -> Result<bool, S
     let (from, to) = (moved(header.started_at, -back), moved(header.ended_at, SLACK_US));
     // Its end is always known. If its start is unknown, only a run that ended just now is the same.
     let ended_from = if header.duration_us == 0 { moved(header.ended_at, -SLACK_US) } else { from };
-    for id in store.index().runs_between(&header.place.root, ended_from, to)? {
+    for id in store.index().runs_between(&header.repository.root, ended_from, to)? {
         let Some(run) = store.index().read_run(store.segments(), &id)? else { continue };
         let same_session = run.session.is_some() && run.session == header.identity.session;
         let within = run.started_at >= from && run.ended_at >= ended_from && run.ended_at <= to;

@@ -118,7 +118,7 @@ fn read_spooled(recorder: &mut Recorder<'_>, entry: &SpoolEntry) -> Option<Arc<S
 
 /// The run of a header, with what its output says of the tests that ran; without its failure.
 fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u8]>) -> Result<Run, StoreError> {
-    let silence = recorder.projects.fix_settings(header.place.root.path()).silence_hours;
+    let silence = recorder.projects.fix_settings(header.repository.root.path()).silence_hours;
     let task = task::announced_task(recorder.store.index(), &header.identity, header.started_at, silence)?;
     let Ran { tests, stopped_early } =
         output.map(|output| assemble::ran_from_header(header, output)).unwrap_or_default();
@@ -137,15 +137,15 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: 
     let mut events = Vec::new();
     if !header.ended.passed() {
         let DiagnosedFailure { diagnosis, items } = in_flight.take_diagnosis(projects, path, spooled);
-        let settings = &projects.project_at(header.place.root.path()).settings;
+        let settings = &projects.project_at(header.repository.root.path()).settings;
         // Above 1 nothing is similar enough: without learning it stays separate.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
         let merges = Merges::from_leaders(store, header.run, &items, similarity)?;
         let reason = unwanted::reason_against_lesson(header, &diagnosis);
         let lesson = lessons::decide_lesson(store, header, &items, &merges, reason, settings)?;
         let failure = assemble::assemble_failure(header.run, &diagnosis, items, lesson);
-        let category_means = settings.categories.meaning(&failure.category).map(str::to_owned);
-        run.failure = Some(Failure { category_means, ..failure });
+        let category_description = settings.categories.meaning(&failure.category).map(str::to_owned);
+        run.failure = Some(Failure { category_description, ..failure });
         events = merges.events;
     }
     in_flight.spawn_diff(projects, store, header)?;

@@ -19,7 +19,7 @@ const CLOCK_US: i64 = 20_000;
 
 /// The reports of a run, one after the other as if they had been printed; `None` when there is none.
 pub(super) fn read_report(header: &SpoolHeader, output: &[u8]) -> Option<Vec<u8>> {
-    let root = header.place.root.path().canonicalize().ok()?;
+    let root = header.repository.root.path().canonicalize().ok()?;
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref());
     let dir = changed.map_or_else(|| header.cwd.path().to_owned(), |dir| header.cwd.path().join(dir));
     let mut names = report_names(&diagnose::plain_text(output));

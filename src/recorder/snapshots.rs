@@ -48,7 +48,7 @@ impl SnapshotBatch {
     pub(super) fn begin_batch(projects: &mut Projects, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
         let mut batch = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
-            let root = entry.header.place.root.path();
+            let root = entry.header.repository.root.path();
             if batch.by_root.contains_key(root) {
                 continue;
             }
@@ -69,7 +69,7 @@ impl SnapshotBatch {
 
     /// The snapshot of the run's work tree, exact or approximate; `None` where none was taken.
     pub(super) fn tree_of_run(&mut self, header: &SpoolHeader) -> Option<String> {
-        let of = self.by_root.get_mut(header.place.root.path())?;
+        let of = self.by_root.get_mut(header.repository.root.path())?;
         of.taken_snapshot().ok().map(|taken| taken.tree)
     }
 
@@ -78,7 +78,7 @@ impl SnapshotBatch {
     /// # Errors
     /// When the store can't be read.
     pub(super) fn snapshot_event(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Event>, StoreError> {
-        let root = header.place.root.path();
+        let root = header.repository.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
         let taken = of.taken_snapshot().and_then(|taken| of.matches_run(&taken, header).map(|exact| (taken, exact)));
         let mut snapshot = Snapshot {
@@ -108,12 +108,12 @@ impl SnapshotBatch {
 
     /// What the run's tree is compared with: the tree of the last pass, else the commit's.
     fn base_of_run(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<SnapshotBase>, StoreError> {
-        let root = &header.place.root;
+        let root = &header.repository.root;
         if let Some(pass) = store.index().last_passing_tree(&header.key, root, header.ended_at, header.run)? {
             return Ok(Some(SnapshotBase::Pass { run: pass.run, tree: pass.tree }));
         }
         let Some(of) = self.by_root.get(root.path()) else { return Ok(None) };
-        let commit = header.place.commit.clone();
+        let commit = header.repository.commit.clone();
         let head = self.heads.entry((root.path().to_owned(), commit.clone())).or_insert_with(|| {
             snapshot::head_tree(&of.places, commit.as_deref(), of.options.time_max).unwrap_or_default()
         });
@@ -121,7 +121,7 @@ impl SnapshotBatch {
     }
 
     fn compare_with_pass(&mut self, header: &SpoolHeader, tree: &str, snapshot: &mut Snapshot) {
-        let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.place.root.path())) else { return };
+        let (Some(base), Some(of)) = (&snapshot.base, self.by_root.get(header.repository.root.path())) else { return };
         // What a pass changed is asked for its files alone.
         let with_text = !header.ended.passed();
         let key = (base.tree_id().to_owned(), tree.to_owned(), with_text);

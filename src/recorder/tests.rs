@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{Identity, RepositoryHead, SpoolHeader};
+use crate::capture::{Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader};
 use crate::config::Environment;
 use crate::event::{Event, EventBody, FixNote, Purge};
 use crate::run::Ended;
@@ -43,11 +43,11 @@ impl World {
     pub(crate) fn header(&self, at: i64, key: &str, ended: Ended) -> SpoolHeader {
         let at = Timestamp(at * 1_000_000);
         SpoolHeader {
-            schema: 1,
+            schema: SPOOL_SCHEMA,
             run: RunId::fresh(),
             argv: vec![Lossless::from("npx"), Lossless::from("eslint")],
             cwd: Lossless::from(&self.places.root.join("web")),
-            place: RepositoryHead {
+            repository: RepositoryHead {
                 root: Lossless::from(&self.places.root),
                 head: Some("ref: refs/heads/topic".into()),
                 commit: None,
@@ -68,7 +68,7 @@ impl World {
             interrupted: false,
             on_terminal: false,
             redacted: false,
-            around: None,
+            environment: None,
             observed_via: None,
             call: None,
         }

@@ -77,7 +77,7 @@ fn is_formatting(diagnosis: &Diagnosis) -> bool {
 
 /// Whether the tool complains about what was typed: an option that it doesn't have, a file that isn't there.
 fn is_usage_error(header: &SpoolHeader, diagnosis: &Diagnosis) -> bool {
-    let root = header.place.root.path();
+    let root = header.repository.root.path();
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = root.join(KeyParts::directory(root, header.cwd.path(), changed));
     let words: Vec<UsageWord> = header

@@ -53,7 +53,7 @@ pub(crate) fn task_proposals(
     let mut found = Vec::new();
     for row in index.list_fixes(&filter)? {
         // The task is over: what hasn't come back by now held.
-        let held = fix_status(&row, Timestamp::now(), Duration::ZERO).is_some_and(|standing| standing.confirmed);
+        let held = fix_status(&row, Timestamp::now(), Duration::ZERO).is_some_and(|status| status.confirmed);
         let known = EntryFilter { source: Some(row.id.clone()), superseded: true, ..EntryFilter::default() };
         if !held || found.len() >= PROPOSED_MAX || !index.newest_entries(&known, 0, 1)?.is_empty() {
             continue;

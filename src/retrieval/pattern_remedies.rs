@@ -145,7 +145,7 @@ pub(crate) fn is_confirmed(index: &Index, fix: &str, settings: &Settings, now: T
     let Some(solved) = index.solved_fix(fix)? else { return Ok(false) };
     match has_held(&solved, now, silence) {
         Some(held) => Ok(held),
-        None => Ok(fix_status(&index.find_fix(fix)?, now, silence).is_some_and(|standing| standing.confirmed)),
+        None => Ok(fix_status(&index.find_fix(fix)?, now, silence).is_some_and(|status| status.confirmed)),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskS
 const MASKED: &str = "(masked)";
 
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
-/// project, branch, commit, surroundings, names and titles of tasks, and who worked where. What people wrote
+/// project, branch, commit, changed dependencies, names and titles of tasks, and who worked where. What people wrote
 /// (annotations, notes on fixes) stays: it was written to be read.
 pub(crate) fn mask_event(mut event: Event) -> Event {
     if let Some(by) = event.body.author_mut() {

@@ -101,7 +101,7 @@ fn fail_edit_pass_gives_a_resolved_failure_the_exact_diff_and_a_lesson_with_its_
         (fix["state"].as_str(), fix["high_value"].as_bool(), fix["confirmed"].as_bool()),
         (Some("success"), Some(true), Some(false))
     );
-    assert_eq!(fix["standing"], "its task is not over yet");
+    assert_eq!(fix["status_reason"], "its task is not over yet");
     assert_eq!(steps(&fix), [(Some(1), "success", "edit")]);
     let step = &fix["steps"][0];
     assert_eq!(paths(step), ["shop.py"]);
@@ -289,7 +289,7 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
         let fix = fix(&sandbox);
         let last = fix["steps"].as_array().expect("attempts").last().expect("one").clone();
         assert_eq!((last["outcome"].as_str(), last["means"].as_str()), (Some("success"), Some("command")), "{fix}");
-        assert_eq!(last["surroundings"], serde_json::json!(["app/node_modules"]));
+        assert_eq!(last["changed_dependencies"], serde_json::json!(["app/node_modules"]));
         assert_eq!(paths(&last), [] as [&str; 0]);
         let lesson = sandbox.lesson().text;
         if recorded {
@@ -421,7 +421,7 @@ fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
     let list = sandbox.verify_run(["fix", "list", "--confirmed", "--json"]).prints_json();
     let confirmed = list["fixes"].as_array().expect("a list");
     assert_eq!(confirmed.len(), 2, "{list}");
-    assert!(confirmed.iter().all(|fix| fix["standing"] == "the same change worked 2 times"), "{list}");
+    assert!(confirmed.iter().all(|fix| fix["status_reason"] == "the same change worked 2 times"), "{list}");
     let rate = serde_json::json!([{"category": "lint_error", "workflows": 2, "fixed": 2, "quickly": 2, "attempts": 2, "success_rate": 1.0}]);
     assert_eq!(list["rates"], rate);
     let recipes = sandbox.verify_run(["fix", "list", "--recipes", "--json"]).prints_json();

@@ -19,7 +19,11 @@ const HOME: &str = "/srv/ada";
 /// Fields that change by being read, or with the time.
 const CHANGING: [&str; 3] = ["uses", "accesses", "weight"];
 /// Fields that had another name in the version that made the sample: (then, now).
-const RENAMED: [(&str, &str); 0] = [];
+const RENAMED: [(&str, &str); 3] = [
+    ("category_means", "category_description"),
+    ("standing", "status_reason"),
+    ("surroundings", "changed_dependencies"),
+];
 
 /// Parts of sentences that were reworded since, with their present form.
 const REWORDED: [(&str, &str); 6] = [

@@ -299,7 +299,7 @@ fn taking_a_confirmed_fix_back_is_told_with_the_failure_that_it_fixed() {
     let told = format!(
         "cart.py:2: reverts {} ({}), which fixed {}: {} [regression]: return sum(prices) + 1\n",
         word(id),
-        word(&fix["standing"]),
+        word(&fix["status_reason"]),
         word(failure),
         word(summary)
     );

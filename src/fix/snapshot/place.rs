@@ -18,6 +18,11 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::config::{Places, Repository, StateDir};
 
+/// The file with [`ObjectFolderStatus`], in the folder of a work tree.
+const STATUS_FILE: &str = "status.json";
+/// What the file was called before it had its present name.
+const STATUS_FILE_BEFORE: &str = "standing.json";
+
 /// State of the snapshots of one work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -83,29 +88,30 @@ impl Stamp {
 #[derive(Debug)]
 pub(super) struct ObjectFolder {
     dir: PathBuf,
-    pub standing: ObjectFolderStatus,
+    pub status: ObjectFolderStatus,
 }
 
 /// How snapshots stand, of every work tree that shares the state folder, by path.
 pub(crate) fn folder_statuses(state: &StateDir) -> Vec<ObjectFolderStatus> {
     let entries = fs::read_dir(state.snapshots()).into_iter().flatten().flatten();
-    let mut standings: Vec<_> = entries.filter_map(|entry| read_standing(&entry.path())).collect();
-    standings.sort_by(|a, b| a.root.0.cmp(&b.root.0));
-    standings
+    let mut statuses: Vec<_> = entries.filter_map(|entry| read_status(&entry.path())).collect();
+    statuses.sort_by(|a, b| a.root.0.cmp(&b.root.0));
+    statuses
 }
 
-pub(super) fn read_standing(dir: &Path) -> Option<ObjectFolderStatus> {
-    serde_json::from_slice(&private::read_start(&dir.join("standing.json"), SNAPSHOT_INFO_BYTES_MAX).ok()?).ok()
+pub(super) fn read_status(dir: &Path) -> Option<ObjectFolderStatus> {
+    let read = |name: &str| private::read_start(&dir.join(name), SNAPSHOT_INFO_BYTES_MAX);
+    serde_json::from_slice(&read(STATUS_FILE).or_else(|_| read(STATUS_FILE_BEFORE)).ok()?).ok()
 }
 
 /// Forgets the indexes of work trees whose last tree is not one of those.
 pub(super) fn forget_unused(state: &StateDir, is_used: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(state.snapshots()).into_iter().flatten().flatten() {
-        let Some(standing) = read_standing(&entry.path()) else { continue };
-        if standing.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
-            let mut place = ObjectFolder { dir: entry.path(), standing };
+        let Some(status) = read_status(&entry.path()) else { continue };
+        if status.tree.as_deref().is_some_and(|tree| !is_used(tree)) {
+            let mut place = ObjectFolder { dir: entry.path(), status };
             place.start_anew();
-            place.standing.copied = None;
+            place.status.copied = None;
             place.save_status();
         }
     }
@@ -125,15 +131,15 @@ impl ObjectFolder {
         }
         start_period(&places.state)?;
         let root = Lossless::from(&places.root);
-        let standing = read_standing(&dir).filter(|standing| standing.root == root);
+        let status = read_status(&dir).filter(|status| status.root == root);
         let mut place = ObjectFolder {
             dir,
-            standing: standing.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }),
+            status: status.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }),
         };
         let id = folder_identity(&objects)?;
-        if place.standing.objects_id != id {
+        if place.status.objects_id != id {
             place.start_anew();
-            (place.standing.objects_id, place.standing.copied) = (id, None);
+            (place.status.objects_id, place.status.copied) = (id, None);
         }
         Ok(place)
     }
@@ -190,7 +196,7 @@ impl ObjectFolder {
         let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::from_metadata(&it))).transpose()?;
         let ours = self.git_dir().join("index");
         // Without the user's index, verify-run's is built once and then kept.
-        if stamp == self.standing.seed && (ours.exists() || stamp.is_none()) {
+        if stamp == self.status.seed && (ours.exists() || stamp.is_none()) {
             return Ok(false);
         }
         self.start_anew();
@@ -207,14 +213,14 @@ impl ObjectFolder {
                 }
             }
         }
-        self.standing.seed = stamp;
+        self.status.seed = stamp;
         Ok(true)
     }
 
     /// Forgets the index: the next snapshot takes over the user's again.
     pub(super) fn start_anew(&mut self) {
-        self.standing.seed = None;
-        self.standing.tree = None;
+        self.status.seed = None;
+        self.status.tree = None;
         let git_dir = self.git_dir();
         let _ = fs::remove_file(git_dir.join("index"));
         for entry in fs::read_dir(&git_dir).into_iter().flatten().flatten() {
@@ -226,40 +232,40 @@ impl ObjectFolder {
 
     /// Why none is to be tried now.
     pub(super) fn pause_reason(&self, now: Timestamp) -> Option<Skipped> {
-        let standing = &self.standing;
+        let status = &self.status;
         // A clock that was set back must not make it wait forever.
         let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
-        let not_before = standing.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
-        let why = standing.skipped.as_deref().unwrap_or("the last attempt failed");
+        let not_before = status.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
+        let why = status.skipped.as_deref().unwrap_or("the last attempt failed");
         Some(Skipped::with_reason(format!("{why}; next attempt after {}", not_before.rfc3339())))
     }
 
     /// Remembers a tree.
     pub(super) fn note_success(&mut self, tree: &str, now: Timestamp) {
-        let standing = &mut self.standing;
-        (standing.tree, standing.taken_at) = (Some(tree.to_owned()), Some(now));
-        (standing.skipped, standing.failed, standing.not_before) = (None, 0, None);
+        let status = &mut self.status;
+        (status.tree, status.taken_at) = (Some(tree.to_owned()), Some(now));
+        (status.skipped, status.failed, status.not_before) = (None, 0, None);
         self.save_status();
     }
 
     /// Remembers why there was none, and when to try again: the second time at once, then later and later.
     pub(super) fn note_failure(&mut self, why: &Skipped, now: Timestamp) {
-        let standing = &mut self.standing;
-        standing.tree = None;
-        standing.skipped = Some(why.reason.clone());
-        standing.failed = standing.failed.saturating_add(1);
-        let seconds = standing.failed.checked_sub(2).map_or(0, |doublings| {
+        let status = &mut self.status;
+        status.tree = None;
+        status.skipped = Some(why.reason.clone());
+        status.failed = status.failed.saturating_add(1);
+        let seconds = status.failed.checked_sub(2).map_or(0, |doublings| {
             SNAPSHOT_PAUSE_SECONDS_MIN.saturating_mul(1 << doublings.min(20)).min(SNAPSHOT_PAUSE_SECONDS_MAX)
         });
         let pause = i64::try_from(seconds).unwrap_or(0) * 1_000_000;
-        standing.not_before = Some(Timestamp(now.0.saturating_add(pause))).filter(|_| seconds > 0);
+        status.not_before = Some(Timestamp(now.0.saturating_add(pause))).filter(|_| seconds > 0);
         self.save_status();
     }
 
     fn save_status(&self) {
-        let json = serde_json::to_vec(&self.standing).unwrap_or_default();
+        let json = serde_json::to_vec(&self.status).unwrap_or_default();
         // What can't be written is found out again next time.
-        let _ = file::write_atomic(&self.dir.join("standing.json"), &json, 0o600, Durability::Cached);
+        let _ = file::write_atomic(&self.dir.join(STATUS_FILE), &json, 0o600, Durability::Cached);
     }
 }
 

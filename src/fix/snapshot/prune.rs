@@ -84,8 +84,7 @@ pub(crate) fn prune_objects(
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
     let now = Timestamp::now();
     let is_young = |tree: &TreeUse| Duration::from_micros(now.micros_since(tree.at)) <= keep.age_max;
-    let mut needed: Vec<String> =
-        folder_statuses(&places.state).into_iter().filter_map(|standing| standing.tree).collect();
+    let mut needed: Vec<String> = folder_statuses(&places.state).into_iter().filter_map(|status| status.tree).collect();
     needed.extend(uses.iter().filter(|tree| tree.needed).map(|tree| tree.tree.clone()));
     let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
     match pack_objects(&git, &places.state.objects(), &needed, young.collect(), keep.bytes_max) {
@@ -181,8 +180,8 @@ fn remove_all_but(objects: &Path, pack: Option<&str>) {
 
 fn forget_gone_work_trees(state: &StateDir) {
     for entry in fs::read_dir(state.snapshots()).into_iter().flatten().flatten() {
-        let standing = place::read_standing(&entry.path());
-        if standing.is_some_and(|standing| !standing.root.path().is_dir()) {
+        let status = place::read_status(&entry.path());
+        if status.is_some_and(|status| !status.root.path().is_dir()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -141,7 +141,7 @@ fn take_with(
     options: &SnapshotOptions,
     now: Timestamp,
 ) -> Result<Taken, GitError> {
-    let (settings, listing) = ask_settings(git, place.standing.tree.is_some())?;
+    let (settings, listing) = ask_settings(git, place.status.tree.is_some())?;
     let is_changed = place.prepare_folder(repository, &settings)?;
     let mut listing = listing.filter(|_| !is_changed);
     let mut tries = 0;
@@ -160,7 +160,7 @@ fn take_with(
             refresh_index(git)?;
             look = WorkTreeScan::read_listing(&WorkTreeScan::list_files(git)?, git, options)?;
         }
-        let known = place.standing.tree.clone().filter(|_| !is_new && look.is_unchanged());
+        let known = place.status.tree.clone().filter(|_| !is_new && look.is_unchanged());
         let tree = match known {
             Some(tree) => tree,
             None => match look.put_in(git, &settings.format).and_then(|()| write_tree(git)) {
@@ -191,7 +191,7 @@ fn ask_settings(git: &Git, is_known: bool) -> Result<(GitSettings, Option<Vec<u8
 /// 6,000 folders that takes seconds. Copied from pack to pack it takes a tenth of one.
 fn copy_folders(git: &Git, place: &mut ObjectFolder) -> Result<(), GitError> {
     let Ok(Some(head)) = ask_head_tree(git, None) else { return Ok(()) };
-    let copied = place.standing.copied.replace(head.clone());
+    let copied = place.status.copied.replace(head.clone());
     if copied.as_ref() == Some(&head) {
         return Ok(());
     }

@@ -98,7 +98,7 @@ pub(crate) struct ShimStatus {
     /// The folder of shims.
     pub folder: PathBuf,
     /// Whether they are in front.
-    pub standing: ShimStanding,
+    pub path_status: ShimStanding,
     /// By name.
     pub programs: Vec<ShimEntry>,
 }
@@ -169,7 +169,7 @@ impl ShimFolder {
     }
 
     /// Whether the shims are what names find: what `doctor` asks.
-    pub(crate) fn shim_standing(&self) -> ShimStanding {
+    pub(crate) fn path_status(&self) -> ShimStanding {
         let shims: Vec<_> =
             self.own_links().into_iter().filter(|(_, is_ours)| *is_ours).map(|(name, _)| name).collect();
         if shims.is_empty() {
@@ -241,7 +241,7 @@ pub(crate) fn find_status(shims: &ShimFolder, whitelist: &Whitelist) -> ShimStat
     let new = names::usual_names(whitelist).into_iter().filter(|name| !links.iter().any(|(link, _)| link == name));
     programs.extend(new.map(|name| shims.shim_entry(&name, None)).filter(|entry| entry.program.is_some()));
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    ShimStatus { folder: shims.folder.clone(), standing: shims.shim_standing(), programs }
+    ShimStatus { folder: shims.folder.clone(), path_status: shims.path_status(), programs }
 }
 
 /// Makes the shims that are wanted, and mends those that are there. A file that isn't ours stays as it is.

@@ -58,7 +58,7 @@ fn spool_observed(
         run: RunId::fresh(),
         argv: argv.iter().map(Lossless::from).collect(),
         cwd: Lossless::from(&request.cwd),
-        place: RepositoryHead::now(&request.places),
+        repository: RepositoryHead::now(&request.places),
         started_at,
         ended_at,
         duration_us,
@@ -75,7 +75,7 @@ fn spool_observed(
         interrupted: false,
         on_terminal: false,
         redacted: false,
-        around: None,
+        environment: None,
         observed_via: Some(ObservedVia::Hook),
         call: call.map(str::to_owned),
     };

@@ -91,7 +91,7 @@ fn insert_failure(
             "INSERT INTO failure_categories VALUES (?1, ?2)
              ON CONFLICT DO UPDATE SET description = max(description, excluded.description)",
         )?
-        .execute([category.as_str(), failure.category_means.as_deref().unwrap_or_default()])?;
+        .execute([category.as_str(), failure.category_description.as_deref().unwrap_or_default()])?;
     let (lesson, file, none) = match &failure.lesson {
         LessonDecision::Written { id, file, .. } => (Some(id), Some(file), None),
         LessonDecision::Known => (None, None, Some("known")),

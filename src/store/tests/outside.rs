@@ -137,7 +137,7 @@ fn the_same_announcement_is_the_same_signature() {
 fn a_declared_category_says_what_it_means() {
     let mut event = of_category(failed_run(1, "t", &["a"]), "security_issue");
     if let EventBody::Run(run) = &mut event.body {
-        run.failure.as_mut().expect("failed").category_means = Some("a hole".to_owned());
+        run.failure.as_mut().expect("failed").category_description = Some("a hole".to_owned());
     }
     let (_dir, store) = store_of(&[event, of_category(failed_run(2, "t", &["a"]), "security_issue")]);
     let sql = "SELECT description FROM failure_categories WHERE name = 'security_issue'";

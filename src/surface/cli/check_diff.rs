@@ -98,6 +98,6 @@ fn print_regression(regression: &Regression, output: &mut Output) -> anyhow::Res
         (Some(id), None) => id.clone(),
         _ => "its failure is not in the store".to_owned(),
     };
-    let (fix, why) = (&regression.fix, &regression.standing);
+    let (fix, why) = (&regression.fix, &regression.status_reason);
     output.line(&format!("{place}: reverts {fix} ({why}), which fixed {failure} [regression]: {}", regression.text))
 }

@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             let done = shims::install_shims(&context.request, &folder, &wanted)?;
             context.output.reply(&done, *json, |done, output| {
                 print_done(done, output)?;
-                advise(folder.shim_standing(), output);
+                advise(folder.path_status(), output);
                 Ok(())
             })?;
         }
@@ -116,7 +116,7 @@ fn print_status(status: &ShimStatus, output: &mut Output) -> anyhow::Result<()> 
     if status.programs.iter().any(|entry| matches!(entry.state, ShimState::New | ShimState::Stale)) {
         output.note("to create and repair shims: verify-run shims install");
     }
-    advise(status.standing, output);
+    advise(status.path_status, output);
     Ok(())
 }
 
@@ -132,8 +132,8 @@ fn word(state: ShimState) -> &'static str {
 }
 
 /// What to type so that the shims are what names find.
-fn advise(standing: ShimStanding, output: &mut Output) {
-    let what = match standing {
+fn advise(path_status: ShimStanding, output: &mut Output) {
+    let what = match path_status {
         ShimStanding::NotInstalled | ShimStanding::InFront => return,
         ShimStanding::NotOnPath => "the shims are not on PATH",
         ShimStanding::Shadowed => "other folders come before the shims on PATH",

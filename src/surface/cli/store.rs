@@ -168,9 +168,9 @@ fn print_status(status: &StoreStatus, output: &mut Output) -> anyhow::Result<()>
         text::count(snapshots.trees, "tree"),
         snapshots.bytes.div_ceil(1024)
     ))?;
-    for standing in &snapshots.work_trees {
-        if let Some(why) = &standing.skipped {
-            let root = standing.root.display();
+    for work_tree in &snapshots.work_trees {
+        if let Some(why) = &work_tree.skipped {
+            let root = work_tree.root.display();
             output.line(&text::one_line(&format!("no snapshot of {root}: {why}")))?;
         }
     }

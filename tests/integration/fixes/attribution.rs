@@ -86,7 +86,7 @@ fn a_pass_after_a_change_of_something_else_has_an_unknown_cause() {
     passes(&sandbox, &["pytest", "-q"]);
     let page = fix(&sandbox);
     assert_eq!(labels(&page, "recipes"), [] as [String; 0]);
-    assert_eq!((&page["standing"], &page["high_value"]), (&"cause of the fix unknown".into(), &false.into()));
+    assert_eq!((&page["status_reason"], &page["high_value"]), (&"cause of the fix unknown".into(), &false.into()));
     assert_eq!((strategies(&sandbox), page["gotchas"].clone()), (Vec::new(), serde_json::json!([])));
     assert!(sandbox.lesson().text.contains("cause of the fix unknown"), "{}", sandbox.lesson().text);
 }

@@ -78,7 +78,7 @@ fn a_run_that_was_ended_before_it_got_there_makes_no_flake_of_an_earlier_failure
     passes(&sandbox, &["pytest", "-q"]);
     let whole = fix(&sandbox);
     assert_eq!((whole["state"].as_str(), whole["confirmed"].as_bool()), (Some("success"), Some(false)));
-    assert_eq!(whole["standing"], "its task is not over yet", "the interrupted run is no reason for doubt");
+    assert_eq!(whole["status_reason"], "its task is not over yet", "the interrupted run is no reason for doubt");
     let step = whole["steps"]
         .as_array()
         .expect("attempts")
@@ -183,7 +183,7 @@ fn what_fails_over_a_tree_that_passed_is_suspected_and_discounts_nothing() {
     passes(&sandbox, &["pytest", "-q"]);
     let fix = fix(&sandbox);
     assert_eq!((&fix["state"], &fix["high_value"]), (&"success".into(), &true.into()));
-    assert_eq!(fix["standing"], "its task is not over yet");
+    assert_eq!(fix["status_reason"], "its task is not over yet");
     let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
     assert_eq!(list["rates"][0]["fixed"], 1, "{list}");
     // Twice in a row, then a pass: something outside of the tree may have changed.

@@ -143,7 +143,11 @@ fn of_a_failure_whose_output_is_not_told_nothing_is_learnt() {
     let fixes = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
     let of_it = fixes["fixes"].as_array().expect("a list").iter().find(|fix| fix["command"] == "sh -c 'ruff check .'");
     let fix = of_it.expect("it passes again");
-    assert_eq!((&fix["standing"], &fix["high_value"]), (&json!("cause of the fix unknown"), &json!(false)), "{fix}");
+    assert_eq!(
+        (&fix["status_reason"], &fix["high_value"]),
+        (&json!("cause of the fix unknown"), &json!(false)),
+        "{fix}"
+    );
     assert!(!sandbox.verify_run(["lesson", "list"]).outcome().stdout().contains("ruff"));
 }
 

@@ -44,9 +44,9 @@ fn state(sandbox: &Sandbox, name: &str, path: &std::ffi::OsStr) -> Option<(Strin
     Some((text(&entry["state"]).expect("a state"), text(found)))
 }
 
-fn standing(sandbox: &Sandbox, path: &std::ffi::OsStr) -> String {
+fn path_status(sandbox: &Sandbox, path: &std::ffi::OsStr) -> String {
     let status = sandbox.verify_run(["shims", "status", "--json"]).env("PATH", path).prints_json();
-    status["standing"].as_str().expect("a standing").to_owned()
+    status["path_status"].as_str().expect("a status").to_owned()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn status_says_how_each_program_stands() {
     let eslint = sandbox.tool("eslint", "exit 0");
     install(&sandbox, &["eslint", "pytest"]);
     let path = path_with(&sandbox, &[]);
-    assert_eq!(standing(&sandbox, &path), "in_front");
+    assert_eq!(path_status(&sandbox, &path), "in_front");
     let said = |path: &std::ffi::OsStr, name| state(&sandbox, name, path).expect("an entry");
     let eslint = eslint.display().to_string();
     assert_eq!(said(&path, "eslint"), ("ready".to_owned(), Some(eslint.clone())));
@@ -115,10 +115,10 @@ fn status_says_how_each_program_stands() {
     // Behind the programs they are of no use.
     let places: Vec<_> = std::env::split_paths(&path).collect();
     let behind = std::env::join_paths(places[1..].iter().chain(&places[..1])).expect("a path");
-    assert_eq!(standing(&sandbox, &behind), "shadowed");
+    assert_eq!(path_status(&sandbox, &behind), "shadowed");
     assert_eq!(said(&behind, "eslint"), ("shadowed".to_owned(), Some(eslint)));
     let without = std::env::join_paths(&places[1..]).expect("a path");
-    assert_eq!(standing(&sandbox, &without), "not_on_path");
+    assert_eq!(path_status(&sandbox, &without), "not_on_path");
     let text = sandbox.verify_run(["shims", "status"]).env("PATH", &without).env("SHELL", "/bin/zsh").outcome();
     assert!(
         text.stderr().contains("command -v verify-run >/dev/null && eval \"$(verify-run init zsh)\""),
@@ -128,7 +128,7 @@ fn status_says_how_each_program_stands() {
     // The same folder by another name is the same folder.
     symlink(folder(&sandbox), sandbox.home().join("my-shims")).expect("a link");
     let places: Vec<_> = [sandbox.home().join("my-shims")].into_iter().chain(places[1..].iter().cloned()).collect();
-    assert_eq!(standing(&sandbox, &std::env::join_paths(places).expect("a path")), "in_front");
+    assert_eq!(path_status(&sandbox, &std::env::join_paths(places).expect("a path")), "in_front");
 }
 
 #[test]

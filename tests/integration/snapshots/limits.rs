@@ -40,7 +40,7 @@ fn what_takes_too_long_is_given_up_and_left_alone_for_a_while() {
     let told = sandbox.verify_run(["store", "status"]).prints();
     assert!(told.contains("no snapshot of "), "{told}");
     // When the time has come it goes on as if nothing had been.
-    let standing = files_in(
+    let status_file = files_in(
         &fs::read_dir(sandbox.state().join("snapshots"))
             .expect("reads")
             .flatten()
@@ -48,10 +48,10 @@ fn what_takes_too_long_is_given_up_and_left_alone_for_a_while() {
             .expect("one")
             .path(),
     );
-    let standing = standing.into_iter().find(|path| path.ends_with("standing.json")).expect("is there");
-    let mut kept: Value = serde_json::from_slice(&fs::read(&standing).expect("reads")).expect("JSON");
+    let status_file = status_file.into_iter().find(|path| path.ends_with("status.json")).expect("is there");
+    let mut kept: Value = serde_json::from_slice(&fs::read(&status_file).expect("reads")).expect("JSON");
     kept["not_before"] = json!("2001-01-01T00:00:00Z");
-    fs::write(&standing, kept.to_string()).expect("writes");
+    fs::write(&status_file, kept.to_string()).expect("writes");
     assert_eq!(paths_of(&sandbox, &fail(&sandbox)), ["README", "verify-run.toml"]);
     let doctor = sandbox.verify_run(["doctor"]).prints();
     assert!(doctor.contains("ok       snapshots: 1 tree"), "{doctor}");

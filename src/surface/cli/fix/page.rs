@@ -68,7 +68,7 @@ fn state_line(fix: &Summary) -> Vec<Span> {
     };
     let (tone, word) = state_word(fix);
     let word = Span::new(tone, word);
-    let why = fix.standing.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let why = fix.status_reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     let id = Span::new(Tone::Faint, format!("{}: ", fix.id));
     match fix.state.as_str() {
         "success" => vec![id, Span::plain(what), word, Span::plain(why)],
@@ -102,7 +102,7 @@ fn print_step(earlier: Option<&FixStep>, step: &FixStep, output: &mut Output) ->
         let result = if command.passed { "" } else { " (failed)" };
         output.field("  ran", &format!("{}{result}", command.line))?;
     }
-    for name in &attempt.surroundings {
+    for name in &attempt.changed_dependencies {
         output.field("  changed", name)?;
     }
     for file in &attempt.files {

@@ -137,7 +137,7 @@ fn check_diff(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
     for it in report.regressions.iter().take(PLACES_MAX) {
         let place = quoted(&format!("{}:{}", it.path, it.line));
         let what = it.summary.as_deref().map_or_else(|| "a failure".to_owned(), quoted);
-        let _ = writeln!(text, "- {place}: reverts {}, which fixed {what} ({})", it.fix, it.standing);
+        let _ = writeln!(text, "- {place}: reverts {}, which fixed {what} ({})", it.fix, it.status_reason);
     }
     let more = report.weakened.len().saturating_sub(PLACES_MAX) + report.regressions.len().saturating_sub(PLACES_MAX);
     if more > 0 {

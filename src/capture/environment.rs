@@ -101,7 +101,8 @@ const NAMES_BYTES_MAX: u64 = 16 << 10;
 pub struct EnvironmentDigest {
     /// BLAKE3 over the variables that count, 32 hex digits: a line `NAME=value` of each that is set, `NAME` of each
     /// that isn't, by name, ended by NUL. The values are nowhere else.
-    pub environment: String,
+    #[serde(alias = "environment")]
+    pub digest: String,
     /// `PATH`. `None` when it is not set, or had to be left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Lossless>,
@@ -119,13 +120,13 @@ impl EnvironmentDigest {
             .unwrap_or_default();
         let further: Vec<&str> = further.lines().collect();
         EnvironmentDigest {
-            environment: digest(env::vars_os(), &further),
+            digest: digest(env::vars_os(), &further),
             path: env::var_os("PATH").map(|path| (&path).into()),
         }
     }
 }
 
-/// The digest of [`EnvironmentDigest::environment`].
+/// The digest of [`EnvironmentDigest::digest`].
 fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str]) -> String {
     let names = VARIABLES.iter().chain(further);
     let mut counted: BTreeMap<&OsStr, Option<OsString>> = names.map(|name| (OsStr::new(*name), None)).collect();
@@ -203,7 +204,7 @@ mod tests {
         let state = StateDir::from(dir.path());
         let without = EnvironmentDigest::now(&state);
         remember(&state, &["SHOP_DB".to_owned(), "SHOP_KEY".to_owned()]).expect("written");
-        assert_ne!(EnvironmentDigest::now(&state).environment, without.environment);
+        assert_ne!(EnvironmentDigest::now(&state).digest, without.digest);
         remember(&state, &[]).expect("removed");
         assert_eq!(EnvironmentDigest::now(&state), without);
         assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
