@@ -150,14 +150,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     context.output.use_pager(args.paging.pager);
     match &args.command {
         LessonCommand::List { all, json } => {
-            let listed = match all {
-                true => lesson::list_all(&context.request),
-                false => lesson::list_lessons(&context.request),
-            };
+            let listed = if *all { lesson::list_all(&context.request) } else { lesson::list_lessons(&context.request) };
             let lessons = listed.lessons.iter().map(row).collect();
             let reply =
                 Reply::from(LessonListReply { lessons, broken: listed.broken.iter().map(broken_row).collect() });
-            context.output.reply(&reply, *json, |_, output| print_list(&listed, output))?;
+            context.output.reply(&reply, *json, |_, output| print_list(&listed, *all, output))?;
             Ok(Exit::Ok)
         }
         LessonCommand::Search { text, limit, json } => {
@@ -209,9 +206,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     }
 }
 
-fn print_list(listed: &ListedLesson, output: &mut Output) -> anyhow::Result<()> {
+fn print_list(listed: &ListedLesson, all: bool, output: &mut Output) -> anyhow::Result<()> {
     if listed.lessons.is_empty() {
-        output.note("no lessons yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`");
+        let (why, next) = if all {
+            ("no lessons yet: they come from failed checks", "npm test")
+        } else {
+            ("no lessons: a failed check gets one, which is withdrawn when the failure is gone", "lesson list --all")
+        };
+        output.note(&format!("{why}\n\nhint: run `verify-run {next}`"));
     }
     let annotated = listed.lessons.iter().filter(|found| is_annotated(&found.lesson.front)).count();
     if !listed.lessons.is_empty() {

@@ -185,9 +185,7 @@ fn print_list(
             Some(tasks) => {
                 format!("no pattern was seen in {} yet\n\nhint: run `verify-run pattern list`", count(tasks, "task"))
             }
-            None => {
-                "no patterns yet: they come from failed checks\n\nhint: run a check: `verify-run npm test`".to_owned()
-            }
+            None => "no patterns yet: they come from failed checks\n\nhint: run `verify-run npm test`".to_owned(),
         });
         return Ok(());
     }

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     context.output.notes(&answer.notes);
     match text {
         Some(text) if text.is_empty() && context.output.terminal() => {
-            context.output.note("no warnings for this task\n\nhint: name files: `verify-run warn --files FILE`")
+            context.output.note("no warnings for this task\n\nhint: run `verify-run warn --files FILE`")
         }
         Some(text) => context.output.text(&text)?,
         None => context.output.json(&answer)?,
