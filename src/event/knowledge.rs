@@ -1,5 +1,8 @@
 //! What people and agents record for everyone: entries and their later changes.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,9 +60,9 @@ pub(crate) enum EntryChange {
 /// An entry as it was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KnowledgeEntry {
-    /// `gotcha`, `pattern`, `decision`, or one of the user's.
+    /// Its type.
     #[serde(rename = "type")]
-    pub entry_type: String,
+    pub entry_type: EntryTypeName,
     /// One line.
     pub title: String,
     /// What its type asks for: an object.
@@ -79,6 +82,37 @@ pub(crate) struct KnowledgeEntry {
     /// Where it comes from.
     #[serde(default)]
     pub origin: EntryOrigin,
+}
+
+/// The name of a type of entries: one of the constants, or one that the settings declare.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct EntryTypeName(Cow<'static, str>);
+
+impl EntryTypeName {
+    /// A mistake that happens here, and what to do instead.
+    pub(crate) const GOTCHA: Self = EntryTypeName(Cow::Borrowed("gotcha"));
+    /// A way of doing something that works here.
+    pub(crate) const PATTERN: Self = EntryTypeName(Cow::Borrowed("pattern"));
+    /// What was chosen, and why.
+    pub(crate) const DECISION: Self = EntryTypeName(Cow::Borrowed("decision"));
+
+    /// The name as it is stored and typed.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for EntryTypeName {
+    fn from(name: &str) -> Self {
+        EntryTypeName(Cow::Owned(name.to_owned()))
+    }
+}
+
+impl fmt::Display for EntryTypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 /// Where an entry comes from.

@@ -30,12 +30,12 @@ pub(crate) use fix::{
     RecipeKind, RecordedCommand, Technique, UnseenAtoms, WeakenedCheckRecord,
 };
 pub(crate) use knowledge::{
-    EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryUse, KnowledgeEntry,
+    EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,
 };
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
-pub(crate) use promotion::{Promotion, PromotionState, PromotionStep};
+pub(crate) use promotion::{Promotion, PromotionChangeKind, PromotionState, PromotionStep};
 pub(crate) use run::{
     DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
 };

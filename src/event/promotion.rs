@@ -60,14 +60,14 @@ pub(crate) enum PromotionStep {
 }
 
 impl PromotionStep {
-    /// The word in events and tables.
-    pub(crate) fn as_str(&self) -> &'static str {
+    /// The step without its content.
+    pub(crate) fn kind(&self) -> PromotionChangeKind {
         match self {
-            PromotionStep::Proposed { .. } => "proposed",
-            PromotionStep::Approved { .. } => "approved",
-            PromotionStep::Rejected { .. } => "rejected",
-            PromotionStep::RolledBack { .. } => "rolled_back",
-            PromotionStep::RetirementProposed { .. } => "retirement_proposed",
+            PromotionStep::Proposed { .. } => PromotionChangeKind::Proposed,
+            PromotionStep::Approved { .. } => PromotionChangeKind::Approved,
+            PromotionStep::Rejected { .. } => PromotionChangeKind::Rejected,
+            PromotionStep::RolledBack { .. } => PromotionChangeKind::RolledBack,
+            PromotionStep::RetirementProposed { .. } => PromotionChangeKind::RetirementProposed,
         }
     }
 
@@ -76,6 +76,31 @@ impl PromotionStep {
         !matches!(self, PromotionStep::Proposed { .. } | PromotionStep::RetirementProposed { .. })
     }
 }
+
+/// Kinds of steps of a promotion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PromotionChangeKind {
+    /// It passed the gate.
+    Proposed,
+    /// A person wants it.
+    Approved,
+    /// A person doesn't want it.
+    Rejected,
+    /// A person took it out again.
+    RolledBack,
+    /// A person should take it out.
+    RetirementProposed,
+}
+
+words!(PromotionChangeKind {
+    Proposed => "proposed",
+    Approved => "approved",
+    Rejected => "rejected",
+    RolledBack => "rolled_back",
+    RetirementProposed => "retirement_proposed",
+});
 
 /// State of a promotion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

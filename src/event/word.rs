@@ -50,7 +50,7 @@ pub(crate) trait ClosedSet: Sized {
 mod tests {
     use crate::event::{
         AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryUse, ErrorMatch, FixState,
-        FlakeProof, MemoryType, PromotionState, RecipeKind, ReviewState, TaskOutcome, Technique,
+        FlakeProof, MemoryType, PromotionChangeKind, PromotionState, RecipeKind, ReviewState, TaskOutcome, Technique,
     };
 
     #[track_caller]
@@ -73,6 +73,7 @@ mod tests {
         assert_round_trip::<FixState>("success weakened undone flaky partial failure");
         assert_round_trip::<FlakeProof>("proven suspected");
         assert_round_trip::<MemoryType>("context learning preference error_pattern success_pattern");
+        assert_round_trip::<PromotionChangeKind>("proposed approved rejected rolled_back retirement_proposed");
         assert_round_trip::<PromotionState>("pending approved rejected rolled_back");
         assert_round_trip::<RecipeKind>("shape files command");
         assert_round_trip::<ReviewState>("muted unmuted deprecated restored");

@@ -1,5 +1,6 @@
 //! The progress of a failing run: what is missing in its output may not have been looked at.
 
+use crate::config::Category;
 use crate::event::{Atom, DiagnosticRecord, Run};
 use crate::whitelist::CheckKind;
 
@@ -29,7 +30,7 @@ const CHOOSING_OPTIONS: [&str; 18] = [
     "--rerun",
 ];
 /// Categories of a run that didn't do its job: what it would have checked is unknown.
-const DID_NOT_CHECK: [&str; 3] = ["build_error", "config_error", "missing_dependency"];
+const DID_NOT_CHECK: [Category; 3] = [Category::BuildError, Category::ConfigError, Category::MissingDependency];
 
 /// Where a failing run stopped looking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,7 @@ pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
         return StopsAt::Unknown;
     }
     let other_category = failure.category != before;
-    if other_category && DID_NOT_CHECK.contains(&failure.category.as_str()) {
+    if other_category && Category::named(&failure.category).is_some_and(|category| DID_NOT_CHECK.contains(&category)) {
         return StopsAt::Unknown;
     }
     if later.check != Some(CheckKind::Test) {

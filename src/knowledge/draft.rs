@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::EntrySource;
+use crate::event::{EntrySource, EntryTypeName};
 
 /// An entry as it is given.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EntryDraft {
     /// Its type.
-    pub kind: String,
+    pub kind: EntryTypeName,
     /// One line.
     pub title: String,
     /// What its type asks for.

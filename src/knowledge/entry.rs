@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::base::schema::PropertySchema;
 use crate::config::KnowledgeSettings;
+use crate::event::EntryTypeName;
 
 /// A text in a property, characters.
 const TEXT_CHARS_MAX: u64 = 4_000;
@@ -57,7 +58,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
     };
     let all = [
         (
-            "gotcha",
+            EntryTypeName::GOTCHA,
             one(
                 "a mistake that happens here, and what to do instead",
                 true,
@@ -66,7 +67,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
             ),
         ),
         (
-            "pattern",
+            EntryTypeName::PATTERN,
             one(
                 "a way of doing something that works here",
                 true,
@@ -78,7 +79,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
             ),
         ),
         (
-            "decision",
+            EntryTypeName::DECISION,
             one(
                 "what was chosen, and why",
                 false,
@@ -90,7 +91,7 @@ fn shipped_types() -> BTreeMap<String, EntryType> {
             ),
         ),
     ];
-    all.into_iter().filter_map(|(name, one)| Some((name.to_owned(), one?))).collect()
+    all.into_iter().filter_map(|(name, one)| Some((name.to_string(), one?))).collect()
 }
 
 /// All text of an entry: what its words are taken from.

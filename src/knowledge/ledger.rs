@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::event::{EntryChangeKind, EntrySource, EntryUse, EventAuthor};
+use crate::event::{EntryChangeKind, EntrySource, EntryTypeName, EntryUse, EventAuthor};
 use crate::pattern::confidence::{
     Confidence, ConfidenceIncrement, IncrementKind, JudgedDelivery, outcome_increments, unused_increments,
 };
@@ -145,7 +145,7 @@ fn source_increments(entry: &EntryRow, settings: &Settings) -> Vec<ConfidenceInc
     add(entry.source == EntrySource::Human, "said by a person", settings.knowledge.from_person);
     add(entry.source == EntrySource::Check, "learnt from a check", settings.confidence.from_check);
     add(entry.source == EntrySource::Agent, "said by an agent", 0.0);
-    add(entry.kind == "pattern", "a pattern", settings.knowledge.pattern_type);
+    add(entry.kind == EntryTypeName::PATTERN, "a pattern", settings.knowledge.pattern_type);
     add(entry.fix_applied, "its fix was applied", settings.confidence.fix_applied);
     add(entry.prevented, "prevented a mistake before it was made", settings.knowledge.prevented);
     found

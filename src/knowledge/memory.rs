@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::duplicate::NormalisedWords;
 use crate::base::clock::Timestamp;
-use crate::event::MemoryType;
+use crate::event::{EntryTypeName, MemoryType};
 use crate::store::MemoryRow;
 
 /// A memory weighs half as much after so long, days.
@@ -32,12 +32,12 @@ pub(crate) fn recall_weight(memory: &MemoryRow, question: &NormalisedWords, now:
 
 /// The type, title and properties of the entry that a memory becomes. An error that comes back is a gotcha, the rest is
 /// a pattern.
-pub(crate) fn promoted_entry(memory_type: MemoryType, text: &str) -> (&'static str, String, Value) {
+pub(crate) fn promoted_entry(memory_type: MemoryType, text: &str) -> (EntryTypeName, String, Value) {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let title = crate::base::text::ellipsis(first.trim(), TITLE_BYTES_MAX);
     match memory_type {
-        MemoryType::ErrorPattern => ("gotcha", title, json!({"pitfall": text})),
-        _ => ("pattern", title, json!({"description": text})),
+        MemoryType::ErrorPattern => (EntryTypeName::GOTCHA, title, json!({"pitfall": text})),
+        _ => (EntryTypeName::PATTERN, title, json!({"description": text})),
     }
 }
 
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn an_error_becomes_a_gotcha_and_a_success_a_pattern() {
-        assert_eq!(promoted_entry(MemoryType::ErrorPattern, "It hangs").0, "gotcha");
+        assert_eq!(promoted_entry(MemoryType::ErrorPattern, "It hangs").0, EntryTypeName::GOTCHA);
         let (entry_type, title, properties) = promoted_entry(MemoryType::Learning, "\nUse the pool\nand close it");
-        assert_eq!((entry_type, title.as_str()), ("pattern", "Use the pool"));
+        assert_eq!((entry_type, title.as_str()), (EntryTypeName::PATTERN, "Use the pool"));
         assert_eq!(properties["description"], "\nUse the pool\nand close it");
     }
 }

@@ -21,6 +21,7 @@ use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, Spooled};
 use crate::config::{Environment, Places};
+use crate::event::EntryTypeName;
 use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
 use crate::host::rewrite::{self, LineToRewrite};
 use crate::host::shims;
@@ -212,8 +213,8 @@ impl Hook {
         }
         let limit = usize::try_from(settings.advice.limit).ok()?.saturating_sub(answer.warnings.len());
         let mut lines: Vec<String> = Vec::new();
-        for kind in ["gotcha", "pattern"] {
-            let filter = EntryFilter { kind: Some(kind.to_owned()), ..EntryFilter::default() };
+        for kind in [EntryTypeName::GOTCHA, EntryTypeName::PATTERN] {
+            let filter = EntryFilter { kind: Some(kind), ..EntryFilter::default() };
             let asked =
                 EntryQueryRequest { filter, min_confidence: ENTRY_CONFIDENCE_MIN, ..EntryQueryRequest::default() };
             let found = knowledge::relevant_entries(&self.request, asked).ok()?;

@@ -89,9 +89,9 @@ pub(crate) fn add_entry(request: &Request, given: &EntryDraft) -> anyhow::Result
 /// The entry for the event, checked, bounded, without secrets; and whether it may be merged.
 pub(super) fn build_entry(request: &Request, given: &EntryDraft) -> anyhow::Result<(KnowledgeEntry, bool)> {
     let all = entry_types(&request.settings().knowledge);
-    let Some(entry_type) = all.get(&given.kind) else {
+    let Some(entry_type) = all.get(given.kind.as_str()) else {
         let known: Vec<&str> = all.keys().map(String::as_str).collect();
-        let message = format!("unknown type {:?}; there are {}", given.kind, known.join(", "));
+        let message = format!("unknown type {:?}; there are {}", given.kind.as_str(), known.join(", "));
         bail!(Refusal::usage(message).then_run("knowledge types"));
     };
     let title = sanitize_name(&given.title).ok_or_else(|| Refusal::usage("an entry needs a title: --title TEXT"))?;
@@ -232,7 +232,8 @@ pub(crate) fn merge_entries(request: &Request, id: &str, into: &str) -> anyhow::
         one.kind == other.kind,
         Refusal::conflict(format!("{} is a {} and {} is a {}", one.id, one.kind, other.id, other.kind))
     );
-    let may = entry_types(&request.settings().knowledge).get(&one.kind).is_none_or(|entry_type| entry_type.merges);
+    let may =
+        entry_types(&request.settings().knowledge).get(one.kind.as_str()).is_none_or(|entry_type| entry_type.merges);
     ensure!(
         may,
         Refusal::conflict(format!("a {} is never merged", one.kind))

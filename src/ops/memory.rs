@@ -299,8 +299,7 @@ fn draft_from_memory(memory_type: MemoryType, text: &str) -> EntryDraft {
         Value::Object(properties) => properties,
         _ => serde_json::Map::new(),
     };
-    let (kind, source) = (kind.to_owned(), Some(EntrySource::Agent));
-    EntryDraft { kind, title, properties, source, ..EntryDraft::default() }
+    EntryDraft { kind, title, properties, source: Some(EntrySource::Agent), ..EntryDraft::default() }
 }
 
 impl Memory {

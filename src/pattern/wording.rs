@@ -3,6 +3,7 @@
 
 use super::detector::DetectorFinding;
 use crate::base::text::{count, ellipsis, one_line};
+use crate::config::Category;
 use crate::store::PatternBriefRow;
 
 /// A title, bytes.
@@ -130,9 +131,11 @@ fn describe_failure(known: &WordingFacts<'_>) -> String {
     if let Some(text) = text.as_ref().filter(|text| code.is_none() && test.is_none() && begins_with(text, &tool)) {
         return shorten_at_word(text, QUOTE_BYTES_MAX);
     }
+    let category = Category::named(known.category);
     let exception = code.as_ref().filter(|code| is_exception(code) || code.as_str() == "panic");
-    let raised =
-        exception.filter(|_| matches!(known.category, "test_failure" | "runtime_error" | "missing_dependency"));
+    let raised = exception.filter(|_| {
+        matches!(category, Some(Category::TestFailure | Category::RuntimeError | Category::MissingDependency))
+    });
     let quote = match (raised, &text) {
         (Some(code), Some(text)) if !begins_with(text, code) => {
             Some(format!("“{code}: {}”", shorten_at_word(text, QUOTE_BYTES_MAX)))
@@ -147,23 +150,23 @@ fn describe_failure(known: &WordingFacts<'_>) -> String {
         _ => quote.clone().unwrap_or_else(|| "something".into()),
     };
     let in_brackets = || code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
-    let said = match known.category {
-        "test_failure" => match test {
+    let said = match category {
+        Some(Category::TestFailure) => match test {
             Some(test) => format!("the test {} fails{}", shorten_at_word(&test, QUOTE_BYTES_MAX), after(" with ")),
             None => format!("tests of {tool} fail{}", after(" with ")),
         },
-        "lint_error" => match &code {
+        Some(Category::LintError) => match &code {
             Some(code) => format!("{tool}'s {code} finds {}", found()),
             None => format!("{tool} finds {}", found()),
         },
-        "type_error" => {
+        Some(Category::TypeError) => {
             let code = code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
             format!("{tool} reports the type error{code}{}", after(": "))
         }
-        "build_error" => format!("the build stops at {tool}{}{}", in_brackets(), after(" with ")),
-        "runtime_error" => format!("the program crashes{}", after(" with ")),
-        "missing_dependency" => format!("something that should be installed is missing{}", after(": ")),
-        "config_error" => format!("{tool} could not do its job{}", after(": ")),
+        Some(Category::BuildError) => format!("the build stops at {tool}{}{}", in_brackets(), after(" with ")),
+        Some(Category::RuntimeError) => format!("the program crashes{}", after(" with ")),
+        Some(Category::MissingDependency) => format!("something that should be installed is missing{}", after(": ")),
+        Some(Category::ConfigError) => format!("{tool} could not do its job{}", after(": ")),
         _ => match known.meaning {
             Some(meaning) => format!("{}{}", trim_full_stop(meaning), after(": ")),
             None => format!("{tool} fails{}", after(" with ")),

@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::prefix;
 use crate::config::{Environment, Places, Settings};
-use crate::event::{EntryOrigin, EntrySource, EventAuthor, KnowledgeEntry};
+use crate::event::{EntryOrigin, EntrySource, EntryTypeName, EventAuthor, KnowledgeEntry};
 use crate::fix;
 use crate::lesson::{LessonFolder, SharedLesson, SharedLessonFile};
 use crate::redact::sanitize_name;
@@ -187,7 +187,7 @@ fn to_shared_lesson_content(
         fix_applied: lesson.fix.is_some(),
     };
     let entry = KnowledgeEntry {
-        entry_type: "gotcha".to_owned(),
+        entry_type: EntryTypeName::GOTCHA,
         title: pitfall,
         properties,
         globs: front.files.iter().filter(|file| is_file(file)).take(LABELS_MAX).cloned().collect(),

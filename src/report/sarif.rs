@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::reported_run::{ReportedRun, message_text, rule_name};
 use super::text;
+use crate::config::Category;
 use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
 use crate::run::Ended;
@@ -43,7 +44,8 @@ fn sarif_run(run: &ReportedRun, tool: &str) -> Value {
 fn sarif_invocation(run: &ReportedRun) -> Value {
     let record = &run.record;
     // The standard's word for "the tool did its job", regardless of its findings.
-    let did_its_job = !matches!(run.category(), "config_error" | "missing_dependency");
+    let did_its_job =
+        !matches!(Category::named(run.category()), Some(Category::ConfigError | Category::MissingDependency));
     let mut invocation = json!({
         "commandLine": run.command(),
         "startTimeUtc": record.started_at.rfc3339(),

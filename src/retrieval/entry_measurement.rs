@@ -9,6 +9,7 @@ use crate::advice::promotion::{compute_effectiveness, count_outcomes};
 use crate::advice::{HoldoutTrial, TrialLift, TrialVerdict};
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
+use crate::event::EntryTypeName;
 use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{DeliveryOutcomeRow, EntryPatternsRow, EntryRow, Index, StoreError};
@@ -82,8 +83,11 @@ pub(crate) fn entry_deliveries(
 
 /// Why the effect of warnings from an entry is unknown; `None` when it can be measured.
 fn unmeasurable_reason(row: &EntryRow, about: &EntryPatternsRow) -> Option<String> {
-    if row.kind != "gotcha" {
-        return Some(format!("not measurable: warnings are about gotchas, and this is a {}", page_line(&row.kind)));
+    if row.kind != EntryTypeName::GOTCHA {
+        return Some(format!(
+            "not measurable: warnings are about gotchas, and this is a {}",
+            page_line(row.kind.as_str())
+        ));
     }
     about
         .patterns

@@ -10,7 +10,7 @@ use super::entry_measurement::EntryMeasurement;
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line, printable};
 use crate::config::Settings;
-use crate::event::{EntrySource, EntryUse, EventAuthor};
+use crate::event::{EntrySource, EntryTypeName, EntryUse, EventAuthor};
 use crate::knowledge::ledger;
 use crate::pattern::confidence::Confidence;
 use crate::pattern::knowledge::Gotcha;
@@ -155,7 +155,7 @@ impl EntryPage {
             tags: union(|row| &row.tags),
             sources: union(|row| &row.sources),
             id: page_line(&row.id),
-            kind: page_line(&row.kind),
+            kind: page_line(row.kind.as_str()),
             title: page_line(&row.title),
             example: None,
             properties: make_inert(&row.properties),
@@ -195,7 +195,7 @@ impl EntryPage {
         }
         EntryPage {
             id: gotcha.id,
-            kind: "gotcha".to_owned(),
+            kind: EntryTypeName::GOTCHA.to_string(),
             title: page_line(&gotcha.pitfall),
             example: gotcha.example.as_deref().map(page_line),
             properties: make_inert(&properties),

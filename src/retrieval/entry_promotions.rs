@@ -156,7 +156,7 @@ fn entry_facts(
         .filter_map(|entry| entry.by.person.as_deref().or(entry.by.agent.as_deref()).map(str::to_owned));
     let globs: BTreeSet<String> = [entry].into_iter().chain(merged).flat_map(|entry| entry.globs.clone()).collect();
     EntryPromotionFacts {
-        kind: entry.kind.clone(),
+        kind: entry.kind.to_string(),
         title: entry.title.clone(),
         problem: text(&["pitfall", "context"]),
         cause: text(&["cause", "rationale"]),

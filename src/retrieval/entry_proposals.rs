@@ -9,7 +9,7 @@ use super::entry_page::page_line;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{count, ellipsis};
-use crate::event::{Attempt, AttemptOutcome, EntrySource, FixState};
+use crate::event::{Attempt, AttemptOutcome, EntrySource, EntryTypeName, FixState};
 use crate::fix::fix_status;
 use crate::knowledge::EntryDraft;
 use crate::store::{EntryFilter, FixFilter, FixRow, Index, SegmentFolder, StoreError};
@@ -102,7 +102,7 @@ pub(crate) fn fix_draft(
     properties.insert("usage".into(), format!("when {command} reports: {summary}").into());
     let sources = [Some(row.id.clone()), row.failure.clone()].into_iter().flatten().collect();
     Ok(Some(EntryDraft {
-        kind: "pattern".to_owned(),
+        kind: EntryTypeName::PATTERN,
         title: title.unwrap_or_else(|| format!("Fix for: {summary}")),
         properties,
         globs: files,

@@ -12,6 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::base::glob;
 use crate::base::words::normalised;
 use crate::config::Settings;
+use crate::event::EntryTypeName;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::store::{EntryFilter, EntryRow, Index, SegmentFolder, StoreError, TaskDetails};
 
@@ -162,7 +163,7 @@ impl EntrySearch<'_> {
     /// Whether what was learnt passes the filter at all: it has no tags and no actions.
     fn can_include_learnt(&self) -> bool {
         let EntryFilter { kind, tag, action, .. } = &self.asked.filter;
-        kind.as_ref().is_none_or(|kind| kind == "gotcha") && tag.is_none() && action.is_none()
+        kind.as_ref().is_none_or(|kind| *kind == EntryTypeName::GOTCHA) && tag.is_none() && action.is_none()
     }
 
     /// Whether a page passes what is asked of all of them.

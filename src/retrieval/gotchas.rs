@@ -13,6 +13,7 @@ use crate::base::clock::Timestamp;
 use crate::base::glob;
 use crate::base::lossless::Lossless;
 use crate::config::Settings;
+use crate::event::EntryTypeName;
 use crate::knowledge::ledger;
 use crate::store::{EntryRow, Index, StoreError};
 
@@ -49,7 +50,8 @@ impl EntryLookup<'_> {
                     continue;
                 }
                 let row = index.entry_at(number)?;
-                let fits = row.kind == "gotcha" && row.superseded_by.is_none() && self.is_shown_unasked(&row)?;
+                let fits =
+                    row.kind == EntryTypeName::GOTCHA && row.superseded_by.is_none() && self.is_shown_unasked(&row)?;
                 let reach =
                     row.globs.iter().filter(|glob| fits && glob::matches(glob, file)).map(|glob| glob_reach(glob));
                 if let Some(reach) = reach.min_by_key(|reach| *reach as u8) {

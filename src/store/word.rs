@@ -3,8 +3,9 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use crate::event::{
-    AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryUse, ErrorMatch, FixState, FlakeProof,
-    MemoryType, PromotionState, RecipeKind, ReviewState, TaskOutcome, Technique,
+    AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryTypeName, EntryUse, ErrorMatch,
+    FixState, FlakeProof, MemoryType, PromotionChangeKind, PromotionState, RecipeKind, ReviewState, TaskOutcome,
+    Technique,
 };
 
 /// A word that is none of its set. These words decide what is counted and advised, so none is guessed: the index is a
@@ -47,6 +48,18 @@ macro_rules! columns {
     )+};
 }
 
+impl FromSql for EntryTypeName {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str().map(EntryTypeName::from)
+    }
+}
+
+impl ToSql for EntryTypeName {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.as_str().into())
+    }
+}
+
 columns!(
     AttemptOutcome,
     DeliveryArm,
@@ -57,6 +70,7 @@ columns!(
     FixState,
     FlakeProof,
     MemoryType,
+    PromotionChangeKind,
     PromotionState,
     RecipeKind,
     ReviewState,

@@ -35,7 +35,7 @@ pub(super) fn insert_promotion(
             promotion.pattern,
             promotion.entry,
             at,
-            promotion.step.as_str(),
+            promotion.step.kind(),
             strong,
             reason,
             person,

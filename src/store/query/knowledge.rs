@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::words::{all_words_query, any_word_query, rarest_words_query};
 use super::{ambiguous_id, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
-use crate::event::{EntryChangeKind, EntrySource, EntryUse, EventAuthor};
+use crate::event::{EntryChangeKind, EntrySource, EntryTypeName, EntryUse, EventAuthor};
 use crate::store::apply::places_of_path;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
@@ -45,7 +45,7 @@ pub(crate) struct EntryRow {
     /// `k-…`
     pub id: String,
     /// Its type.
-    pub kind: String,
+    pub kind: EntryTypeName,
     /// The event that wrote it.
     pub event: String,
     /// One line.
@@ -140,7 +140,7 @@ impl EntryUseRow {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EntryFilter {
     /// Of this type.
-    pub kind: Option<String>,
+    pub kind: Option<EntryTypeName>,
     /// With this tag.
     pub tag: Option<String>,
     /// For this action, upper case.
@@ -341,7 +341,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn similar_entries(
         &self,
-        kind: &str,
+        kind: &EntryTypeName,
         forms: &[String],
         shared: usize,
     ) -> Result<Vec<(i64, Vec<String>)>, StoreError> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::knowledge::EntryRow;
 use super::{row_time, row_unsigned};
 use crate::base::clock::Timestamp;
-use crate::event::PromotionState;
+use crate::event::{PromotionChangeKind, PromotionState};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 
@@ -50,8 +50,8 @@ pub(crate) struct PromotionRow {
 pub(crate) struct PromotionChangeRow {
     /// Time of the change.
     pub at: Timestamp,
-    /// `proposed`, `approved`, `rejected`, `rolled_back`, `retirement_proposed`.
-    pub change: String,
+    /// The step that was taken.
+    pub change: PromotionChangeKind,
     /// Whether it was strong then, of a proposal.
     pub strong: Option<bool>,
     /// The reason that was given.

@@ -13,7 +13,7 @@ use super::{CommandContext, Exit, PagingArgs};
 use crate::base::refusal::Refusal;
 use crate::capture::Identity;
 use crate::config::Settings;
-use crate::event::{EntrySource, EntryUse};
+use crate::event::{EntrySource, EntryTypeName, EntryUse};
 use crate::knowledge::EntryDraft;
 use crate::knowledge::entry_types;
 use crate::ops::fix;
@@ -249,7 +249,7 @@ impl Which {
             text,
             files: self.files.clone(),
             filter: EntryFilter {
-                kind: self.kind.clone(),
+                kind: self.kind.as_deref().map(EntryTypeName::from),
                 tag: self.tag.as_ref().map(|tag| tag.to_lowercase()),
                 action: self.action.as_ref().map(|action| action.to_uppercase()),
                 source: self.from.clone(),
@@ -293,7 +293,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             output.reply(&KnowledgeDeclineReply { declined: &fix }.into(), args.json, printing::declined)?;
         }
         KnowledgeAction::Export { kind } => {
-            let filter = EntryFilter { kind: kind.clone(), superseded: true, ..EntryFilter::default() };
+            let filter = EntryFilter {
+                kind: kind.as_deref().map(EntryTypeName::from),
+                superseded: true,
+                ..EntryFilter::default()
+            };
             output.reply(&knowledge::export_entries(request, &filter)?, args.json, printing::exported)?;
         }
         KnowledgeAction::Log { limit } => {
@@ -332,7 +336,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 fn add_entry(add: &AddArgs, request: &Request) -> anyhow::Result<Reply<EntryAddReply>> {
     let mut given = given(add, request.settings())?;
     if let Some(fix) = &add.from_fix {
-        if add.kind != "pattern" {
+        if add.kind != EntryTypeName::PATTERN.as_str() {
             let step = format!("knowledge add pattern --from-fix {fix}");
             bail!(Refusal::usage("a fix makes an entry of type pattern").then_run(step));
         }
@@ -372,7 +376,7 @@ fn given(args: &AddArgs, settings: &Settings) -> anyhow::Result<EntryDraft> {
         }
     }
     Ok(EntryDraft {
-        kind: args.kind.clone(),
+        kind: EntryTypeName::from(args.kind.as_str()),
         title: args.title.clone().unwrap_or_default(),
         properties,
         globs: args.files.clone(),

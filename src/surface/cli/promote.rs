@@ -182,7 +182,7 @@ fn print_page(shown: &PromotionDetail, output: &mut Output) -> anyhow::Result<()
         text.push_str(&format!(
             "- {} {}{}{}: {}\n",
             output.when(change.at),
-            change.change.replace('_', " "),
+            change.change.as_str().replace('_', " "),
             target.unwrap_or_default(),
             who.unwrap_or_default(),
             one_line(&change.reason)
