@@ -9,14 +9,16 @@ use foldhash::fast::RandomState;
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
 use crate::base::text::ellipsis;
 
-use self::caller::{Caller, canonical_code};
+use self::caller::{CommandHints, canonical_code};
 use super::block::{Block, BlockView};
 use super::catalog::Catalog;
 use super::engine::{Frame, LineRole, RawDiagnostic, TestOutcome};
-use super::generic::{self, Strength};
-use super::paths::{PathTrust, Resolver};
+use super::generic::{self, FailureStrength};
+use super::paths::{PathResolver, PathTrust};
 use super::structured::StructuredDocument;
-use super::{Baseline, Category, Diagnostic, Input, Severity, Shortfall, category, passing, shortfall, surroundings};
+use super::{
+    Baseline, Category, DiagnosisInput, Diagnostic, Severity, Shortfall, category, passing, shortfall, surroundings,
+};
 
 mod caller;
 mod documents;
@@ -26,9 +28,9 @@ mod place;
 mod said;
 
 /// The items with the lines that belong to them.
-pub(super) struct Assembled<'a> {
+pub(super) struct AssembledDiagnostics<'a> {
     catalog: &'a Catalog,
-    by: Caller<'a>,
+    by: CommandHints<'a>,
     lines: &'a [&'a str],
     streams: Vec<Vec<(usize, usize)>>,
     outcome: TestOutcome<'a>,
@@ -57,10 +59,10 @@ pub(super) struct Assembled<'a> {
     unread: Vec<usize>,
 }
 
-impl<'a> Assembled<'a> {
+impl<'a> AssembledDiagnostics<'a> {
     /// Puts the definitions' outcome and the generic layer's together.
     pub(super) fn new(
-        input: &Input<'a>,
+        input: &DiagnosisInput<'a>,
         catalog: &'a Catalog,
         named: &'a [bool],
         lines: &'a [&'a str],
@@ -68,7 +70,7 @@ impl<'a> Assembled<'a> {
         outcome: TestOutcome<'a>,
         documents: Vec<StructuredDocument>,
     ) -> Self {
-        let resolver = Resolver::new(input.tree, input.root, input.dir);
+        let resolver = PathResolver::new(input.tree, input.root, input.dir);
         let baseline = input.baseline.filter(|baseline| baseline.is_usable());
         let mut failing = mark_failing(catalog, &outcome.items, lines);
         let is_news =
@@ -78,9 +80,9 @@ impl<'a> Assembled<'a> {
             // What the last passing run said, too, is not why this one fails.
             failing.iter_mut().zip(&outcome.items).for_each(|(failing, found)| *failing &= is_news(found));
         }
-        let mut this = Assembled {
+        let mut this = AssembledDiagnostics {
             catalog,
-            by: Caller::new(input, catalog, named),
+            by: CommandHints::new(input, catalog, named),
             lines,
             streams,
             outcome,
@@ -300,17 +302,17 @@ impl<'a> Assembled<'a> {
     }
 
     /// What no definition knows: lines that say that something failed, or the news, or the tail.
-    fn look_generically(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+    fn look_generically(&mut self, known: bool, resolver: &PathResolver<'_>, baseline: Option<&Baseline>) {
         let streams = std::mem::take(&mut self.streams);
         let view = BlockView { lines: self.lines, streams: &streams, roles: &self.outcome.roles, baseline };
         let mut blocks = view.find_blocks(std::mem::take(&mut self.blocks));
-        let strong = blocks.iter().any(|block| block.strength == Strength::Strong);
+        let strong = blocks.iter().any(|block| block.strength == FailureStrength::Strong);
         if !known && strong {
             // Warnings and wrappers are the reason only where there is no other.
             self.failing.fill(false);
         }
         if known || strong {
-            blocks.retain(|block| block.strength == Strength::Strong || block.placed);
+            blocks.retain(|block| block.strength == FailureStrength::Strong || block.placed);
         }
         let best = blocks.iter().map(|block| block.score).fold(0.0, f32::max);
         for block in &blocks {
@@ -345,7 +347,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// One item of the generic layer.
-    fn generic_item(&mut self, block: &Block, resolver: &Resolver<'_>, known: bool) {
+    fn generic_item(&mut self, block: &Block, resolver: &PathResolver<'_>, known: bool) {
         let head = self.lines[block.head];
         let mut place = None;
         // A name with blanks in it is more often the end of a sentence.
@@ -385,7 +387,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Nothing is known: the lines that were not in the last passing output, else the last paragraphs.
-    fn add_tail(&mut self, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+    fn add_tail(&mut self, resolver: &PathResolver<'_>, baseline: Option<&Baseline>) {
         let room = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
         let mut taken = 0;
         for index in (0..self.lines.len()).rev() {

@@ -10,7 +10,7 @@ use crate::base::limits::GENERIC_BLOCK_LINES_MAX;
 
 use super::baseline;
 use super::engine::LineRole;
-use super::generic::{self, Strength};
+use super::generic::{self, FailureStrength};
 use super::{Baseline, Severity, passing};
 
 /// Lines that belong together, and how sure it is that they say why.
@@ -21,7 +21,7 @@ pub(super) struct Block {
     /// Its lines in output order, the head among them.
     pub lines: Vec<usize>,
     /// How sure the head is.
-    pub strength: Strength,
+    pub strength: FailureStrength,
     /// Whether it says something of a place in a file of the project's, which nothing else explains.
     pub placed: bool,
     /// Compared with the other blocks' only.
@@ -31,7 +31,7 @@ pub(super) struct Block {
 impl Block {
     /// One line that says something in itself.
     pub(super) fn single_line(line: usize) -> Self {
-        Block { head: line, lines: vec![line], strength: Strength::Weak, placed: false, score: 0.0 }
+        Block { head: line, lines: vec![line], strength: FailureStrength::Weak, placed: false, score: 0.0 }
     }
 }
 
@@ -90,7 +90,7 @@ impl BlockView<'_> {
     }
 
     /// Whether a block begins with this line, and how sure it is.
-    fn head_strength(&self, line: (usize, usize)) -> Option<Strength> {
+    fn head_strength(&self, line: (usize, usize)) -> Option<FailureStrength> {
         if !self.is_free(line.0) {
             return None;
         }
@@ -163,12 +163,12 @@ impl BlockView<'_> {
             let line = self.lines[block.head];
             let often = times[&baseline::line_key(line)] > OFTEN;
             if often || generic::is_log_record(line) {
-                block.strength = Strength::Weak;
+                block.strength = FailureStrength::Weak;
             }
             let sure = match (block.strength, generic::severity_of(line)) {
-                (Strength::Strong, _) => 4.0,
-                (Strength::Weak, Severity::Error) => 1.0,
-                (Strength::Weak, _) => -1.0,
+                (FailureStrength::Strong, _) => 4.0,
+                (FailureStrength::Weak, Severity::Error) => 1.0,
+                (FailureStrength::Weak, _) => -1.0,
             };
             let told = if block.lines.len() > 1 { 1.0 } else { 0.0 };
             #[expect(clippy::cast_precision_loss, reason = "a share of the output")]
@@ -243,7 +243,7 @@ mod tests {
         let roles = vec![LineRole::Free; lines.len()];
         let view = BlockView { lines: &lines, streams: &streams, roles: &roles, baseline: None };
         let blocks = view.find_blocks(Vec::new());
-        assert_eq!(blocks.iter().map(|block| block.strength).max(), Some(Strength::Weak));
+        assert_eq!(blocks.iter().map(|block| block.strength).max(), Some(FailureStrength::Weak));
         let best = blocks.iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("there are blocks");
         assert_eq!(best.head, 3, "the last one wins where all are weak");
     }

@@ -37,14 +37,14 @@ shipped! {
 pub(super) struct DefinitionRule {
     /// Index of its tool.
     pub tool: usize,
-    text: Text,
+    text: CatalogRule,
     matcher: LazyDefinition,
     closing: LazyDefinition,
 }
 
 /// A rule as written.
 #[derive(Debug)]
-enum Text {
+enum CatalogRule {
     /// Of the user or the project.
     Read(Box<DefinitionRuleText>),
     /// A shipped one, read on first use: an output needs a few of them.
@@ -55,8 +55,8 @@ impl DefinitionRule {
     /// As written.
     pub(super) fn rule_text(&self) -> &DefinitionRuleText {
         match &self.text {
-            Text::Read(text) => text,
-            Text::Packed(json, text) => text.get_or_init(|| Box::new(DefinitionRuleText::from_packed(json))),
+            CatalogRule::Read(text) => text,
+            CatalogRule::Packed(json, text) => text.get_or_init(|| Box::new(DefinitionRuleText::from_packed(json))),
         }
     }
 
@@ -161,7 +161,7 @@ pub(super) struct Catalog {
     /// What the tools import, with their indices.
     pub imported: Vec<(usize, ImportedFormat)>,
     literals: Vec<String>,
-    meaning: Vec<Vec<Meaning>>,
+    meaning: Vec<Vec<LiteralMeaning>>,
 }
 
 /// An output of at most this many bytes is searched for each literal separately: an automaton over all of them takes
@@ -185,7 +185,7 @@ impl Scanner {
 
 /// What it means that a literal was seen.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Meaning {
+pub(super) enum LiteralMeaning {
     /// This rule may match this line.
     Rule(usize),
     /// This tool's output is here.
@@ -195,7 +195,7 @@ pub(super) enum Meaning {
 impl Catalog {
     /// Builds the catalogue from definitions.
     pub(super) fn new(tools: Vec<ToolText>) -> Self {
-        let text = |rule: DefinitionRuleText| (rule.needs.clone(), Text::Read(Box::new(rule)));
+        let text = |rule: DefinitionRuleText| (rule.needs.clone(), CatalogRule::Read(Box::new(rule)));
         let parted = |mut tool: ToolText| {
             let rules = std::mem::take(&mut tool.rules);
             (tool, rules.into_iter().map(text).collect())
@@ -204,7 +204,7 @@ impl Catalog {
     }
 
     /// Builds the catalogue from tools and their rules, each with what it needs.
-    fn from_tools(mut tools: Vec<(ToolText, Vec<(OneOrMany, Text)>)>) -> Self {
+    fn from_tools(mut tools: Vec<(ToolText, Vec<(OneOrMany, CatalogRule)>)>) -> Self {
         tools.sort_by_key(|(tool, _)| tool.last);
         let (literals, meaning) = literals_of(&tools);
         // A list that grows moves what it has.
@@ -252,7 +252,7 @@ impl Catalog {
     }
 
     /// What it means that this literal was seen.
-    pub(super) fn meanings_of(&self, literal: usize) -> &[Meaning] {
+    pub(super) fn meanings_of(&self, literal: usize) -> &[LiteralMeaning] {
         &self.meaning[literal]
     }
 }
@@ -260,7 +260,7 @@ impl Catalog {
 /// The shipped definitions.
 pub(super) fn shipped_catalog() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
-        let text = |rule: PackedRule<'static>| (rule.needs, Text::Packed(rule.rule, OnceLock::new()));
+        let text = |rule: PackedRule<'static>| (rule.needs, CatalogRule::Packed(rule.rule, OnceLock::new()));
         Catalog::from_tools(
             packed_tools().map(|packed| (packed.tool, packed.rules.into_iter().map(text).collect())).collect(),
         )
@@ -287,12 +287,12 @@ fn read_packed(packed: PackedTool<'_>) -> ToolText {
 }
 
 /// What tools and rules need, each text once, and what it means where it is seen.
-fn literals_of(tools: &[(ToolText, Vec<(OneOrMany, Text)>)]) -> (Vec<String>, Vec<Vec<Meaning>>) {
-    let (mut literals, mut meaning): (Vec<String>, Vec<Vec<Meaning>>) = (Vec::new(), Vec::new());
+fn literals_of(tools: &[(ToolText, Vec<(OneOrMany, CatalogRule)>)]) -> (Vec<String>, Vec<Vec<LiteralMeaning>>) {
+    let (mut literals, mut meaning): (Vec<String>, Vec<Vec<LiteralMeaning>>) = (Vec::new(), Vec::new());
     let mut known: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
-    let markers = tools.iter().enumerate().map(|(index, (tool, _))| (Meaning::Marker(index), &tool.markers[..]));
+    let markers = tools.iter().enumerate().map(|(index, (tool, _))| (LiteralMeaning::Marker(index), &tool.markers[..]));
     let rules = tools.iter().flat_map(|(_, rules)| rules).enumerate();
-    let rules = rules.map(|(index, (needs, _))| (Meaning::Rule(index), needs.as_slice()));
+    let rules = rules.map(|(index, (needs, _))| (LiteralMeaning::Rule(index), needs.as_slice()));
     for (what, texts) in markers.chain(rules) {
         for text in texts {
             let at = *known.entry(text).or_insert_with(|| {

@@ -10,7 +10,7 @@ use crate::whitelist::CheckKind;
 use super::catalog::Catalog;
 use super::engine::RawDiagnostic;
 use super::rule_regex::constant_regex;
-use super::{Category, Diagnostic, Input, Severity, generic, missing};
+use super::{Category, DiagnosisInput, Diagnostic, Severity, generic, missing};
 
 mod content;
 
@@ -27,7 +27,7 @@ const ORDER: &[Category] = &[
 ];
 
 /// What the check is for.
-pub(super) fn kind_of(input: &Input<'_>) -> Option<CheckKind> {
+pub(super) fn kind_of(input: &DiagnosisInput<'_>) -> Option<CheckKind> {
     input.kind.or_else(|| kind_of_words(input.command))
 }
 
@@ -115,7 +115,7 @@ pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], f
 /// output was seen, `kept` gives the kept text where it is needed, and `located` is what no definition knows
 /// and was found at a place in a file.
 pub(super) fn decide_category<'f, 'i>(
-    input: &Input<'_>,
+    input: &DiagnosisInput<'_>,
     catalog: &Catalog,
     failing: impl Iterator<Item = &'f RawDiagnostic<'f>> + Clone,
     named: &[bool],
@@ -149,7 +149,7 @@ pub(super) fn decide_category<'f, 'i>(
 /// What most items say, corrected by what the check is for.
 fn of_known<'f>(
     category: Category,
-    input: &Input<'_>,
+    input: &DiagnosisInput<'_>,
     named: &[bool],
     failing: impl Iterator<Item = &'f RawDiagnostic<'f>> + Clone,
     lines: &[&str],
@@ -188,7 +188,7 @@ fn of_known<'f>(
 
 /// What the words and the places say where no item has a category; `empty` is what a tool that found nothing makes of it.
 fn of_unknown<'i>(
-    input: &Input<'_>,
+    input: &DiagnosisInput<'_>,
     located: impl Iterator<Item = &'i Diagnostic> + Clone,
     kept: &str,
     lines: &[&str],
@@ -270,7 +270,7 @@ fn empty_run_category(catalog: &Catalog, named: &[bool], live: &[bool]) -> Optio
 
 /// The category that most failing items have.
 fn majority_category<'f>(
-    input: &Input<'_>,
+    input: &DiagnosisInput<'_>,
     catalog: &Catalog,
     named: &[bool],
     failing: impl Iterator<Item = &'f RawDiagnostic<'f>>,
@@ -318,7 +318,7 @@ fn by_command<'c>(command: &str, tool: &'c super::definition::ToolText) -> Optio
 mod tests {
     use super::*;
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, diagnose_output};
+    use crate::diagnose::{DefinitionSet, diagnose_output};
 
     #[test]
     fn every_text_compiles_and_reads_its_own() {
@@ -337,7 +337,7 @@ mod tests {
 
     /// The category of an output, and the tools of its items.
     fn of(command: &str, tool: &str, kind: CheckKind, output: &str) -> (Category, Vec<String>) {
-        let said = diagnose_output(&Input {
+        let said = diagnose_output(&DiagnosisInput {
             output: output.as_bytes(),
             command,
             tool: Some(tool),
@@ -347,7 +347,7 @@ mod tests {
             root: "/p",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped_only(),
+            definitions: &DefinitionSet::shipped_only(),
         });
         (said.category.expect("it failed"), said.items.into_iter().map(|item| item.tool).collect())
     }
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn of_an_unknown_check_the_content_decides_and_then_its_name() {
         let of = |command: &str, output: &str| {
-            diagnose_output(&Input {
+            diagnose_output(&DiagnosisInput {
                 output: output.as_bytes(),
                 command,
                 tool: None,
@@ -420,7 +420,7 @@ mod tests {
                 root: "/p",
                 tree: &NoTree,
                 baseline: None,
-                definitions: &Definitions::shipped_only(),
+                definitions: &DefinitionSet::shipped_only(),
             })
             .category
         };

@@ -15,7 +15,7 @@ use super::{baseline, generic};
 
 /// What a line is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Worth {
+pub(super) enum LineWorth {
     /// It says why; the number is the item's rank, 0 is the most important.
     Core(usize),
     /// It says where, or more of a comparison, of the item of this rank.
@@ -26,19 +26,19 @@ pub(super) enum Worth {
     None,
 }
 
-impl Worth {
+impl LineWorth {
     /// The rank of its item.
     pub(super) fn rank(self) -> Option<usize> {
         match self {
-            Worth::Core(rank) | Worth::Detail(rank) | Worth::Context(rank) => Some(rank),
-            Worth::None => None,
+            LineWorth::Core(rank) | LineWorth::Detail(rank) | LineWorth::Context(rank) => Some(rank),
+            LineWorth::None => None,
         }
     }
 }
 
 /// The kept lines.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptLines {
     /// In output order; a blank one where there was one between two of them.
     pub lines: Vec<String>,
     /// Which line each of them is; `None` of a blank one.
@@ -48,7 +48,7 @@ pub(super) struct Kept {
 }
 
 /// Chooses among lines by what they are worth.
-pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
+pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
     let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
     let rooms = [
         EVENT_LINES_BYTES_MAX,
@@ -57,7 +57,7 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
             .clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
         (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
     ];
-    let says = |(line, worth): &(&str, Worth)| *worth != Worth::None && !line.trim().is_empty();
+    let says = |(line, worth): &(&str, LineWorth)| *worth != LineWorth::None && !line.trim().is_empty();
     let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
     order.sort_by_key(|&index| (lines[index].1, index));
     let (mut used, mut full) = (0, [false; 4]);
@@ -69,10 +69,10 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
         let (line, worth) = lines[index];
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
         let tier = match worth {
-            Worth::Core(_) => 0,
-            Worth::Detail(_) => 1,
-            Worth::Context(rank) if rank < WHOLE_ITEMS_MAX => 2,
-            Worth::Context(_) | Worth::None => 3,
+            LineWorth::Core(_) => 0,
+            LineWorth::Detail(_) => 1,
+            LineWorth::Context(rank) if rank < WHOLE_ITEMS_MAX => 2,
+            LineWorth::Context(_) | LineWorth::None => 3,
         };
         // In order of rank: once something doesn't fit, nothing less important takes its place.
         full[tier] |= used + size > rooms[tier];
@@ -95,7 +95,7 @@ pub(super) fn choose_lines(lines: &[(&str, Worth)]) -> Kept {
         }
     }
     let (lines, numbers) = emit_lines(lines, &chosen);
-    Kept { lines, numbers, cut }
+    KeptLines { lines, numbers, cut }
 }
 
 /// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
@@ -111,7 +111,7 @@ fn is_side(line: &str) -> bool {
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between single lines: those are
 /// a list. What is only blank between two chosen ones is as it was printed.
-fn emit_lines(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
+fn emit_lines(lines: &[(&str, LineWorth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
     for (number, ((line, _), &chosen)) in lines.iter().zip(chosen).enumerate() {
@@ -142,7 +142,7 @@ fn emit_lines(lines: &[(&str, Worth)], chosen: &[bool]) -> (Vec<String>, Vec<Opt
 }
 
 /// What the lines of an item's block beside its head are worth.
-pub(super) struct Details {
+pub(super) struct BlockDetails {
     /// The item's rank.
     rank: usize,
     /// Whether its head is enough of it, but for a message that no other item has.
@@ -168,12 +168,12 @@ pub(super) struct Details {
     place: Option<(String, String)>,
 }
 
-impl Details {
+impl BlockDetails {
     /// For an item of this rank with this message and place (as printed).
     pub(super) fn new(rank: usize, message: &str, place: Option<(&str, Option<u32>)>) -> Self {
         let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
         let first = message.lines().next().unwrap_or_default().trim();
-        Details {
+        BlockDetails {
             rank,
             brief: rank >= TOLD_IN_FULL,
             repeated: false,
@@ -191,12 +191,12 @@ impl Details {
 
     /// For a block that no definition reads: what is nearest to its head says most.
     pub(super) fn for_generic(rank: usize, message: &str) -> Self {
-        Details { near: NEAR_LINES_MAX, ..Details::new(rank, message, None) }
+        BlockDetails { near: NEAR_LINES_MAX, ..BlockDetails::new(rank, message, None) }
     }
 
     /// With the name of the test that failed.
     pub(super) fn of_test(self, test: Option<&str>) -> Self {
-        Details { test: test.map(str::to_owned), ..self }
+        BlockDetails { test: test.map(str::to_owned), ..self }
     }
 
     /// An item of a lower rank already has the message.
@@ -213,20 +213,20 @@ impl Details {
     }
 
     /// The worth of this further line; `matched` means that a rule of the item's definition reads it.
-    pub(super) fn rate_line(&mut self, line: &str, matched: bool) -> Worth {
+    pub(super) fn rate_line(&mut self, line: &str, matched: bool) -> LineWorth {
         // Also the mark of a failing test's lines with nothing behind it.
         if matches!(line.trim(), "" | "E") {
-            return Worth::Context(self.rank);
+            return LineWorth::Context(self.rank);
         }
         let near = self.near > 0;
         self.near = self.near.saturating_sub(1);
         let title = self.test.take_if(|test| line.contains(test.as_str())).is_some();
         let (message, place) = self.take_detail(line);
         if title && !self.brief {
-            return Worth::Core(self.rank);
+            return LineWorth::Core(self.rank);
         }
         if !message && (self.is_aside(line) || generic::is_drawn(line)) {
-            return if place { Worth::Detail(self.rank) } else { Worth::Context(self.rank) };
+            return if place { LineWorth::Detail(self.rank) } else { LineWorth::Context(self.rank) };
         }
         let leads = generic::leading_place(line).is_some();
         // Behind the mark of a failing test's lines, too.
@@ -246,11 +246,11 @@ impl Details {
         let core = if compares { !self.files_differ } else { self.said <= CORE_DETAILS_MAX && (matched || !leads) };
         let core = core && !self.brief;
         if message && !(self.brief && self.repeated) || counts && core {
-            Worth::Core(self.rank)
+            LineWorth::Core(self.rank)
         } else if message || place || counts || near {
-            Worth::Detail(self.rank)
+            LineWorth::Detail(self.rank)
         } else {
-            Worth::Context(self.rank)
+            LineWorth::Context(self.rank)
         }
     }
 
@@ -310,13 +310,13 @@ mod tests {
     fn what_says_why_goes_before_what_explains_it() {
         let (long, noise) = ("x".repeat(700), "noise ".repeat(300));
         let lines = [
-            ("why", Worth::Core(1)),
-            (&long, Worth::Context(1)),
-            ("", Worth::None),
-            (&noise, Worth::None),
-            ("and why", Worth::Core(0)),
-            ("where", Worth::Detail(0)),
-            (&long, Worth::Context(0)),
+            ("why", LineWorth::Core(1)),
+            (&long, LineWorth::Context(1)),
+            ("", LineWorth::None),
+            (&noise, LineWorth::None),
+            ("and why", LineWorth::Core(0)),
+            ("where", LineWorth::Detail(0)),
+            (&long, LineWorth::Context(0)),
         ];
         let kept = choose_lines(&lines);
         assert_eq!(kept.lines, ["why", "", "and why", "where", &long], "the context of the more important one fits");
@@ -326,11 +326,11 @@ mod tests {
     #[test]
     fn an_output_of_half_a_screen_is_kept_with_its_context() {
         let lines = [
-            ("why", Worth::Core(0)),
-            ("where", Worth::Detail(0)),
-            ("source", Worth::Context(0)),
-            ("passed", Worth::None),
-            ("note", Worth::Context(3)),
+            ("why", LineWorth::Core(0)),
+            ("where", LineWorth::Detail(0)),
+            ("source", LineWorth::Context(0)),
+            ("passed", LineWorth::None),
+            ("note", LineWorth::Context(3)),
         ];
         assert_eq!(choose_lines(&lines).lines, ["why", "where", "source", "note"]);
     }
@@ -339,8 +339,9 @@ mod tests {
     fn what_goes_on_and_on_in_a_block_is_kept_a_few_times() {
         let steps: Vec<String> = (1..=200).map(|n| format!("    step {n} is done")).collect();
         let sides: Vec<String> = (0..30).map(|n| format!("+ {n}")).collect();
-        let all = steps.iter().chain(&sides).map(|line| (line.as_str(), Worth::Context(0)));
-        let lines: Vec<(&str, Worth)> = [("Error: it is broken", Worth::Core(0))].into_iter().chain(all).collect();
+        let all = steps.iter().chain(&sides).map(|line| (line.as_str(), LineWorth::Context(0)));
+        let lines: Vec<(&str, LineWorth)> =
+            [("Error: it is broken", LineWorth::Core(0))].into_iter().chain(all).collect();
         let kept = choose_lines(&lines);
         assert_eq!(kept.lines.iter().filter(|line| line.contains("step")).count(), ALIKE_LINES_MAX);
         assert_eq!(kept.lines.iter().filter(|line| line.starts_with('+')).count(), sides.len());
@@ -350,8 +351,8 @@ mod tests {
     #[test]
     fn the_budget_holds_and_what_is_cut_is_counted() {
         let lines: Vec<String> = (0..5_000).map(|n| format!("größe {n}: error ✖")).collect();
-        let lines: Vec<(&str, Worth)> =
-            lines.iter().zip(0..).map(|(line, n)| (line.as_str(), Worth::Core(n))).collect();
+        let lines: Vec<(&str, LineWorth)> =
+            lines.iter().zip(0..).map(|(line, n)| (line.as_str(), LineWorth::Core(n))).collect();
         let kept = choose_lines(&lines);
         assert!(kept.lines.iter().map(|line| line.len() + 1).sum::<usize>() <= EVENT_LINES_BYTES_MAX);
         assert_eq!(kept.lines.len() + kept.cut, lines.len());
@@ -360,34 +361,34 @@ mod tests {
 
     #[test]
     fn the_core_of_a_block_is_its_message_and_the_first_lines_that_say_more() {
-        let mut details = Details::new(7, "totals differ", Some(("src/a.rs", Some(3))));
+        let mut details = BlockDetails::new(7, "totals differ", Some(("src/a.rs", Some(3))));
         details.see_head("---- test_total ----");
         let block = [
-            ("  fn total() -> u32 {", Worth::Context(7)),
-            ("totals differ", Worth::Core(7)),
-            ("  --> src/a.rs:3", Worth::Detail(7)),
-            ("  see src/a.rs, too", Worth::Context(7)),
-            ("expected: 3", Worth::Core(7)),
-            ("Traceback (most recent call last):", Worth::Context(7)),
-            ("undefined thing:", Worth::Core(7)),
-            ("   the thing", Worth::Detail(7)),
-            ("ValueError: bad", Worth::Detail(7)),
-            ("   another thing", Worth::Context(7)),
+            ("  fn total() -> u32 {", LineWorth::Context(7)),
+            ("totals differ", LineWorth::Core(7)),
+            ("  --> src/a.rs:3", LineWorth::Detail(7)),
+            ("  see src/a.rs, too", LineWorth::Context(7)),
+            ("expected: 3", LineWorth::Core(7)),
+            ("Traceback (most recent call last):", LineWorth::Context(7)),
+            ("undefined thing:", LineWorth::Core(7)),
+            ("   the thing", LineWorth::Detail(7)),
+            ("ValueError: bad", LineWorth::Detail(7)),
+            ("   another thing", LineWorth::Context(7)),
         ];
         for (line, worth) in block {
             assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
-        assert_eq!(details.rate_line("E   what a rule reads", true), Worth::Context(7), "there are N, and no more");
+        assert_eq!(details.rate_line("E   what a rule reads", true), LineWorth::Context(7), "there are N, and no more");
     }
 
     #[test]
     fn marks_below_a_place_that_ends_with_a_colon_are_not_what_it_announces() {
-        let mut details = Details::new(0, "unexpected thing", Some(("src/a.zz", Some(3))));
+        let mut details = BlockDetails::new(0, "unexpected thing", Some(("src/a.zz", Some(3))));
         details.see_head("✘ unexpected thing");
         for (line, worth) in [
-            ("    src/a.zz:3:20:", Worth::Detail(0)),
-            ("      3 │ const x = a(;", Worth::Context(0)),
-            ("        ╵             ^", Worth::Context(0)),
+            ("    src/a.zz:3:20:", LineWorth::Detail(0)),
+            ("      3 │ const x = a(;", LineWorth::Context(0)),
+            ("        ╵             ^", LineWorth::Context(0)),
         ] {
             assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
@@ -395,19 +396,19 @@ mod tests {
 
     #[test]
     fn what_is_shown_beside_a_failure_is_context() {
-        let mut details = Details::new(0, "missing thing", Some(("src/a.py", Some(7))));
+        let mut details = BlockDetails::new(0, "missing thing", Some(("src/a.py", Some(7))));
         details.see_head("error: missing thing");
         let block = [
-            ("6 | if x is not expected:", Worth::Context(0)),
-            (" --> src/a.py", Worth::Context(0)),
-            (" --> src/a.py:7", Worth::Detail(0)),
-            ("help: an error can be avoided", Worth::Context(0)),
-            ("1 | import b", Worth::Context(0)),
-            ("  - expected = 1", Worth::Context(0)),
-            ("- Expected  - 1", Worth::Context(0)),
-            ("@@ @@", Worth::Context(0)),
-            ("-    one", Worth::Core(0)),
-            ("+    two", Worth::Core(0)),
+            ("6 | if x is not expected:", LineWorth::Context(0)),
+            (" --> src/a.py", LineWorth::Context(0)),
+            (" --> src/a.py:7", LineWorth::Detail(0)),
+            ("help: an error can be avoided", LineWorth::Context(0)),
+            ("1 | import b", LineWorth::Context(0)),
+            ("  - expected = 1", LineWorth::Context(0)),
+            ("- Expected  - 1", LineWorth::Context(0)),
+            ("@@ @@", LineWorth::Context(0)),
+            ("-    one", LineWorth::Core(0)),
+            ("+    two", LineWorth::Core(0)),
         ];
         for (line, worth) in block {
             assert_eq!(details.rate_line(line, false), worth, "{line}");
@@ -416,10 +417,10 @@ mod tests {
 
     #[test]
     fn what_a_formatter_would_change_is_a_detail() {
-        let mut details = Details::new(0, "", None);
+        let mut details = BlockDetails::new(0, "", None);
         details.see_head("--- src/a.py");
         for (line, worth) in
-            [("@@ -1,2 +1,2 @@", Worth::Context(0)), ("-a", Worth::Detail(0)), ("+b", Worth::Detail(0))]
+            [("@@ -1,2 +1,2 @@", LineWorth::Context(0)), ("-a", LineWorth::Detail(0)), ("+b", LineWorth::Detail(0))]
         {
             assert_eq!(details.rate_line(line, false), worth, "{line}");
         }
@@ -428,19 +429,19 @@ mod tests {
     #[test]
     fn of_many_items_the_later_ones_only_say_what_is_new() {
         let worth = |repeated: bool| {
-            let mut details = Details::new(TOLD_IN_FULL, "totals differ", None);
+            let mut details = BlockDetails::new(TOLD_IN_FULL, "totals differ", None);
             if repeated {
                 details.count_repeat();
             }
             [details.rate_line("totals differ", false), details.rate_line("expected: 3", false)]
         };
-        assert_eq!(worth(false), [Worth::Core(TOLD_IN_FULL), Worth::Detail(TOLD_IN_FULL)]);
-        assert_eq!(worth(true), [Worth::Detail(TOLD_IN_FULL); 2]);
+        assert_eq!(worth(false), [LineWorth::Core(TOLD_IN_FULL), LineWorth::Detail(TOLD_IN_FULL)]);
+        assert_eq!(worth(true), [LineWorth::Detail(TOLD_IN_FULL); 2]);
     }
 
     #[test]
     fn lines_that_stand_alone_are_a_list() {
-        let lines = ["a", "", "b", "", "c", "d", "", "e"].map(|line| (line, Worth::Core(0)));
+        let lines = ["a", "", "b", "", "c", "d", "", "e"].map(|line| (line, LineWorth::Core(0)));
         assert_eq!(choose_lines(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
     }
 }

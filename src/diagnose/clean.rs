@@ -13,7 +13,7 @@ use vte::{Params, Parser, Perform};
 use crate::base::limits::{ERASED_LINES_MAX, SCREEN_COLUMNS_MAX, STRING_SEQUENCE_BYTES_MAX};
 use crate::base::text;
 
-use super::generic::{self, Strength};
+use super::generic::{self, FailureStrength};
 use super::padded;
 
 /// The text of `output`, lines ended by `\n`; invalid UTF-8 becomes U+FFFD. What is plain text already is not copied.
@@ -68,7 +68,7 @@ fn plain_output(output: &[u8]) -> Option<Cow<'_, str>> {
 
 /// What a terminal shows of an output.
 fn on_screen(output: &[u8]) -> String {
-    let mut screen = Screen { width: padded::padded_width(output), ..Screen::default() };
+    let mut screen = TerminalScreen { width: padded::padded_width(output), ..TerminalScreen::default() };
     let mut parser: Parser = Parser::new();
     let mut open = None;
     let mut open_bytes = 0;
@@ -206,7 +206,7 @@ fn without_remnants(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Rows of text and a cursor. The row under the cursor is held as characters, all others as strings.
 #[derive(Default)]
-struct Screen {
+struct TerminalScreen {
     rows: Vec<String>,
     row: usize,
     cells: Vec<char>,
@@ -216,7 +216,7 @@ struct Screen {
     width: Option<usize>,
 }
 
-impl Screen {
+impl TerminalScreen {
     fn is_fresh(&self) -> bool {
         self.col == 0 && self.cells.is_empty() && self.row == self.rows.len()
     }
@@ -305,7 +305,7 @@ impl Screen {
     }
 
     fn is_worth_saving(&mut self, row: &str) -> bool {
-        generic::line_strength(row) == Some(Strength::Strong)
+        generic::line_strength(row) == Some(FailureStrength::Strong)
             && self.saved.len() < ERASED_LINES_MAX
             && self.saved.insert(row.to_owned())
     }
@@ -332,7 +332,7 @@ impl Screen {
     }
 }
 
-impl Perform for Screen {
+impl Perform for TerminalScreen {
     fn print(&mut self, c: char) {
         if !c.is_control() {
             self.put_character(c);

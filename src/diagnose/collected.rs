@@ -83,7 +83,7 @@ static COMPILED: [OnceLock<Option<Regex>>; CLOSINGS.len()] = [const { OnceLock::
 
 /// What a runner says at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunnerSummary {
     /// The tests that ran; `None` when it doesn't say, or not for certain.
     pub tests: Option<u64>,
     /// Some had no turn.
@@ -91,8 +91,8 @@ pub struct Ran {
 }
 
 /// What ran, as a whole `output` says.
-pub fn count_ran(output: &[u8]) -> Ran {
-    let Some(set) = SET.as_ref() else { return Ran::default() };
+pub fn count_ran(output: &[u8]) -> RunnerSummary {
+    let Some(set) = SET.as_ref() else { return RunnerSummary::default() };
     let text = text_of(output);
     let lines: Vec<&str> = text.lines().collect();
     let (mut total, mut unsure, mut stopped_early): (Option<i64>, bool, bool) = (None, false, false);
@@ -115,7 +115,7 @@ pub fn count_ran(output: &[u8]) -> Ran {
         }
     }
     let tests = total.filter(|_| !unsure).and_then(|total| u64::try_from(total).ok());
-    Ran { tests, stopped_early }
+    RunnerSummary { tests, stopped_early }
 }
 
 fn count_of(groups: &Captures<'_>) -> i64 {

@@ -122,7 +122,7 @@ pub(super) enum DefinitionBody {
 /// Which frame of a stack says where the error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Frames {
+pub(super) enum FrameChoice {
     /// The first one inside the project.
     #[default]
     First,
@@ -229,7 +229,7 @@ pub(super) struct ToolText {
     pub warnings_fail: bool,
     /// Which frame says where the error is.
     #[serde(default)]
-    pub frames: Frames,
+    pub frames: FrameChoice,
     /// Whether a count of it includes what it printed before an earlier count: cargo shows a diagnostic once for all
     /// targets of a package, and each target counts it.
     #[serde(default)]

@@ -16,7 +16,7 @@ use crate::base::text::prefix;
 use super::Severity;
 use super::catalog::{Catalog, DefinitionRule};
 use super::definition::{DefinitionBody, DefinitionKind};
-use super::texts::Texts;
+use super::texts::TextPool;
 
 mod block;
 mod candidates;
@@ -28,10 +28,10 @@ mod tally;
 mod wrapped;
 
 use block::OpenBlock;
-use candidates::{Candidates, RuleCandidate};
+use candidates::{RuleCandidate, RuleCandidates};
 pub(super) use drive::is_in as may_have_drives;
-use found::Groups;
-pub(super) use found::{Frame, LineRole, RawDiagnostic, Rest, TestOutcome};
+use found::MatchGroups;
+pub(super) use found::{Frame, LineRole, RareFields, RawDiagnostic, TestOutcome};
 pub(super) use line::severity_of_word;
 use line::{indent_width, line_head, logged_severity};
 pub(super) use tally::{ReportedCounts, Tally};
@@ -44,10 +44,10 @@ pub(super) fn run<'a>(
     lines: &'a [&'a str],
     streams: &[Vec<(usize, usize)>],
     named: &'a [bool],
-    texts: &'a Texts,
+    texts: &'a TextPool,
     drives: bool,
 ) -> TestOutcome<'a> {
-    let (live, candidates) = Candidates::look_over(catalog, lines, named, drives);
+    let (live, candidates) = RuleCandidates::look_over(catalog, lines, named, drives);
     let mut engine = Engine {
         catalog,
         lines,
@@ -70,7 +70,7 @@ pub(super) fn run<'a>(
         read: None,
         since: HashMap::new(),
         tentative: HashMap::new(),
-        began: tally::Began::default(),
+        began: tally::StreamStart::default(),
         blanks: 0,
     };
     for stream in streams {
@@ -102,25 +102,25 @@ struct Engine<'a> {
     catalog: &'a Catalog,
     lines: &'a [&'a str],
     named: &'a [bool],
-    texts: &'a Texts,
+    texts: &'a TextPool,
     /// By rule: where its groups are, to be used again for the next line.
     slots: RefCell<Vec<Option<CaptureLocations>>>,
     /// Whether a line may have a path with a drive.
     drives: bool,
     outcome: TestOutcome<'a>,
-    candidates: Candidates<'a>,
+    candidates: RuleCandidates<'a>,
     /// By tool.
     states: Vec<EngineState<'a>>,
     dirs: Vec<&'a str>,
     open: Option<OpenBlock>,
     hits: Vec<RuleCandidate>,
     /// What this rule read from the current line when it ended the block before it.
-    read: Option<(usize, Groups<'a>)>,
+    read: Option<(usize, MatchGroups<'a>)>,
     /// For each tool (or all, for a shared one) the first item that the next `dir_after` speaks of.
     since: HashMap<usize, usize>,
     /// Blocks whose test may still pass.
     tentative: HashMap<(usize, &'a str), Vec<usize>>,
-    began: tally::Began,
+    began: tally::StreamStart,
     /// Blank lines just before the current one.
     blanks: usize,
 }
@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
         self.states.clear();
         self.states.resize_with(self.catalog.tools.len(), EngineState::default);
         self.dirs.clear();
-        self.began = tally::Began { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
+        self.began = tally::StreamStart { items: self.outcome.items.len(), tallies: self.outcome.tallies.len() };
         let mut claims = self.find_claims(stream);
         for at in 0..stream.len() {
             let (index, from) = stream[at];
@@ -181,11 +181,11 @@ impl<'a> Engine<'a> {
     }
 
     /// What a rule reads from a text.
-    fn match_rule(&self, rule: usize, text: &'a str) -> Option<Groups<'a>> {
+    fn match_rule(&self, rule: usize, text: &'a str) -> Option<MatchGroups<'a>> {
         let matcher = self.catalog.rules[rule].line_matcher()?;
         let mut slots = self.slots.borrow_mut();
         let slots = slots[rule].get_or_insert_with(|| matcher.regex.capture_locations());
-        Groups::take_groups(matcher, slots, text, &self.visible_bytes(text), self.texts)
+        MatchGroups::take_groups(matcher, slots, text, &self.visible_bytes(text), self.texts)
     }
 
     /// A text as regexes are matched on it.
@@ -217,7 +217,7 @@ impl<'a> Engine<'a> {
         text: &'a str,
         rule: usize,
         kind: DefinitionKind,
-        groups: Groups<'a>,
+        groups: MatchGroups<'a>,
     ) -> bool {
         let tool = self.catalog.rules[rule].tool;
         let state = &mut self.states[tool];
@@ -298,7 +298,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The code that a rule's match says.
-    fn rule_code(&self, rule: usize, groups: &Groups<'a>) -> Option<&'a str> {
+    fn rule_code(&self, rule: usize, groups: &MatchGroups<'a>) -> Option<&'a str> {
         let said = self.catalog.rules[rule].rule_text();
         match (groups.code, &said.code_prefix) {
             (Some(code), Some(before)) => Some(self.texts.keep_text(format!("{before}{code}"))),
@@ -307,7 +307,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn add_diagnostic(&mut self, index: usize, text: &str, rule: usize, kind: DefinitionKind, groups: Groups<'a>) {
+    fn add_diagnostic(&mut self, index: usize, text: &str, rule: usize, kind: DefinitionKind, groups: MatchGroups<'a>) {
         let catalog = self.catalog;
         let (tool, said) = (catalog.rules[rule].tool, catalog.rules[rule].rule_text());
         let state = &mut self.states[tool];
@@ -343,7 +343,7 @@ impl<'a> Engine<'a> {
             tentative: said.tentative,
             repeats: said.repeats,
             guessed: false,
-            rest: (!dirs.is_empty()).then(|| Box::new(Rest { dirs, ..Default::default() })),
+            rest: (!dirs.is_empty()).then(|| Box::new(RareFields { dirs, ..Default::default() })),
         });
         self.outcome.roles[index] = LineRole::Head(item);
         self.settle_diagnostic(item);

@@ -16,7 +16,7 @@ use super::rule_regex::constant_regex;
 
 /// How sure a line is about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Strength {
+pub(super) enum FailureStrength {
     /// It has a word for failure somewhere.
     Weak,
     /// It says so where tools say so.
@@ -66,7 +66,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether the line says that something failed, and how sure it is.
-pub(super) fn line_strength(line: &str) -> Option<Strength> {
+pub(super) fn line_strength(line: &str) -> Option<FailureStrength> {
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
     if !may_matter(bytes) {
         return None;
@@ -78,7 +78,7 @@ pub(super) fn line_strength(line: &str) -> Option<Strength> {
     if HARMLESS.is_match(bytes) {
         return None;
     }
-    Some(if strong() { Strength::Strong } else { Strength::Weak })
+    Some(if strong() { FailureStrength::Strong } else { FailureStrength::Weak })
 }
 
 /// Whether a line says that warnings made the run fail (`warnings found and -Werror specified`).
@@ -477,10 +477,10 @@ mod tests {
             "FAILED tests/a.py::b",
             "Error [ERR_X]: y",
         ] {
-            assert_eq!(line_strength(strong), Some(Strength::Strong), "{strong}");
+            assert_eq!(line_strength(strong), Some(FailureStrength::Strong), "{strong}");
         }
         for weak in ["3 tests failed today", "the build failed"] {
-            assert_eq!(line_strength(weak), Some(Strength::Weak), "{weak}");
+            assert_eq!(line_strength(weak), Some(FailureStrength::Weak), "{weak}");
         }
         for none in [
             "  ok - error_handling (0 errors, 0 failed)",

@@ -4,7 +4,7 @@ use crate::base::tree::NoTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
-use super::{Category, Definitions, Diagnosis, Diagnostic, Input, Severity, examine_output};
+use super::{Category, DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, Severity, examine_output};
 
 /// Where the project of an inline test is.
 pub(super) const ROOT: &str = "/home/dev/project";
@@ -13,9 +13,9 @@ pub(super) const ROOT: &str = "/home/dev/project";
 ///
 /// # Errors
 /// What was expected and what was found, in words.
-pub(super) fn check_example(definitions: &Definitions, test: &TestText) -> Result<(), String> {
+pub(super) fn check_example(definitions: &DefinitionSet, test: &TestText) -> Result<(), String> {
     let mut kept = String::new();
-    let input = Input {
+    let input = DiagnosisInput {
         output: test.input.as_bytes(),
         command: "",
         tool: test.tool.as_deref(),

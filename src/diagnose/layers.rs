@@ -18,7 +18,7 @@ use super::{Category, imported, inline};
 
 /// The definitions in force.
 #[derive(Debug)]
-pub struct Definitions(Option<Catalog>);
+pub struct DefinitionSet(Option<Catalog>);
 
 /// A file of definitions above the shipped ones.
 #[derive(Debug, Clone)]
@@ -62,15 +62,15 @@ const THE_DEFINITION: Option<&str> = Some("the definition");
 const THE_RULE: Option<&str> = Some("the rule");
 const THAT_PART: Option<&str> = Some("that part");
 
-impl Definitions {
+impl DefinitionSet {
     /// The shipped ones alone.
     pub fn shipped_only() -> Self {
-        Definitions(None)
+        DefinitionSet(None)
     }
 
     /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
     /// can't be used is a [`DefinitionFault`], and everything else holds. Whether regexes compile is only seen by
-    /// [`Definitions::check_files`].
+    /// [`DefinitionSet::check_files`].
     pub fn from_layers(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
         if files.is_empty() {
             return (Self::shipped_only(), Vec::new());
@@ -99,7 +99,7 @@ impl Definitions {
                         }
                         continue;
                     };
-                    let line = Spans::from_text(&file.text).name_line(&file.text, &tool.name);
+                    let line = TomlSpans::from_text(&file.text).name_line(&file.text, &tool.name);
                     faults.push(new_fault(file, line, reason, THE_DEFINITION));
                 }
             }
@@ -109,7 +109,7 @@ impl Definitions {
         let shipped = catalog::shipped_tools();
         faults.extend(idle_removals(&parsed, shipped));
         tools.extend(shipped.iter().filter(|tool| !hidden.contains(&tool.name)).cloned());
-        (Definitions(Some(Catalog::new(tools))), faults)
+        (DefinitionSet(Some(Catalog::new(tools))), faults)
     }
 
     /// Regexes that don't compile and inline tests that don't hold, for `whitelist check`.
@@ -117,7 +117,7 @@ impl Definitions {
         let mut faults = Vec::new();
         for file in files {
             let Ok(text) = definition::parse(&file.text) else { continue };
-            let spans = Spans::from_text(&file.text);
+            let spans = TomlSpans::from_text(&file.text);
             for (index, tool) in text.tools.iter().enumerate() {
                 for (at, rule) in tool.rules.iter().enumerate() {
                     if let Err(reason) = check_compiles(rule) {
@@ -182,7 +182,7 @@ fn read_file(
         };
         for (at, rule) in tool.rules.iter().enumerate() {
             if !literals(rule) {
-                let line = Spans::from_text(&file.text).rule_line(&file.text, index, at);
+                let line = TomlSpans::from_text(&file.text).rule_line(&file.text, index, at);
                 let reason = format!("{}: `needs` must be a text that is in every matching line", rule_name(tool, at));
                 faults.push(new_fault(file, line, reason, THE_RULE));
             }
@@ -195,7 +195,7 @@ fn read_file(
         let (found, wrong) = imported::import_formats(tool.errorformat.as_ref(), tool.matcher.as_ref(), attached);
         tool.imported = found;
         for reason in wrong {
-            let line = Spans::from_text(&file.text).name_line(&file.text, &tool.name);
+            let line = TomlSpans::from_text(&file.text).name_line(&file.text, &tool.name);
             faults.push(new_fault(file, line, format!("`{}`: {reason}", tool.name), THAT_PART));
         }
     }
@@ -203,7 +203,7 @@ fn read_file(
     text.tools.retain(|tool| {
         let refused = tool.all_categories().find_map(|category| Some((category, categories.refusal(category)?)));
         if let Some((category, reason)) = &refused {
-            let line = Spans::from_text(&file.text).category_line(&file.text, index, category);
+            let line = TomlSpans::from_text(&file.text).category_line(&file.text, index, category);
             faults.push(new_fault(file, line, format!("`{}`: {reason}", tool.name), THE_DEFINITION));
         }
         index += 1;
@@ -264,7 +264,7 @@ fn list_hits(tool: &ToolText, input: &str) -> String {
 
 /// Where things stand in a file; parsed only to say what is wrong.
 #[derive(Default, Deserialize)]
-struct Spans {
+struct TomlSpans {
     #[serde(default)]
     tool: Vec<ToolSpans>,
 }
@@ -294,7 +294,7 @@ struct TestSpans {
     category: Option<Spanned<String>>,
 }
 
-impl Spans {
+impl TomlSpans {
     fn from_text(text: &str) -> Self {
         toml::from_str(text).unwrap_or_default()
     }

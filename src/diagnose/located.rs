@@ -23,7 +23,7 @@ use languages::{LINE, translated_severity};
 
 /// A diagnostic as one line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Located {
+pub(super) struct LocatedLine {
     /// The file as printed; `None` for standard input, and where only a line is named.
     pub file: Option<String>,
     /// Whether the file is only a word, or a name with a blank in it, which has to be a file of the project's to count.
@@ -44,12 +44,12 @@ pub(super) struct Located {
 const SEVERITY: &str = r"(?:internal compiler |internal |fatal |syntax |type |compile |performance |parse |catastrophic |command line |hard |recoverable )?(?:error|warning|errors?|fatal|warn|info|information|note|notice|hint|remark|style|convention|refactor|performance|portability|failure|critical|questionable|extension|obsolescent|severe|caution|suggestion)";
 
 /// What a line says, if it says where.
-pub(super) fn read_located(line: &str) -> Option<Located> {
+pub(super) fn read_located(line: &str) -> Option<LocatedLine> {
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim();
     if !may_locate(line.as_bytes()) || line.contains("://") && !line.contains(": ") {
         return None;
     }
-    let before = Before::before_location(line);
+    let before = TextBeforeLocation::before_location(line);
     let leading = read_leading(&before);
     // What has a blank in it is more often a sentence with a place at its end.
     let (named, spaced) = match leading {
@@ -63,7 +63,7 @@ pub(super) fn read_located(line: &str) -> Option<Located> {
 
 /// A message, its place and its rule between bullets (`error • no such name • lib/a.dart:3:5 • undefined_name`, older: `… at
 /// lib/a.dart:3:5 • …`).
-fn read_bulleted(before: &Before<'_>) -> Option<Located> {
+fn read_bulleted(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
             r"^(?:(?P<message>.+) at )?(?P<file>[^ \t:*?<>|]+):(?P<line>[0-9]{1,7})(?::(?P<col>[0-9]{1,5}))?$",
@@ -80,7 +80,7 @@ fn read_bulleted(before: &Before<'_>) -> Option<Located> {
     message = captured_text(&place, "message").unwrap_or(message);
     let file = captured_text(&place, "file").filter(|file| looks_like_a_file(file))?;
     let rule = before.rest.rsplit(" • ").next().map(str::trim).filter(|rule| is_name(rule));
-    Some(Located {
+    Some(LocatedLine {
         file: Some(file.to_owned()),
         is_plain: false,
         line: captured_number(&place, "line").filter(|&line| line > 0)?,
@@ -198,13 +198,13 @@ pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
         return None;
     }
     let captures = ROW.captures(line.as_bytes())?;
-    let said = Behind::behind_location(captured_text(&captures, "rest")?);
+    let said = TextAfterLocation::behind_location(captured_text(&captures, "rest")?);
     let col = captured_number(&captures, "col");
     let worded = captured_text(&captures, "word").is_some_and(|word| word.trim_start().starts_with(['l', 'L']));
     // A number alone before text is a line of source.
     let sure = said.severity.is_some() || col.is_some() || worded;
     let line = captured_number(&captures, "line").filter(|&line| line > 0 && sure && !said.message.is_empty())?;
-    Some(LocatedRow(Located {
+    Some(LocatedRow(LocatedLine {
         file: None,
         is_plain: false,
         line,
@@ -216,12 +216,12 @@ pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
 }
 
 /// A diagnostic whose file is named above it.
-pub(super) struct LocatedRow(Located);
+pub(super) struct LocatedRow(LocatedLine);
 
 impl LocatedRow {
     /// … in this file.
-    pub(super) fn in_file(self, file: &str) -> Located {
-        Located { file: Some(file.to_owned()), ..self.0 }
+    pub(super) fn in_file(self, file: &str) -> LocatedLine {
+        LocatedLine { file: Some(file.to_owned()), ..self.0 }
     }
 }
 
@@ -257,13 +257,13 @@ fn severity_of_words(words: &str) -> Option<Severity> {
 }
 
 /// What precedes a place: times, labels, numbers, words.
-struct Before<'a> {
+struct TextBeforeLocation<'a> {
     rest: &'a str,
     severity: Option<Severity>,
     code: Option<String>,
 }
 
-impl<'a> Before<'a> {
+impl<'a> TextBeforeLocation<'a> {
     fn before_location(line: &'a str) -> Self {
         static STEPS: LazyLock<[Regex; 8]> = LazyLock::new(|| {
             [
@@ -290,7 +290,7 @@ impl<'a> Before<'a> {
                 constant_regex(r"^(?:(?:in|at|In|At|file|File)[ \t]+|file://)"),
             ]
         });
-        let mut this = Before { rest: line, severity: None, code: None };
+        let mut this = TextBeforeLocation { rest: line, severity: None, code: None };
         for _ in 0..6 {
             let step = STEPS.iter().find_map(|step| step.captures(this.rest.as_bytes()));
             let Some(captures) = step else { break };
@@ -324,7 +324,7 @@ impl<'a> Before<'a> {
 }
 
 /// A place at the start, and what the line says behind it.
-fn read_leading(before: &Before<'_>) -> Option<Located> {
+fn read_leading(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
     static PLACES: LazyLock<[Regex; 9]> = LazyLock::new(|| {
         // A path may have a space in it where it begins like one; where it does not, only if it is one of the project's.
         let path = r"(?P<file>(?:[A-Za-z]:[\\/]|\.{0,2}[\\/])[^:*?\x22<>|\t]*?[^:*?\x22<>|\t ,]|[^ \t:*?\x22'`<>|()\[\],;=]+|(?P<spaced>[^ \t:*?\x22'`<>|()\[\],;=]+(?:[ ][^ \t:*?\x22'`<>|()\[\],;=]+){1,4}\.[A-Za-z][A-Za-z0-9]{0,7})|<std(?:in|out)>|\{standard input\}|<string>)";
@@ -372,14 +372,14 @@ fn read_leading(before: &Before<'_>) -> Option<Located> {
         if index == SPACED && before.severity.is_none() && !behind.starts_with(':') {
             continue;
         }
-        let said = Behind::behind_location(behind);
+        let said = TextAfterLocation::behind_location(behind);
         if said.message.is_empty() && !behind.starts_with(':') && before.severity.is_none() {
             continue;
         }
         if is_plain && !is_spaced && said.severity.or(before.severity).is_none() && said.code.is_none() {
             continue;
         }
-        return Some(Located {
+        return Some(LocatedLine {
             file: (!is_stdin(file)).then(|| file.to_owned()),
             is_plain,
             line,
@@ -432,13 +432,13 @@ fn is_file(file: &str, quoted: bool) -> bool {
 }
 
 /// What follows a place.
-struct Behind<'a> {
+struct TextAfterLocation<'a> {
     severity: Option<Severity>,
     code: Option<String>,
     message: &'a str,
 }
 
-impl<'a> Behind<'a> {
+impl<'a> TextAfterLocation<'a> {
     fn behind_location(text_behind: &'a str) -> Self {
         static WORD: LazyLock<Regex> = LazyLock::new(|| {
             constant_regex(&format!(
@@ -453,7 +453,7 @@ impl<'a> Behind<'a> {
         static LAST: LazyLock<Regex> = LazyLock::new(|| {
             constant_regex(r"[ \t][\[(](?P<code>-?[A-Za-z][A-Za-z0-9]*(?:[_./:-][A-Za-z0-9]+)*[0-9]*)[\])]$")
         });
-        let mut this = Behind { severity: None, code: None, message: text_behind };
+        let mut this = TextAfterLocation { severity: None, code: None, message: text_behind };
         if let Some(captures) = WORD.captures(text_behind.as_bytes()) {
             let word = captures.name("severity");
             this.severity = word.and_then(|word| std::str::from_utf8(word.as_bytes()).ok()).and_then(severity_of_words);
@@ -487,7 +487,7 @@ fn worded_exactly(code: &str) -> Option<Severity> {
 }
 
 /// A place at the end of a sentence that says how bad it is, or that only errors are written with.
-fn read_trailing(line: &str, before: &Before<'_>) -> Option<Located> {
+fn read_trailing(line: &str, before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
     static SENTENCES: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         let path = r"(?P<file>(?:[A-Za-z]:[\\/])?[^ \t:*?\x22'`<>|()\[\],;]+)";
         [
@@ -535,7 +535,7 @@ fn read_trailing(line: &str, before: &Before<'_>) -> Option<Located> {
         let (Some(file), Some(line)) = (file, captured_number(&captures, "line").filter(|&line| line > 0)) else {
             continue;
         };
-        return Some(Located {
+        return Some(LocatedLine {
             file: (file != "-").then(|| file.to_owned()),
             is_plain: false,
             line,
@@ -546,7 +546,7 @@ fn read_trailing(line: &str, before: &Before<'_>) -> Option<Located> {
         });
     }
     let captures = NO_FILE.captures(line.as_bytes())?;
-    Some(Located {
+    Some(LocatedLine {
         file: None,
         is_plain: false,
         line: captured_number(&captures, "line").filter(|&line| line > 0)?,

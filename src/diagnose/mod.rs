@@ -46,8 +46,8 @@ mod volume;
 pub use crate::config::Category;
 pub use baseline::Baseline;
 pub use clean::clean_output;
-pub use collected::{Ran, count_ran};
-pub use layers::{DefinitionFault, DefinitionFile, Definitions, attachment_names};
+pub use collected::{RunnerSummary, count_ran};
+pub use layers::{DefinitionFault, DefinitionFile, DefinitionSet, attachment_names};
 pub use shortfall::Shortfall;
 pub use skeleton::{Skeleton, draft_skeleton};
 
@@ -129,7 +129,7 @@ pub struct Diagnosis {
 
 /// What a diagnosis looks at.
 #[derive(Clone, Copy)]
-pub struct Input<'a> {
+pub struct DiagnosisInput<'a> {
     /// The captured output, both streams in the order they came, as raw bytes.
     pub output: &'a [u8],
     /// The shell-quoted command line; `""` when unknown.
@@ -149,7 +149,7 @@ pub struct Input<'a> {
     /// The masked lines of the last passing output of the same command.
     pub baseline: Option<&'a Baseline>,
     /// What is known of tools.
-    pub definitions: &'a Definitions,
+    pub definitions: &'a DefinitionSet,
 }
 
 /// The output as it may be kept: terminal control resolved, secrets replaced.
@@ -190,12 +190,12 @@ pub fn prepare_catalog() {
 }
 
 /// Turns a run's output into items, affected files, kept lines and a category.
-pub fn diagnose_output(input: &Input<'_>) -> Diagnosis {
+pub fn diagnose_output(input: &DiagnosisInput<'_>) -> Diagnosis {
     examine_output(input, None)
 }
 
 /// The diagnosis. `relevant` gets all lines that have to do with the failure, before the budget chose among them.
-fn examine_output(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis {
+fn examine_output(input: &DiagnosisInput<'_>, relevant: Option<&mut String>) -> Diagnosis {
     if input.ended.passed() {
         return Default::default();
     }
@@ -207,12 +207,12 @@ fn examine_output(input: &Input<'_>, relevant: Option<&mut String>) -> Diagnosis
         times.clear();
     }
     let catalog = input.definitions.catalog();
-    let kept_texts = texts::Texts::new();
+    let kept_texts = texts::TextPool::new();
     let named = named_tools(input, catalog, &lines);
     let streams = streams::split_streams(&lines);
     let outcome = engine::run(catalog, &lines, &streams, &named, &kept_texts, engine::may_have_drives(&text));
     let documents = structured::find_documents(&text);
-    let assembled = assemble::Assembled::new(input, catalog, &named, &lines, streams, outcome, documents);
+    let assembled = assemble::AssembledDiagnostics::new(input, catalog, &named, &lines, streams, outcome, documents);
     let kept = assembled.kept_lines(&times);
     if let Some(relevant) = relevant {
         *relevant = assembled.relevant_text();
@@ -262,7 +262,7 @@ fn redact_paths<'a>(paths: impl Iterator<Item = &'a mut String>) {
 
 /// Which definitions the command names, by the whitelist's name, by its words, or by the words of the commands that a
 /// script runner shows (`> eslint .`).
-fn named_tools(input: &Input<'_>, catalog: &catalog::Catalog, lines: &[&str]) -> Vec<bool> {
+fn named_tools(input: &DiagnosisInput<'_>, catalog: &catalog::Catalog, lines: &[&str]) -> Vec<bool> {
     let mut commands = vec![command_words(input.command)];
     let shown = lines.iter().filter(|line| line.len() < SHOWN_COMMAND_BYTES_MAX);
     let shown = shown.filter_map(|line| line.trim_start().strip_prefix("> ").or_else(|| line.strip_prefix("$ ")));

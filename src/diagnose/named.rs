@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 
-use super::generic::{self, Strength, looks_like_a_file};
+use super::generic::{self, FailureStrength, looks_like_a_file};
 use super::rule_regex::constant_regex;
 
 /// Whether a line says that something is wrong with what it names.
@@ -22,8 +22,8 @@ pub(super) fn blames_files(line: &str) -> bool {
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
     match generic::line_strength(line) {
-        Some(Strength::Strong) => true,
-        Some(Strength::Weak) => !clears_files(line),
+        Some(FailureStrength::Strong) => true,
+        Some(FailureStrength::Weak) => !clears_files(line),
         None => BLAME.is_match(bytes) && !clears_files(line),
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn padded_width(output: &[u8]) -> Option<usize> {
     if memchr_iter(0x1b, output).filter(|&at| moves_up(&output[at + 1..])).take(TEXTS_MIN).count() < TEXTS_MIN {
         return None;
     }
-    let mut found = Painted::default();
+    let mut found = PaintedTexts::default();
     let mut at = 0;
     while let Some(&byte) = output.get(at) {
         at += 1;
@@ -37,7 +37,7 @@ fn moves_up(sequence: &[u8]) -> bool {
 
 /// The texts that rows were painted with.
 #[derive(Default)]
-struct Painted {
+struct PaintedTexts {
     /// Cells of the text so far, and how many blanks it ends with.
     cells: usize,
     blanks: usize,
@@ -45,7 +45,7 @@ struct Painted {
     texts: Vec<(usize, usize)>,
 }
 
-impl Painted {
+impl PaintedTexts {
     fn print_byte(&mut self, byte: u8) {
         // A character's further bytes take no cell.
         self.cells += usize::from(byte & 0xc0 != 0x80);

@@ -119,17 +119,17 @@ pub(super) enum PathTrust {
 }
 
 /// Resolves printed paths against the project.
-pub(super) struct Resolver<'a> {
+pub(super) struct PathResolver<'a> {
     tree: &'a dyn Tree,
     root: String,
     dir: &'a str,
     tails: RefCell<HashMap<String, Option<String>>>,
 }
 
-impl<'a> Resolver<'a> {
+impl<'a> PathResolver<'a> {
     /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
     pub(super) fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
-        Resolver { tree, root: tidy_path(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
+        PathResolver { tree, root: tidy_path(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
     }
 
     /// The path in the repository, or `None` for what is none of the project's files.
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn absolute_paths_of_other_machines_become_relative() {
         let tree = Files(&["src/a.ts", "pkg/calc/calc_test.go"]);
-        let resolver = Resolver::new(&tree, "/srv/here", "");
+        let resolver = PathResolver::new(&tree, "/srv/here", "");
         assert_eq!(
             resolver.resolve_path("/home/dev/project/src/a.ts", &[], PathTrust::Looks).as_deref(),
             Some("src/a.ts")
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(resolver.resolve_path("/home/dev/node_modules/src/a.ts", &[], PathTrust::Format), None);
         assert_eq!(resolver.resolve_path("/elsewhere/x.ts", &[], PathTrust::Format), None);
         assert_eq!(resolver.resolve_path("/srv/here/gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
-        let resolver = Resolver::new(&tree, r"C:\srv\here", "");
+        let resolver = PathResolver::new(&tree, r"C:\srv\here", "");
         assert_eq!(resolver.resolve_path(r"C:\srv\here\gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));
         assert_eq!(resolver.resolve_path(r"D:\other\src\a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
         assert_eq!(resolver.resolve_path(r"D:\elsewhere\x.ts", &[], PathTrust::Format), None);
@@ -358,7 +358,7 @@ mod tests {
     fn relative_paths_are_looked_up_where_the_tool_was() {
         let tree =
             Files(&["backend/tests/a.py", "tests/a.py", "pkg/m1/m_test.go", "pkg/m2/m_test.go", "lib/deep/only.c"]);
-        let resolver = Resolver::new(&tree, "", "backend");
+        let resolver = PathResolver::new(&tree, "", "backend");
         assert_eq!(resolver.resolve_path("tests/a.py", &[], PathTrust::Looks).as_deref(), Some("backend/tests/a.py"));
         assert_eq!(resolver.resolve_path("../tests/a.py", &[], PathTrust::Looks).as_deref(), Some("tests/a.py"));
         let module = ["example.com/shop/pkg/m2"];
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn what_a_runner_puts_in_front_of_a_path_is_none_of_it() {
         let tree = Files(&["src/a.c", "a b/c.c"]);
-        let resolver = Resolver::new(&tree, "", "");
+        let resolver = PathResolver::new(&tree, "", "");
         for printed in ["11% src/a.c", "17:4>src/a.c", "[step 1] src/a.c", "src/a.c"] {
             assert_eq!(resolver.resolve_path(printed, &[], PathTrust::Format).as_deref(), Some("src/a.c"), "{printed}");
         }
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn without_a_tree_paths_are_taken_as_printed() {
-        let resolver = Resolver::new(&crate::base::tree::NoTree, "", "");
+        let resolver = PathResolver::new(&crate::base::tree::NoTree, "", "");
         assert_eq!(resolver.resolve_path("./src/a.c", &[], PathTrust::Looks).as_deref(), Some("src/a.c"));
         assert_eq!(resolver.resolve_path("/x/a.c", &[], PathTrust::Looks).as_deref(), Some("/x/a.c"));
         assert_eq!(resolver.resolve_path("https://x/a.c", &[], PathTrust::Format), None);

@@ -16,7 +16,9 @@ use crate::run::Ended;
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
 use super::rule_regex;
-use super::{Category, DefinitionFile, Definitions, Diagnosis, Diagnostic, Input, diagnose_output, plain_text};
+use super::{
+    Category, DefinitionFile, DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, diagnose_output, plain_text,
+};
 
 /// What was made of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +63,7 @@ const BELOW: &str = r" +(?P<line>[0-9]+)(?:[:,](?P<col>[0-9]+))?:? +";
 const HEADER: &str = r"^(?P<file>[^\s:][^:]*\.[A-Za-z0-9]+):?$";
 
 /// A rule to be written.
-struct Draft {
+struct DraftRule {
     kind: &'static str,
     needs: String,
     regex: String,
@@ -88,7 +90,7 @@ pub fn draft_skeleton(name: &str, category: Category, sample: &[u8]) -> Result<S
     Ok(Skeleton { text: head + &test, found })
 }
 
-fn head_text(name: &str, category: Category, rules: &[Draft]) -> String {
+fn head_text(name: &str, category: Category, rules: &[DraftRule]) -> String {
     let mut text = format!(
         "verify_run_schema = {SCHEMA}\n\n[[tool]]\nname = {0}\nfrom = \"\" # the version whose output this was written from\n\
          tools = [{0}] # names in whitelist.toml; a run of one of them prefers these rules\n\
@@ -112,11 +114,11 @@ fn head_text(name: &str, category: Category, rules: &[Draft]) -> String {
 /// What is found in `output` with the definition in force.
 fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
     let file = DefinitionFile { file: name.into(), layer: 0, text: definition.to_owned(), attached: Vec::new() };
-    let (definitions, faults) = Definitions::from_layers(&[file], &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&[file], &Categories::default());
     if let Some(fault) = faults.first() {
         return Err(fault.reason.clone());
     }
-    Ok(diagnose_output(&Input {
+    Ok(diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),
         command: "",
         tool: Some(name),
@@ -131,8 +133,8 @@ fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosi
 }
 
 /// The rules that fit the sample best.
-fn draft_rules(lines: &[&str]) -> Option<Vec<Draft>> {
-    let mut best: Option<(usize, usize, Draft)> = None;
+fn draft_rules(lines: &[&str]) -> Option<Vec<DraftRule>> {
+    let mut best: Option<(usize, usize, DraftRule)> = None;
     for (place, needs) in PLACES {
         let plain = lines.iter().filter(|line| leads_with(place, line)).count();
         if plain > 0 {
@@ -148,7 +150,7 @@ fn draft_rules(lines: &[&str]) -> Option<Vec<Draft>> {
         let wins = below.as_ref().is_some_and(|(count, ..)| best.as_ref().is_none_or(|(other, ..)| count > other));
         if let (true, Some((_, _, item))) = (wins, below) {
             let needs = if file.contains('/') { "/" } else { "." };
-            return Some(vec![Draft { kind: "file", needs: needs.to_owned(), regex: HEADER.to_owned() }, item]);
+            return Some(vec![DraftRule { kind: "file", needs: needs.to_owned(), regex: HEADER.to_owned() }, item]);
         }
     }
     best.map(|(_, _, draft)| vec![draft]).or_else(|| draft_from_words(lines))
@@ -164,7 +166,7 @@ fn leads_with(place: &str, line: &str) -> bool {
 }
 
 /// Tries everything that may follow a place.
-fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, usize, Draft)>) {
+fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, usize, DraftRule)>) {
     for severity in SEVERITIES {
         for said in SAID {
             for between in BETWEEN {
@@ -174,7 +176,7 @@ fn best_of(lines: &[&str], start: &str, needs: &str, best: &mut Option<(usize, u
                 let groups = regex.capture_names().flatten().count();
                 let better = best.as_ref().is_none_or(|(other, theirs, _)| (count, groups) > (*other, *theirs));
                 if count > 0 && better {
-                    *best = Some((count, groups, Draft { kind: "item", needs: needs.to_owned(), regex: source }));
+                    *best = Some((count, groups, DraftRule { kind: "item", needs: needs.to_owned(), regex: source }));
                 }
             }
         }
@@ -187,16 +189,16 @@ fn fits_line(regex: &Regex, line: &str) -> bool {
 }
 
 /// No line has a place: lines that say that something failed.
-fn draft_from_words(lines: &[&str]) -> Option<Vec<Draft>> {
+fn draft_from_words(lines: &[&str]) -> Option<Vec<DraftRule>> {
     let telling = lines.iter().find(|line| generic::line_strength(line).is_some())?;
     let word = ["error", "Error", "ERROR", "failed", "FAILED", "FAIL", "fail"]
         .into_iter()
         .find(|word| telling.contains(word))?;
-    Some(vec![Draft { kind: "item", needs: word.to_owned(), regex: format!("^(?P<message>.*{word}.*)$") }])
+    Some(vec![DraftRule { kind: "item", needs: word.to_owned(), regex: format!("^(?P<message>.*{word}.*)$") }])
 }
 
 /// The part of the sample that the inline test shows: from the first line that a rule matches, with the line before.
-fn test_text(lines: &[&str], rules: &[Draft]) -> String {
+fn test_text(lines: &[&str], rules: &[DraftRule]) -> String {
     let regexes: Vec<Regex> = rules.iter().filter_map(|rule| rule_regex::compile_regex(&rule.regex).ok()).collect();
     let first = lines.iter().position(|line| regexes.iter().any(|regex| fits_line(regex, line))).unwrap_or(0);
     let from = first.saturating_sub(1);

@@ -13,7 +13,7 @@ use super::engine::severity_of_word;
 
 /// The lines of each stream with the byte where their own text starts; every line is in exactly one stream.
 pub(super) fn split_streams(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
-    let prefixes = Prefixes::find_prefixes(lines);
+    let prefixes = LinePrefixes::find_prefixes(lines);
     let mut streams: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut opened = "";
@@ -22,11 +22,11 @@ pub(super) fn split_streams(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
         let name = line[..from].trim_end();
         // What is drawn below a task's header is that task's.
         let is_drawn = name == DRAWN;
-        if matches!(prefixes, Prefixes::Names(_)) && !is_drawn && announced_name(line).is_some() {
+        if matches!(prefixes, LinePrefixes::Names(_)) && !is_drawn && announced_name(line).is_some() {
             opened = line;
         }
         let stream = match prefixes {
-            Prefixes::Names(_) | Prefixes::Bracket | Prefixes::Bar if from > 0 => {
+            LinePrefixes::Names(_) | LinePrefixes::Bracket | LinePrefixes::Bar if from > 0 => {
                 *index_of.entry(if is_drawn { opened } else { name }).or_insert_with(|| {
                     streams.push(Vec::new());
                     streams.len() - 1
@@ -67,7 +67,7 @@ pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
 const LINES_TO_TELL: usize = 3;
 
 /// What the lines of an output begin with.
-enum Prefixes {
+enum LinePrefixes {
     None,
     /// `@acme/api:lint: ` (turbo), `packages/api lint: ` (pnpm): names that a header line announced.
     Names(Vec<String>),
@@ -79,14 +79,14 @@ enum Prefixes {
     Time,
 }
 
-impl Prefixes {
+impl LinePrefixes {
     fn find_prefixes(lines: &[&str]) -> Self {
         let mut names: Vec<String> = lines.iter().filter_map(|line| announced_name(line)).collect();
         names.extend(repeated_names(lines));
         if !names.is_empty() {
             names.sort_unstable();
             names.dedup();
-            return Prefixes::Names(names);
+            return LinePrefixes::Names(names);
         }
         let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
         let most = |length: fn(&str) -> usize| {
@@ -95,30 +95,30 @@ impl Prefixes {
             filled >= 3 && without.take(filled / 5 + 1).count() <= filled / 5
         };
         if most(time_length) {
-            Prefixes::Time
+            LinePrefixes::Time
         } else if most(bar_length) {
-            Prefixes::Bar
+            LinePrefixes::Bar
         } else if most(bracket_length)
             && (lines.iter().any(|line| line.contains(" exited with code ")) || are_tasks(lines))
         {
-            Prefixes::Bracket
+            LinePrefixes::Bracket
         } else {
-            Prefixes::None
+            LinePrefixes::None
         }
     }
 
     fn prefix_length(&self, line: &str) -> usize {
         match self {
-            Prefixes::None => 0,
-            Prefixes::Names(names) => {
+            LinePrefixes::None => 0,
+            LinePrefixes::Names(names) => {
                 let fits = names.iter().filter(|name| line.starts_with(name.as_str()));
                 let length = fits.map(String::len).max().unwrap_or(0);
                 let length = if length == 0 && line.starts_with(DRAWN) { DRAWN.len() } else { length };
                 length + usize::from(length > 0 && line[length..].starts_with(' '))
             }
-            Prefixes::Bracket => bracket_length(line),
-            Prefixes::Bar => bar_length(line),
-            Prefixes::Time => time_length(line),
+            LinePrefixes::Bracket => bracket_length(line),
+            LinePrefixes::Bar => bar_length(line),
+            LinePrefixes::Time => time_length(line),
         }
     }
 }

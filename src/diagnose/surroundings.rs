@@ -1,7 +1,7 @@
 //! What belongs to a kept line and no rule reads: the frames below it, what it announces, the few lines between two
 //! that are kept, the title above it. It is all context of the item, and each look is bounded.
 
-use super::choice::Worth;
+use super::choice::LineWorth;
 use super::{generic, passing, progress};
 
 /// Gives the surroundings of valued lines the worth of context, within each stream of the output. `is_noise` says of
@@ -10,7 +10,7 @@ pub(super) fn complete_worths(
     lines: &[&str],
     streams: &[Vec<(usize, usize)>],
     is_noise: impl Fn(usize) -> bool,
-    worths: &mut [Worth],
+    worths: &mut [LineWorth],
 ) {
     for stream in streams {
         FailureSurroundings { lines, stream, is_noise: &is_noise }.complete_all(worths);
@@ -34,8 +34,9 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
         self.text_at(at).trim().is_empty()
     }
 
-    fn complete_all(&self, worths: &mut [Worth]) {
-        let kept: Vec<usize> = (0..self.stream.len()).filter(|&at| worths[self.stream[at].0] != Worth::None).collect();
+    fn complete_all(&self, worths: &mut [LineWorth]) {
+        let kept: Vec<usize> =
+            (0..self.stream.len()).filter(|&at| worths[self.stream[at].0] != LineWorth::None).collect();
         for (position, &at) in kept.iter().enumerate() {
             let Some(rank) = worths[self.stream[at].0].rank() else { continue };
             let next = kept.get(position + 1).copied().unwrap_or(self.stream.len());
@@ -43,11 +44,12 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
             // What a line announces says more than what only follows.
             let next_filled = (at + 1..next.min(at + 3)).find(|&at| !self.is_blank(at));
             let announced = next_filled.filter(|_| self.text_at(at).trim_end().ends_with(':'));
-            let worth = |at: usize| if Some(at) == announced { Worth::Detail(rank) } else { Worth::Context(rank) };
+            let worth =
+                |at: usize| if Some(at) == announced { LineWorth::Detail(rank) } else { LineWorth::Context(rank) };
             let below = (at + 1..self.lines_below(at, next)).map(|at| (at, worth(at)));
-            for (at, worth) in (self.lines_above(at, taken)..at).map(|at| (at, Worth::Detail(rank))).chain(below) {
+            for (at, worth) in (self.lines_above(at, taken)..at).map(|at| (at, LineWorth::Detail(rank))).chain(below) {
                 let (index, _) = self.stream[at];
-                if worths[index] == Worth::None && self.belongs_to_failure(at) {
+                if worths[index] == LineWorth::None && self.belongs_to_failure(at) {
                     worths[index] = worth;
                 }
             }
@@ -115,24 +117,24 @@ mod tests {
     use super::*;
 
     /// What `complete` makes of lines of which those that begin with `*` are core and those with `~` are noise.
-    fn completed(lines: &[&str]) -> Vec<Worth> {
-        let core = |line: &&str| if line.starts_with('*') { Worth::Core(7) } else { Worth::None };
-        let mut worths: Vec<Worth> = lines.iter().map(core).collect();
+    fn completed(lines: &[&str]) -> Vec<LineWorth> {
+        let core = |line: &&str| if line.starts_with('*') { LineWorth::Core(7) } else { LineWorth::None };
+        let mut worths: Vec<LineWorth> = lines.iter().map(core).collect();
         let streams =
             [(0..lines.len()).map(|index| (index, usize::from(lines[index].starts_with(['*', '~'])))).collect()];
         complete_worths(lines, &streams, |index| lines[index].starts_with('~'), &mut worths);
         worths
     }
 
-    const CORE: Worth = Worth::Core(7);
-    const DETAIL: Worth = Worth::Detail(7);
-    const CONTEXT: Worth = Worth::Context(7);
+    const CORE: LineWorth = LineWorth::Core(7);
+    const DETAIL: LineWorth = LineWorth::Detail(7);
+    const CONTEXT: LineWorth = LineWorth::Context(7);
 
     #[test]
     fn the_frames_below_a_kept_line_belong_to_it_and_those_of_the_runtime_do_not() {
         let lines =
             ["*boom", "~  at a.b(C.java:3)", "  at run (node:internal/x:7:1)", "  at d.e(F.java:9)", "next", "more"];
-        assert_eq!(completed(&lines), [CORE, CONTEXT, Worth::None, CONTEXT, Worth::None, Worth::None]);
+        assert_eq!(completed(&lines), [CORE, CONTEXT, LineWorth::None, CONTEXT, LineWorth::None, LineWorth::None]);
         let stack = vec!["  at a.b(C.java:3)"; FRAME_LINES_MAX + 5];
         let found = completed(&[&["*boom"], stack.as_slice()].concat());
         assert_eq!(found.iter().filter(|worth| **worth == CONTEXT).count(), FRAME_LINES_MAX);
@@ -141,17 +143,20 @@ mod tests {
     #[test]
     fn the_few_lines_between_two_kept_ones_are_kept_but_for_noise() {
         let lines = ["*Expected:", "[1, 2]", "", "~ok 7", "passed in", "*Actual:"];
-        assert_eq!(completed(&lines), [CORE, DETAIL, CONTEXT, Worth::None, CONTEXT, CORE]);
+        assert_eq!(completed(&lines), [CORE, DETAIL, CONTEXT, LineWorth::None, CONTEXT, CORE]);
         let far = [&["*one"], ["step"; GAP_LINES_MAX + 1].as_slice(), &["*two"]].concat();
-        assert_eq!(completed(&far)[1], Worth::None);
+        assert_eq!(completed(&far)[1], LineWorth::None);
     }
 
     #[test]
     fn a_line_is_kept_with_its_title_and_with_what_it_announces() {
         let lines = ["start", "Suite > adds:", "  *", "*", "* broken:", "src/a.zz", "src/b.zz", "", "done"];
-        assert_eq!(completed(&lines)[1..7], [Worth::None, Worth::None, CORE, CORE, DETAIL, CONTEXT]);
-        assert_eq!(completed(&["start", "Suite > adds", "* failed", "done"])[..2], [Worth::None, DETAIL]);
-        assert_eq!(completed(&["* failed", "", "done"])[2], Worth::None);
-        assert_eq!(completed(&["* some issues:", "", "a.b: old", "", "done"])[2..], [DETAIL, Worth::None, Worth::None]);
+        assert_eq!(completed(&lines)[1..7], [LineWorth::None, LineWorth::None, CORE, CORE, DETAIL, CONTEXT]);
+        assert_eq!(completed(&["start", "Suite > adds", "* failed", "done"])[..2], [LineWorth::None, DETAIL]);
+        assert_eq!(completed(&["* failed", "", "done"])[2], LineWorth::None);
+        assert_eq!(
+            completed(&["* some issues:", "", "a.b: old", "", "done"])[2..],
+            [DETAIL, LineWorth::None, LineWorth::None]
+        );
     }
 }

@@ -8,21 +8,21 @@ use std::array;
 use std::cell::{Cell, OnceCell};
 
 /// Keeps texts, and gives them out by reference while more are added.
-pub(super) struct Texts {
+pub(super) struct TextPool {
     /// Block `n` has room for `2^n` texts and is made when the first of them comes.
-    blocks: [OnceCell<Box<[Slot]>>; BLOCKS],
+    blocks: [OnceCell<Box<[TextSlot]>>; BLOCKS],
     kept: Cell<usize>,
 }
 
-type Slot = OnceCell<Box<str>>;
+type TextSlot = OnceCell<Box<str>>;
 
 /// More texts than any memory holds.
 const BLOCKS: usize = 40;
 
-impl Texts {
+impl TextPool {
     /// Without any.
     pub(super) fn new() -> Self {
-        Texts { blocks: array::from_fn(|_| OnceCell::new()), kept: Cell::new(0) }
+        TextPool { blocks: array::from_fn(|_| OnceCell::new()), kept: Cell::new(0) }
     }
 
     /// `text` for as long as this lives.
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn texts_stay_where_they_are_while_more_are_added() {
-        let texts = Texts::new();
+        let texts = TextPool::new();
         let kept: Vec<&str> = (0..1_000).map(|number| texts.keep_text(format!("text {number}"))).collect();
         for (number, text) in kept.iter().enumerate() {
             assert_eq!(*text, format!("text {number}"));

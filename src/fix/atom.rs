@@ -14,9 +14,9 @@ const HASH_DIGITS: usize = 16;
 
 /// The atoms of one run in the order of its output, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Atoms(pub Vec<Atom>);
+pub(crate) struct RunAtoms(pub Vec<Atom>);
 
-impl Atoms {
+impl RunAtoms {
     /// The list for an event.
     pub(crate) fn to_list(&self) -> AtomList {
         AtomList { count: self.0.len(), first: self.0.iter().take(ATOMS_MAX).cloned().collect() }
@@ -29,7 +29,7 @@ impl Atoms {
 }
 
 /// What failed in a run; nothing in one that passed.
-pub(crate) fn of_run(run: &Run) -> Atoms {
+pub(crate) fn of_run(run: &Run) -> RunAtoms {
     let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
     let mut atoms: Vec<Atom> = Vec::new();
     let mut known = std::collections::HashSet::new();
@@ -39,7 +39,7 @@ pub(crate) fn of_run(run: &Run) -> Atoms {
             atoms.push(atom);
         }
     }
-    Atoms(atoms)
+    RunAtoms(atoms)
 }
 
 /// Tool, code, file, test and masked message make the identity: the pattern key has the tool's class, the code and the

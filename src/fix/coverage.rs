@@ -32,7 +32,7 @@ const STARS_MAX: usize = 6;
 
 /// What of a failure a later run looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum FailureCoverage {
     /// Everything.
     All,
     /// What these selectors name.
@@ -48,13 +48,13 @@ pub(crate) enum Reach {
     Nothing,
 }
 
-impl Reach {
+impl FailureCoverage {
     /// Whether it looked at this atom.
     pub(crate) fn covers_atom(&self, atom: &Atom) -> bool {
         match self {
-            Reach::All => true,
-            Reach::Nothing => false,
-            Reach::Named { paths, files, tests } => {
+            FailureCoverage::All => true,
+            FailureCoverage::Nothing => false,
+            FailureCoverage::Named { paths, files, tests } => {
                 let file = atom.file.as_deref().unwrap_or_default();
                 let test = atom.test.as_deref().unwrap_or_default();
                 paths.iter().any(|path| is_at(path, file, test))
@@ -67,16 +67,16 @@ impl Reach {
 
 /// A scope's selectors by what they are.
 #[derive(Default)]
-struct Parts<'a> {
+struct SelectorParts<'a> {
     words: Vec<&'a str>,
     options: Vec<&'a str>,
     /// Workspaces, containers, other machines.
     places: Vec<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> SelectorParts<'a> {
     fn from_scope(scope: &'a Scope) -> Self {
-        let mut parts = Parts::default();
+        let mut parts = SelectorParts::default();
         for selector in &scope.selectors {
             match selector.as_bytes().first() {
                 Some(b'-' | b'+') if selector.len() > 1 => parts.options.push(selector),
@@ -90,56 +90,60 @@ impl<'a> Parts<'a> {
 
 /// What a run with the scope `later` looked at of a failure with the scope `earlier`. If unknown, it is nothing: a
 /// failure that stays open too long is mended by the next run of the same check.
-pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> Reach {
+pub(crate) fn compare_scopes(later: &Scope, earlier: &Scope) -> FailureCoverage {
     if later.class != earlier.class
         || later.sub != earlier.sub
         || earlier.also.iter().any(|tool| !later.also.contains(tool))
     {
-        return Reach::Nothing;
+        return FailureCoverage::Nothing;
     }
     if later.dir == earlier.dir && later.selectors == earlier.selectors {
-        return Reach::All;
+        return FailureCoverage::All;
     }
     // The arguments of what is not a check have no meaning that is known.
     if later.subject.starts_with("command:") {
-        return Reach::Nothing;
+        return FailureCoverage::Nothing;
     }
-    let (more, less) = (Parts::from_scope(later), Parts::from_scope(earlier));
+    let (more, less) = (SelectorParts::from_scope(later), SelectorParts::from_scope(earlier));
     if more.places != less.places {
-        return Reach::Nothing;
+        return FailureCoverage::Nothing;
     }
     let dropped = less.options.iter().filter(|option| !more.options.contains(option));
     if dropped.into_iter().any(|option| !narrows_subject(&later.subject, option)) {
-        return Reach::Nothing;
+        return FailureCoverage::Nothing;
     }
     let mut tests = Vec::new();
     for option in more.options.iter().filter(|option| !less.options.contains(option)) {
         match option.split_once('=').filter(|(name, value)| list_contains(NAME_FILTERS, name) && is_name(value)) {
             Some((_, value)) => tests.push(value.to_owned()),
             None if list_contains(WIDENING, option) => {}
-            None => return Reach::Nothing,
+            None => return FailureCoverage::Nothing,
         }
     }
     if !tests.is_empty() {
         // A filter within a choice of files: what it leaves out of them is unknown.
         let plain = more.words == less.words && later.dir == earlier.dir;
-        return if plain { Reach::Named { paths: Vec::new(), files: Vec::new(), tests } } else { Reach::Nothing };
+        return if plain {
+            FailureCoverage::Named { paths: Vec::new(), files: Vec::new(), tests }
+        } else {
+            FailureCoverage::Nothing
+        };
     }
     by_words(later, earlier, &more.words, &less.words)
 }
 
-fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Reach {
+fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> FailureCoverage {
     let same_dir = later.dir == earlier.dir;
     let walks = list_contains(WALKERS, &later.subject);
     if same_dir && (more.is_empty() || (!less.is_empty() && less.iter().all(|word| more.contains(word)))) {
-        return Reach::All;
+        return FailureCoverage::All;
     }
     if !same_dir && !walks {
-        return Reach::Nothing;
+        return FailureCoverage::Nothing;
     }
     if more.is_empty() {
         let inside = earlier.dir.path().starts_with(later.dir.path());
-        return if inside { Reach::All } else { Reach::Nothing };
+        return if inside { FailureCoverage::All } else { FailureCoverage::Nothing };
     }
     let dir = later.dir.display();
     let paths = more.iter().map(|word| path_below(&dir, word)).collect();
@@ -147,7 +151,7 @@ fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Rea
         let parts = more.iter().filter(|word| list_contains(tools, &later.subject) && !word.contains('*'));
         parts.map(|word| (*word).to_owned()).collect()
     };
-    Reach::Named { paths, files: among_words(FILE_FILTERS), tests: among_words(TEST_FILTERS) }
+    FailureCoverage::Named { paths, files: among_words(FILE_FILTERS), tests: among_words(TEST_FILTERS) }
 }
 
 /// The scopes whose pass would close a failure of `scope` that are worth waiting for: the same check of everything, in
@@ -155,7 +159,7 @@ fn by_words(later: &Scope, earlier: &Scope, more: &[&str], less: &[&str]) -> Rea
 pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
     let with = |dir: &Lossless, selectors: Vec<String>| Scope { dir: dir.clone(), selectors, ..scope.clone() };
     let kept: Vec<String> = {
-        let parts = Parts::from_scope(scope);
+        let parts = SelectorParts::from_scope(scope);
         let options = parts.options.iter().filter(|option| !narrows_subject(&scope.subject, option));
         options.chain(&parts.places).map(|selector| (*selector).to_owned()).collect()
     };
@@ -164,7 +168,7 @@ pub(crate) fn covering_scopes(scope: &Scope) -> Vec<Scope> {
         return found;
     }
     found.push(with(&scope.dir, kept.clone()));
-    let parts = Parts::from_scope(scope);
+    let parts = SelectorParts::from_scope(scope);
     if let [word] = parts.words[..] {
         let file = word.split("::").next().unwrap_or(word);
         for folder in Path::new(file).ancestors().filter(|path| !path.as_os_str().is_empty()).take(FOLDERS_MAX) {

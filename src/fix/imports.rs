@@ -30,7 +30,7 @@ const LANGUAGES: [&[&str]; 9] = [
 
 /// What one file names.
 #[derive(Debug, Default)]
-pub(crate) struct References {
+pub(crate) struct FileReferences {
     /// Modules by their path with slashes, as an import names them.
     modules: HashSet<String>,
     /// Paths in strings, those that begin with a dot seen from the root.
@@ -40,10 +40,10 @@ pub(crate) struct References {
     language: Option<usize>,
 }
 
-impl References {
+impl FileReferences {
     /// What the text of the file at `path` names; of a text that is no file's, such as a message, `path` is empty.
     pub(crate) fn from_text(path: &str, text: &str) -> Self {
-        let mut found = References { language: language_index(path), ..References::default() };
+        let mut found = FileReferences { language: language_index(path), ..FileReferences::default() };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for line in text.lines().take(LINES_MAX) {
             let statement = line.trim_start();
@@ -196,7 +196,7 @@ mod tests {
 
     #[track_caller]
     fn names(path: &str, text: &str, wanted: &[&str], others: &[&str]) {
-        let found = References::from_text(path, text);
+        let found = FileReferences::from_text(path, text);
         for wanted in wanted {
             assert!(found.names_path(wanted), "{wanted}: {found:?}");
         }

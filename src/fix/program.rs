@@ -33,7 +33,7 @@ pub(crate) fn digest_programs(header: &SpoolHeader) -> Option<String> {
     if header.check.as_ref().is_some_and(|check| check.elsewhere) {
         return None;
     }
-    let search = Search {
+    let search = ProgramSearch {
         path: header.environment.as_ref()?.path.as_ref()?.path().as_os_str(),
         cwd: header.cwd.path(),
         root: header.repository.root.path(),
@@ -79,14 +79,14 @@ fn name_of(word: &str) -> String {
 }
 
 /// Where programs are.
-struct Search<'a> {
+struct ProgramSearch<'a> {
     path: &'a OsStr,
     cwd: &'a Path,
     root: &'a Path,
     changed_dir: Option<&'a str>,
 }
 
-impl Search<'_> {
+impl ProgramSearch<'_> {
     /// What `execvp` finds, past shims: a shim leads to the next program of the name.
     fn on_path(&self, name: &Path) -> Option<PathBuf> {
         if name.as_os_str().as_bytes().contains(&b'/') {
@@ -123,7 +123,7 @@ impl Digest {
     }
 
     /// A file and its interpreter; `None` when one of them isn't what it was when the run began.
-    fn add_file(&mut self, search: &Search<'_>, file: &Path) -> Option<()> {
+    fn add_file(&mut self, search: &ProgramSearch<'_>, file: &Path) -> Option<()> {
         self.add_stamp(file)?;
         if let Some(interpreter) = interpreter_of(file)
             && let Some(file) = search.on_path(Path::new(&interpreter))

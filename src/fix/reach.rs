@@ -34,7 +34,7 @@ const DID_NOT_CHECK: [Category; 3] = [Category::BuildError, Category::ConfigErro
 
 /// Where a failing run stopped looking.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StopsAt {
+pub(crate) enum StopPoint {
     /// It looked at everything that it was asked to.
     End,
     /// What it did not get to is unknown.
@@ -42,12 +42,12 @@ pub(crate) enum StopsAt {
     /// Tests were not run: it looked at what is no test only.
     Tests,
     /// `cargo test` runs one target after the other and stops behind the first that fails: this one.
-    Target(Target),
+    Target(TestTarget),
 }
 
 /// A test target of a Rust package, in the order in which cargo runs them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Target {
+pub(crate) struct TestTarget {
     package: String,
     /// Unit tests come first, then the integration tests by name.
     integration: Option<String>,
@@ -63,8 +63,8 @@ pub(crate) fn selects_anew(run: &Run) -> bool {
 }
 
 /// Where `later` stopped that followed a failure of category `before`.
-pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
-    let Some(failure) = &later.failure else { return StopsAt::End };
+pub(crate) fn stops_at(later: &Run, before: &str) -> StopPoint {
+    let Some(failure) = &later.failure else { return StopPoint::End };
     let stops_early = later.argv.iter().any(|argument| {
         let argument = argument.display();
         STOP_OPTIONS.iter().any(|option| match option.len() {
@@ -73,42 +73,42 @@ pub(crate) fn stops_at(later: &Run, before: &str) -> StopsAt {
         })
     });
     if stops_early || later.stopped_early || failure.items_cut > 0 || !failure.shortfalls.is_empty() {
-        return StopsAt::Unknown;
+        return StopPoint::Unknown;
     }
     let other_category = failure.category != before;
     if other_category && Category::named(&failure.category).is_some_and(|category| DID_NOT_CHECK.contains(&category)) {
-        return StopsAt::Unknown;
+        return StopPoint::Unknown;
     }
     if later.check != Some(CheckKind::Test) {
-        return StopsAt::End;
+        return StopPoint::End;
     }
     let tests: Vec<&DiagnosticRecord> = failure.items.iter().filter(|item| item.test.is_some()).collect();
     if tests.is_empty() {
-        return StopsAt::Tests;
+        return StopPoint::Tests;
     }
     let goes_on = later.argv.iter().any(|argument| argument.display() == "--no-fail-fast");
     let is_cargo = later.tool.as_deref() == Some("cargo-test");
     match tests.iter().filter_map(|item| target_of_file(item.file.as_deref())).max() {
-        Some(last) if is_cargo && !goes_on => StopsAt::Target(last),
-        _ => StopsAt::End,
+        Some(last) if is_cargo && !goes_on => StopPoint::Target(last),
+        _ => StopPoint::End,
     }
 }
 
-impl StopsAt {
+impl StopPoint {
     /// Whether the run would have shown this atom.
     pub(crate) fn is_reached(&self, atom: &Atom) -> bool {
         match self {
-            StopsAt::End => true,
-            StopsAt::Unknown => false,
-            StopsAt::Tests => atom.test.is_none(),
-            StopsAt::Target(last) => target_of_file(atom.file.as_deref())
+            StopPoint::End => true,
+            StopPoint::Unknown => false,
+            StopPoint::Tests => atom.test.is_none(),
+            StopPoint::Target(last) => target_of_file(atom.file.as_deref())
                 .is_none_or(|target| target.package == last.package && target <= *last),
         }
     }
 }
 
 /// The target that a file of a package belongs to, by cargo's folders.
-fn target_of_file(file: Option<&str>) -> Option<Target> {
+fn target_of_file(file: Option<&str>) -> Option<TestTarget> {
     let file = file?;
     let split = |folder: &str| -> Option<(String, String)> {
         if let Some(rest) = file.strip_prefix(&format!("{folder}/")) {
@@ -118,9 +118,9 @@ fn target_of_file(file: Option<&str>) -> Option<Target> {
         Some((package.to_owned(), rest.to_owned()))
     };
     if let Some((package, _)) = split("src") {
-        return Some(Target { package, integration: None });
+        return Some(TestTarget { package, integration: None });
     }
     let (package, rest) = split("tests")?;
     let name = rest.split('/').next().unwrap_or_default().trim_end_matches(".rs");
-    Some(Target { package, integration: Some(name.to_owned()) })
+    Some(TestTarget { package, integration: Some(name.to_owned()) })
 }

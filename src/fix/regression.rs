@@ -50,7 +50,7 @@ pub(crate) struct Fix {
 
 /// Where a diff takes a fix back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TakenBack {
+pub(crate) struct RevertedFix {
     /// The fix.
     pub id: String,
     /// The file.
@@ -64,9 +64,9 @@ pub(crate) struct TakenBack {
 }
 
 /// The first hunk of each fix in each file that `patch` reverts.
-pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
-    let everywhere = Balance::from_lines(patch.files.iter().flat_map(FilePatch::all_lines));
-    let mut found: Vec<TakenBack> = Vec::new();
+pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<RevertedFix> {
+    let everywhere = LineBalance::from_lines(patch.files.iter().flat_map(FilePatch::all_lines));
+    let mut found: Vec<RevertedFix> = Vec::new();
     for fix in fixes {
         for changed in &fix.patch.files {
             let Some((file, here)) = find_counterpart(patch, changed) else { continue };
@@ -77,7 +77,7 @@ pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
                 changed.hunks.iter().find_map(|hunk| find_undone(hunk, changed, file, &here, &everywhere))
             {
                 let deleted = line.kind == PatchKind::Removed;
-                found.push(TakenBack {
+                found.push(RevertedFix {
                     id: fix.id.clone(),
                     path: file.new.clone(),
                     line: if deleted { line.old } else { line.new },
@@ -91,10 +91,10 @@ pub(crate) fn taken_back(patch: &Patch, fixes: &[Fix]) -> Vec<TakenBack> {
 }
 
 /// The file of `patch` that a fix changed, under whatever path it is now.
-fn find_counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePatch, Balance)> {
+fn find_counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p FilePatch, LineBalance)> {
     let named = patch.files.iter().find(|file| file.old == changed.new || file.new == changed.new);
     if let Some(file) = named {
-        return Some((file, Balance::from_lines(file.all_lines())));
+        return Some((file, LineBalance::from_lines(file.all_lines())));
     }
     let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
     let lines: HashSet<String> =
@@ -102,14 +102,14 @@ fn find_counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p Fi
     patch.files.iter().filter(|file| name(&file.old) == name(&changed.new)).find_map(|file| {
         let same = file.all_lines().filter(|line| line.kind != PatchKind::Context).filter_map(telling_text);
         let same = same.filter(|line| lines.contains(line)).count();
-        (same >= FOLLOWED_LINES_MIN).then(|| (file, Balance::from_lines(file.all_lines())))
+        (same >= FOLLOWED_LINES_MIN).then(|| (file, LineBalance::from_lines(file.all_lines())))
     })
 }
 
 /// How many more often each telling line is added than removed.
-struct Balance(HashMap<String, i64>);
+struct LineBalance(HashMap<String, i64>);
 
-impl Balance {
+impl LineBalance {
     fn from_lines<'l>(lines: impl Iterator<Item = &'l PatchLine>) -> Self {
         let mut counts: HashMap<String, i64> = HashMap::new();
         for line in lines {
@@ -122,7 +122,7 @@ impl Balance {
                 *counts.entry(text).or_default() += step;
             }
         }
-        Balance(counts)
+        LineBalance(counts)
     }
 
     fn get(&self, text: &str) -> i64 {
@@ -135,14 +135,14 @@ fn find_undone<'p>(
     hunk: &Hunk,
     changed: &FilePatch,
     file: &'p FilePatch,
-    here: &Balance,
-    everywhere: &Balance,
+    here: &LineBalance,
+    everywhere: &LineBalance,
 ) -> Option<&'p PatchLine> {
     // What a file was deleted with is not missed there, unless the fix brought the file.
     if file.change == PatchChange::Deleted && changed.change != PatchChange::Added {
         return None;
     }
-    let own = Balance::from_lines(hunk.lines.iter());
+    let own = LineBalance::from_lines(hunk.lines.iter());
     let of = |kind, sign: i64| -> Vec<String> {
         let lines = hunk.lines.iter().filter(|line| line.kind == kind).filter_map(telling_text);
         lines.filter(|text| own.get(text) * sign > 0).collect()

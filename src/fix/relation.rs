@@ -35,7 +35,7 @@ const KINDS: [&str; 7] = ["toml", "ini", "cfg", "yaml", "yml", "json", "jsonc"];
 
 /// What a changed file has to do with a failure, the nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Relation {
+pub(crate) enum FileRelation {
     /// Something failed in it.
     Own,
     /// It is in a stack trace.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::atom::{self, Atoms};
+use super::atom::{self, RunAtoms};
 use crate::event::{Atom, DiagnosticRecord, Run};
 
 /// Options that colour the output and change nothing else, with their values.
@@ -38,14 +38,14 @@ pub(crate) fn is_same_call(one: &Run, other: &Run) -> bool {
 }
 
 /// What an item says besides its message: items of two reports are compared when they have the same.
-type Form = (String, bool, bool, bool);
+type DiagnosticForm = (String, bool, bool, bool);
 
-fn diagnostic_form(item: &DiagnosticRecord) -> Form {
+fn diagnostic_form(item: &DiagnosticRecord) -> DiagnosticForm {
     (item.tool.clone(), item.file.is_some(), item.test.is_some(), item.code.is_some())
 }
 
 /// Which atoms of one run another one would have reported too.
-pub(crate) enum Sight {
+pub(crate) enum AtomVisibility {
     /// All of them.
     All,
     /// None: it wasn't seen whole.
@@ -53,28 +53,28 @@ pub(crate) enum Sight {
     /// Those that are reported in a form that the other run has too.
     Forms {
         /// The forms of the other run.
-        seen: HashSet<Form>,
+        seen: HashSet<DiagnosticForm>,
         /// The form of each atom by its hash.
-        of: HashMap<String, Form>,
+        of: HashMap<String, DiagnosticForm>,
     },
 }
 
-impl Sight {
+impl AtomVisibility {
     /// Whether `by` would have reported the atoms of `run`. A pass reports none, and that is its statement.
     pub(crate) fn of_run(run: &Run, by: &Run) -> Self {
         if by.failure.is_none() {
-            return Sight::All;
+            return AtomVisibility::All;
         }
         if !is_seen_whole(by) {
-            return Sight::Nothing;
+            return AtomVisibility::Nothing;
         }
         if is_same_call(run, by) {
-            return Sight::All;
+            return AtomVisibility::All;
         }
         let items = |run: &'_ Run| -> Vec<DiagnosticRecord> {
             run.failure.as_ref().map_or(Vec::new(), |found| found.items.clone())
         };
-        Sight::Forms {
+        AtomVisibility::Forms {
             seen: items(by).iter().map(diagnostic_form).collect(),
             of: items(run).iter().map(|item| (atom::of_item(item).hash, diagnostic_form(item))).collect(),
         }
@@ -83,20 +83,20 @@ impl Sight {
     /// Whether an atom would have been reported.
     pub(crate) fn covers_atom(&self, atom: &Atom) -> bool {
         match self {
-            Sight::All => true,
-            Sight::Nothing => false,
-            Sight::Forms { seen, of } => of.get(&atom.hash).is_some_and(|form| seen.contains(form)),
+            AtomVisibility::All => true,
+            AtomVisibility::Nothing => false,
+            AtomVisibility::Forms { seen, of } => of.get(&atom.hash).is_some_and(|form| seen.contains(form)),
         }
     }
 }
 
 /// The atoms of `after` that are known to be new: those that `before` would have reported.
-pub(crate) fn known_as_new(introduced: Atoms, before: &Run, after: &Run) -> Atoms {
+pub(crate) fn known_as_new(introduced: RunAtoms, before: &Run, after: &Run) -> RunAtoms {
     if !is_seen_whole(before) || is_silent(after) {
-        return Atoms::default();
+        return RunAtoms::default();
     }
-    let sight = Sight::of_run(after, before);
-    Atoms(introduced.0.into_iter().filter(|atom| sight.covers_atom(atom)).collect())
+    let sight = AtomVisibility::of_run(after, before);
+    RunAtoms(introduced.0.into_iter().filter(|atom| sight.covers_atom(atom)).collect())
 }
 
 #[cfg(test)]
@@ -144,13 +144,13 @@ mod tests {
         let json = run(&["ruff", "check", "--output-format", "json"], |run| {
             run.failure.as_mut().expect("it failed").items[0].tool = "generic".into();
         });
-        assert!(!Sight::of_run(&text, &json).covers_atom(&atoms.0[0]));
+        assert!(!AtomVisibility::of_run(&text, &json).covers_atom(&atoms.0[0]));
         assert!(known_as_new(atom::of_run(&json), &text, &json).is_empty());
         let quiet = run(&["ruff", "check", "-q"], |_| {});
-        assert!(Sight::of_run(&text, &quiet).covers_atom(&atoms.0[0]), "the same items in the same form");
-        assert!(!Sight::of_run(&text, &run(&["ruff", "check"], silence)).covers_atom(&atoms.0[0]));
+        assert!(AtomVisibility::of_run(&text, &quiet).covers_atom(&atoms.0[0]), "the same items in the same form");
+        assert!(!AtomVisibility::of_run(&text, &run(&["ruff", "check"], silence)).covers_atom(&atoms.0[0]));
         assert!(
-            Sight::of_run(&text, &run(&["ruff", "check"], |run| run.failure = None)).covers_atom(&atoms.0[0]),
+            AtomVisibility::of_run(&text, &run(&["ruff", "check"], |run| run.failure = None)).covers_atom(&atoms.0[0]),
             "it passed"
         );
     }

@@ -79,8 +79,12 @@ fn another_folder_counts_only_for_tools_that_walk() {
     assert!(!covers("command:make", ("", &[]), ("", &["all"]), "a.c", ""));
     assert!(covers("command:make", ("", &["all"]), ("", &["all"]), "a.c", ""));
     let line = Scope { also: vec!["tsc".into()], ..scope("eslint", "", &[]) };
-    assert_eq!(compare_scopes(&scope("eslint", "", &[]), &line), Reach::Nothing, "tsc failed in that line, perhaps");
-    assert_eq!(compare_scopes(&line, &scope("eslint", "", &[])), Reach::All);
+    assert_eq!(
+        compare_scopes(&scope("eslint", "", &[]), &line),
+        FailureCoverage::Nothing,
+        "tsc failed in that line, perhaps"
+    );
+    assert_eq!(compare_scopes(&line, &scope("eslint", "", &[])), FailureCoverage::All);
 }
 
 #[test]
@@ -114,8 +118,8 @@ fn a_pass_that_would_close_it_is_waited_for() {
     }
 }
 
-fn atoms(names: &[u8]) -> Atoms {
-    Atoms(names.iter().map(|name| atom("a.py", "", &name.to_string())).collect())
+fn atoms(names: &[u8]) -> RunAtoms {
+    RunAtoms(names.iter().map(|name| atom("a.py", "", &name.to_string())).collect())
 }
 
 #[test]
@@ -135,10 +139,10 @@ fn outcomes_are_those_of_the_sets() {
 
 #[test]
 fn a_test_that_fails_with_another_message_is_not_fixed() {
-    let before = Atoms(vec![atom("a.py", "test_x", "AssertionError"), atom("a.py", "test_y", "AssertionError")]);
-    let after = Atoms(vec![atom("a.py", "test_x", "NameError"), atom("a.py", "test_z", "NameError")]);
+    let before = RunAtoms(vec![atom("a.py", "test_x", "AssertionError"), atom("a.py", "test_y", "AssertionError")]);
+    let after = RunAtoms(vec![atom("a.py", "test_x", "NameError"), atom("a.py", "test_z", "NameError")]);
     let sets = compare_atoms(&before, &after, |_| true);
-    let tests = |atoms: &Atoms| atoms.0.iter().filter_map(|atom| atom.test.clone()).collect::<Vec<_>>();
+    let tests = |atoms: &RunAtoms| atoms.0.iter().filter_map(|atom| atom.test.clone()).collect::<Vec<_>>();
     assert_eq!((tests(&sets.fixed), tests(&sets.persisted)), (vec!["test_y".into()], vec!["test_x".into()]));
     assert_eq!(tests(&sets.introduced), ["test_z"]);
 }
@@ -149,7 +153,7 @@ proptest! {
     fn sets_part_the_atoms(before: std::collections::BTreeSet<u8>, after: std::collections::BTreeSet<u8>, seen: u8) {
         let list = |names: &std::collections::BTreeSet<u8>| atoms(&names.iter().copied().collect::<Vec<_>>());
         let sets = compare_atoms(&list(&before), &list(&after), |atom| atom.text.parse::<u8>().expect("a number") < seen);
-        let names = |atoms: &Atoms| -> std::collections::BTreeSet<u8> {
+        let names = |atoms: &RunAtoms| -> std::collections::BTreeSet<u8> {
             atoms.0.iter().map(|atom| atom.text.parse().expect("a number")).collect()
         };
         let gone: std::collections::BTreeSet<u8> = before.difference(&after).copied().collect();

@@ -55,7 +55,7 @@ pub(crate) fn has_held(row: &SolvedFixRow, now: Timestamp, silence: Duration) ->
 
 /// An attempt in its workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Numbered {
+pub(crate) struct NumberedAttempt {
     /// From 1; `None` of a run with nothing changed before it. What a run says of several earlier ones has one number.
     pub number: Option<u64>,
     pub attempt: Attempt,
@@ -65,7 +65,7 @@ pub(crate) struct Numbered {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Workflow {
     /// All of them.
-    pub attempts: Vec<Numbered>,
+    pub attempts: Vec<NumberedAttempt>,
     /// Attempts that fixed something: more than one make a multi-step fix.
     pub steps: u64,
     /// Solved within the limit of attempts.
@@ -87,7 +87,7 @@ pub(crate) fn build_workflow(mut attempts: Vec<Attempt>, quickly: u64) -> Workfl
         }
         let solved = counts && attempt.outcome == AttemptOutcome::Success && !attempt.is_weakened();
         workflow.high_value |= solved && number <= quickly;
-        workflow.attempts.push(Numbered { number: counts.then_some(number), attempt });
+        workflow.attempts.push(NumberedAttempt { number: counts.then_some(number), attempt });
     }
     workflow
 }

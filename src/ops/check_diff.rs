@@ -14,7 +14,7 @@ use crate::event::{AttemptMeans, FixState};
 use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
-use crate::fix::snapshot::{ChangesError, Compared, work_tree_changes};
+use crate::fix::snapshot::{ChangesError, DiffScope, work_tree_changes};
 use crate::fix::weakened::{Mark, RuleSeverity, detect};
 use crate::store::{FixFilter, FixRow, SegmentFolder, StoreError};
 
@@ -83,7 +83,7 @@ impl CheckDiffReport {
 /// When git is missing, there is no work tree, or the range names nothing.
 pub(crate) fn check_diff(
     request: &Request,
-    compared: &Compared,
+    compared: &DiffScope,
     wanted: CheckDiffOptions,
 ) -> Result<Reply<CheckDiffReport>, ChangesError> {
     let patch = work_tree_changes(&request.places.root, compared)?;

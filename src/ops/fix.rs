@@ -14,7 +14,7 @@ use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::config::Settings;
 use crate::event::{Attempt, EventBody, FixNote, FixState, FlakeProof, WeakenedCheckRecord};
-use crate::fix::{Numbered, build_workflow, fix_status};
+use crate::fix::{NumberedAttempt, build_workflow, fix_status};
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::redact::redact_text;
@@ -273,7 +273,7 @@ pub(crate) fn show_fix(request: &Request, id: &str) -> Result<Reply<FixPage>, St
     Ok(Reply::new(
         FixPage {
             summary: fix_summary(row, request.settings(), now),
-            steps: steps.map(|Numbered { number, attempt }| FixStep { number, attempt }).collect(),
+            steps: steps.map(|NumberedAttempt { number, attempt }| FixStep { number, attempt }).collect(),
             recipes: recipes.into_iter().map(recipe_line).collect(),
             strategies,
             gotchas,

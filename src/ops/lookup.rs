@@ -9,7 +9,7 @@ use super::strategy::{self, ErrorSource};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::tree::FsTree;
-use crate::diagnose::{self, Diagnostic, Input};
+use crate::diagnose::{self, DiagnosisInput, Diagnostic};
 use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::recorder;
 use crate::retrieval::fragment::OutputFragment;
@@ -166,7 +166,7 @@ fn subject_from_text(request: &Request, text: &str, command: Option<&str>) -> Fa
     let command = command.unwrap_or_default();
     let check = Whitelist::open(&request.places, &request.environment).decide_line(command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
-    let diagnosis = diagnose::diagnose_output(&Input {
+    let diagnosis = diagnose::diagnose_output(&DiagnosisInput {
         output: text.as_bytes(),
         command,
         tool: check.as_ref().map(|check| check.tool.as_str()),

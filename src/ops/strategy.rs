@@ -14,7 +14,7 @@ use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, prefix};
 use crate::base::tree::NoTree;
 use crate::config::{Problem, Settings};
-use crate::diagnose::{self, Input};
+use crate::diagnose::{self, DiagnosisInput};
 use crate::event::{AttemptOutcome, ErrorMatch, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
 use crate::knowledge::remedy::{
     self, RemedyEscalation, RemedySituation, RemedySuggestion, STEPS_MAX, compile_error_regex,
@@ -198,7 +198,7 @@ fn change_reply(writing: KnowledgeWriter<'_>, id: &str) -> anyhow::Result<Reply<
 pub(crate) fn diagnose_text(request: &Request, text: &str) -> ErrorSource {
     let loaded =
         recorder::definitions::load_definitions(&request.places, &request.environment, &request.settings().categories);
-    let diagnosis = diagnose::diagnose_output(&Input {
+    let diagnosis = diagnose::diagnose_output(&DiagnosisInput {
         output: prefix(text, ERROR_BYTES_MAX).as_bytes(),
         command: "",
         tool: None,

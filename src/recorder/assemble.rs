@@ -8,7 +8,7 @@ use crate::base::limits::{FAILURE_FILES_MAX, LESSON_FILES_BYTES_MAX, LESSON_PATT
 use crate::base::lossless::Lossless;
 use crate::capture::SpoolHeader;
 use crate::command;
-use crate::diagnose::{self, Category, Diagnosis, Diagnostic as Found, Ran, Severity};
+use crate::diagnose::{self, Category, Diagnosis, Diagnostic as Found, RunnerSummary, Severity};
 use crate::event::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, Run, Scope};
 use crate::fingerprint;
 use crate::lesson::{LessonFacts, LocalMachine};
@@ -63,10 +63,10 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
 }
 
 /// What ran of a check that tests, as its output says; how many only where the output is whole.
-pub(super) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> Ran {
+pub(super) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> RunnerSummary {
     let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
-    let ran = if is_test { diagnose::count_ran(output) } else { Ran::default() };
-    Ran { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }
+    let ran = if is_test { diagnose::count_ran(output) } else { RunnerSummary::default() };
+    RunnerSummary { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }
 }
 
 /// What the run checked. Words of the command line that were secrets are left out, as they are of the command line.

@@ -8,8 +8,8 @@ use super::context::Recorder;
 use crate::base::limits::SNAPSHOT_DIFF_FILES_MAX;
 use crate::base::lossless::Lossless;
 use crate::event::{Atom, AttemptMeans, FileChange, Run};
-use crate::fix::snapshot::Blobs;
-use crate::fix::{self, References, Relation, Sets, is_derived};
+use crate::fix::snapshot::GitObjectReader;
+use crate::fix::{self, AtomSets, FileReferences, FileRelation, is_derived};
 use crate::store::StoreError;
 use crate::whitelist::CheckKind;
 
@@ -51,7 +51,7 @@ pub(super) struct Failing<'a> {
 pub(super) fn attribute_changes(
     recorder: &mut Recorder<'_>,
     failing: Failing<'_>,
-    sets: &Sets,
+    sets: &AtomSets,
     change: &RecordedChange,
 ) -> Result<Attribution, StoreError> {
     let mut found = Attribution::default();
@@ -90,7 +90,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn from_run(run: &Run, sets: &Sets) -> Self {
+    fn from_run(run: &Run, sets: &AtomSets) -> Self {
         let (gone, rest) = if sets.fixed.is_empty() {
             (&sets.persisted, &[][..])
         } else {
@@ -114,7 +114,7 @@ impl Evidence {
     }
 
     /// How a changed file is named by the failure itself.
-    fn names_file(&self, file: &FileChange, said: &References) -> Option<Relation> {
+    fn names_file(&self, file: &FileChange, said: &FileReferences) -> Option<FileRelation> {
         let paths: Vec<String> = std::iter::once(&file.path).chain(file.from.as_ref()).map(Lossless::display).collect();
         let is_in = |files: &BTreeSet<String>| paths.iter().any(|path| files.contains(path));
         // A test configuration is there without an import.
@@ -123,11 +123,11 @@ impl Evidence {
             folder.is_some_and(|folder| self.own.iter().any(|own| own.starts_with(folder)))
         };
         if is_in(&self.own) {
-            Some(Relation::Own)
+            Some(FileRelation::Own)
         } else if is_in(&self.frames) {
-            Some(Relation::Frame)
+            Some(FileRelation::Frame)
         } else {
-            paths.iter().any(|path| is_around(path) || said.names_path(path)).then_some(Relation::Import)
+            paths.iter().any(|path| is_around(path) || said.names_path(path)).then_some(FileRelation::Import)
         }
     }
 }
@@ -137,25 +137,25 @@ struct AttributionSearch<'a, 'b, 'c> {
     recorder: &'a mut Recorder<'c>,
     failing: &'b Run,
     change: &'b RecordedChange,
-    blobs: Option<Blobs>,
+    blobs: Option<GitObjectReader>,
 }
 
 impl AttributionSearch<'_, '_, '_> {
     /// The changed files that may have fixed the failure, the nearest first.
     fn related_files<'f>(&mut self, evidence: &Evidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
-        let said = References::from_text("", &evidence.said);
-        let named: Vec<Option<Relation>> = changed.iter().map(|file| evidence.names_file(file, &said)).collect();
-        let mut found: Vec<(Relation, &FileChange)> =
+        let said = FileReferences::from_text("", &evidence.said);
+        let named: Vec<Option<FileRelation>> = changed.iter().map(|file| evidence.names_file(file, &said)).collect();
+        let mut found: Vec<(FileRelation, &FileChange)> =
             changed.iter().zip(&named).filter_map(|(file, relation)| Some((((*relation)?), *file))).collect();
-        if evidence.is_local && found.iter().any(|(relation, _)| *relation == Relation::Own) {
-            found.retain(|(relation, _)| *relation == Relation::Own);
+        if evidence.is_local && found.iter().any(|(relation, _)| *relation == FileRelation::Own) {
+            found.retain(|(relation, _)| *relation == FileRelation::Own);
         } else if found.len() < changed.len() {
             let rest: Vec<&FileChange> =
                 changed.iter().zip(&named).filter(|(_, relation)| relation.is_none()).map(|(file, _)| *file).collect();
             let near =
                 self.find_neighbours(evidence, &rest, found.is_empty()).unwrap_or_else(|| vec![false; rest.len()]);
             let near = rest.into_iter().zip(near).filter(|(_, near)| *near);
-            found.extend(near.map(|(file, _)| (Relation::Import, file)));
+            found.extend(near.map(|(file, _)| (FileRelation::Import, file)));
         }
         found.sort_by_key(|(relation, _)| *relation);
         if found.is_empty() {
@@ -163,7 +163,7 @@ impl AttributionSearch<'_, '_, '_> {
             found = changed
                 .iter()
                 .filter(|file| fix::is_setting(&file.path.display()))
-                .map(|it| (Relation::Setting, *it))
+                .map(|it| (FileRelation::Setting, *it))
                 .collect();
         }
         if let ([only], true, true) = (changed, found.is_empty(), evidence.own.is_empty() && evidence.frames.is_empty())
@@ -190,8 +190,8 @@ impl AttributionSearch<'_, '_, '_> {
         for (at, text) in gone.into_iter().zip(self.read_texts(&before, &old)?) {
             texts[at] = text;
         }
-        let references: Vec<References> =
-            all.iter().zip(&texts).map(|(path, text)| References::from_text(path, text)).collect();
+        let references: Vec<FileReferences> =
+            all.iter().zip(&texts).map(|(path, text)| FileReferences::from_text(path, text)).collect();
         let (of_own, of_changed) = references.split_at(own.len());
         let mut near: Vec<bool> = paths
             .iter()
@@ -205,8 +205,8 @@ impl AttributionSearch<'_, '_, '_> {
             let is_between = |path: &&String| of_own.iter().any(|mine| mine.names_path(path)) && !is_derived(path);
             let between: Vec<&str> = listed.iter().filter(is_between).take(BETWEEN_MAX).map(String::as_str).collect();
             let texts = self.read_texts(&after, &between)?;
-            let between: Vec<References> =
-                between.iter().zip(&texts).map(|(path, text)| References::from_text(path, text)).collect();
+            let between: Vec<FileReferences> =
+                between.iter().zip(&texts).map(|(path, text)| FileReferences::from_text(path, text)).collect();
             near = paths.iter().map(|path| between.iter().any(|middle| middle.names_path(path))).collect();
         }
         Some(near)
@@ -242,10 +242,10 @@ impl AttributionSearch<'_, '_, '_> {
         blobs.find_blobs(&names).and_then(|found| blobs.read_texts(&found)).ok()
     }
 
-    fn blobs_of_run(&mut self) -> Option<&Blobs> {
+    fn blobs_of_run(&mut self) -> Option<&GitObjectReader> {
         if self.blobs.is_none() {
             let (places, options) = self.recorder.projects.snapshot_options(self.failing.root.path())?;
-            match Blobs::open_blobs(&places, &options) {
+            match GitObjectReader::open_blobs(&places, &options) {
                 Ok(blobs) => self.blobs = Some(blobs),
                 Err(skipped) => self.recorder.report.notes.push(format!("cannot tell what fixed a failure: {skipped}")),
             }

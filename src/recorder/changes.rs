@@ -11,8 +11,8 @@ use crate::base::ids::RunId;
 use crate::config::Places;
 use crate::event::{AttemptMeans, AttemptTrees as TreePair, FileChange, RecordedCommand, Run, WeakenedCheckRecord};
 use crate::fix::patch::Patch;
-use crate::fix::snapshot::{self, DiffLimits, Moved, SnapshotOptions};
-use crate::fix::weakened::{self, Counts};
+use crate::fix::snapshot::{self, DiffLimits, HeadMove, SnapshotOptions};
+use crate::fix::weakened::{self, TestCounts};
 use crate::fix::{self, DependencyChanges};
 use crate::store::{Store, StoreError, WorkTreePeriod};
 
@@ -117,7 +117,7 @@ pub(super) fn changes_between(
     change.means = AttemptMeans::Edit;
     let Some((places, mut options)) = projects.snapshot_options(run.root.path()) else { return Ok(change) };
     if let (Some(old), Some(new)) = (&earlier.commit, &run.commit) {
-        let moved = Moved { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
+        let moved = HeadMove { branch: run.branch.as_deref(), commits: [old, new], trees: [&old_tree, &new_tree] };
         change.came_with_base = leave_out_base(&places, &mut options, moved, &mut report.notes);
     }
     let begun = if change.came_with_base.is_empty() {
@@ -145,7 +145,7 @@ pub(super) fn changes_between(
 fn leave_out_base(
     places: &Places,
     options: &mut SnapshotOptions,
-    moved: Moved<'_>,
+    moved: HeadMove<'_>,
     notes: &mut Vec<String>,
 ) -> BTreeSet<PathBuf> {
     match snapshot::came_with_base(places, moved, options) {
@@ -177,7 +177,7 @@ impl Weakened {
         recorder: &mut Recorder<'_>,
         earlier: (RunId, Option<&str>),
         recorded: RecordedRun<'_>,
-        counts: Option<Counts>,
+        counts: Option<TestCounts>,
     ) -> Result<Option<Self>, StoreError> {
         let RecordedRun { id, run } = recorded;
         let (earlier, commit) = earlier;
@@ -228,15 +228,15 @@ fn compared_trees(
     commits: [Option<String>; 2],
     branch: Option<&str>,
     (places, mut options): (Places, SnapshotOptions),
-    mut counts: Option<Counts>,
+    mut counts: Option<TestCounts>,
     notes: &mut Vec<String>,
-) -> (Patch, Option<Counts>) {
+) -> (Patch, Option<TestCounts>) {
     // What others did to their checks is not what this work made of it.
     if let [Some(before), Some(after)] = &commits {
         let came = leave_out_base(
             &places,
             &mut options,
-            Moved { branch, commits: [before, after], trees: [&old, &new] },
+            HeadMove { branch, commits: [before, after], trees: [&old, &new] },
             notes,
         );
         counts = counts.filter(|_| came.is_empty());

@@ -7,7 +7,7 @@ use super::open_failures::OpenFailure;
 use super::projects::RecordedRun;
 use crate::base::ids::RunId;
 use crate::event::{AttemptOutcome, Run, UnseenAtoms, WeakenedCheckRecord};
-use crate::fix::{self, Atoms, Reach, Sets, Sight};
+use crate::fix::{self, AtomSets, AtomVisibility, FailureCoverage, RunAtoms};
 use crate::store::StoreError;
 
 /// What a run said about one open failure.
@@ -25,7 +25,7 @@ pub(super) struct RunComparison<'a> {
     pub from: (RunId, &'a Run),
     /// That run, where it isn't the last one.
     pub shown: Option<RunId>,
-    pub sets: Sets,
+    pub sets: AtomSets,
     pub change: RecordedChange,
     pub attribution: Attribution,
 }
@@ -39,7 +39,7 @@ pub(super) fn judge_open_failure<'a>(
     let run = recorded.run;
     let same = open.key == run.key;
     let Some((last, earlier)) = compare_with_run(run, open, same) else { return Ok(None) };
-    let whole = earlier.iter().fold(last.clone(), Sets::merged_with);
+    let whole = earlier.iter().fold(last.clone(), AtomSets::merged_with);
     // Another check that fails as well is not an attempt at this one.
     if !same && whole.fixed.is_empty() {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) fn judge_open_failure<'a>(
         let atoms = last.persisted.0.iter().chain(&last.not_reached.0);
         atoms.map(|atom| atom.hash.clone()).collect()
     });
-    let not_reached: Vec<&Atoms> = earlier.iter().map(|sets| &sets.not_reached).collect();
+    let not_reached: Vec<&RunAtoms> = earlier.iter().map(|sets| &sets.not_reached).collect();
     let unseen = open.still_unseen(same.then_some(&last.not_reached), &not_reached);
     let mut parts = Vec::new();
     if same || !last.fixed.is_empty() {
@@ -82,24 +82,24 @@ pub(super) fn judge_open_failure<'a>(
 
 /// Diffs the run against the last failing run, and against each earlier run for what only that one showed; `None` when
 /// the run looked at nothing of it.
-fn compare_with_run(run: &Run, failure: &OpenFailure, same: bool) -> Option<(Sets, Vec<Sets>)> {
-    let reach = if same { Reach::All } else { fix::compare_scopes(run.scope.as_ref()?, &failure.scope) };
+fn compare_with_run(run: &Run, failure: &OpenFailure, same: bool) -> Option<(AtomSets, Vec<AtomSets>)> {
+    let reach = if same { FailureCoverage::All } else { fix::compare_scopes(run.scope.as_ref()?, &failure.scope) };
     let open = failure.open_atoms();
     let unseen = failure.unseen.iter().flat_map(|shown| &shown.atoms.0);
-    let all = Atoms(open.0.iter().chain(unseen).cloned().collect());
+    let all = RunAtoms(open.0.iter().chain(unseen).cloned().collect());
     if all.0.iter().all(|atom| !reach.covers_atom(atom)) {
         return None;
     }
     let after = fix::atoms_of_run(run);
-    let compare = |shown: &Run, atoms: &Atoms| {
+    let compare = |shown: &Run, atoms: &RunAtoms| {
         // It said that something is wrong, not what: that is so as long as anything is.
         if fix::is_silent(shown) && run.failure.is_some() {
-            return Sets { persisted: atoms.clone(), ..Sets::default() };
+            return AtomSets { persisted: atoms.clone(), ..AtomSets::default() };
         }
         let category = shown.failure.as_ref().map_or("", |failure| failure.category.as_str());
-        let (stops, sight) = (fix::stops_at(run, category), Sight::of_run(shown, run));
+        let (stops, sight) = (fix::stops_at(run, category), AtomVisibility::of_run(shown, run));
         let would_show = |atom: &_| reach.covers_atom(atom) && stops.is_reached(atom) && sight.covers_atom(atom);
-        Sets { introduced: Atoms::default(), ..fix::compare_atoms(atoms, &after, would_show) }
+        AtomSets { introduced: RunAtoms::default(), ..fix::compare_atoms(atoms, &after, would_show) }
     };
     let mut last = compare(&failure.before, &open);
     if same {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
 use crate::config::{Categories, Environment, Places, Problem};
-use crate::diagnose::{self, DefinitionFault, DefinitionFile, Definitions};
+use crate::diagnose::{self, DefinitionFault, DefinitionFile, DefinitionSet};
 
 /// The strongest layer.
 const PROJECT: usize = 0;
@@ -14,7 +14,7 @@ const PROJECT: usize = 0;
 /// What was read.
 pub(crate) struct Loaded {
     /// The definitions in force.
-    pub definitions: Definitions,
+    pub definitions: DefinitionSet,
     /// The files they come from, the strongest layer first; without the shipped ones.
     pub files: Vec<DefinitionFile>,
     /// What is wrong with them.
@@ -25,7 +25,7 @@ pub(crate) struct Loaded {
 /// others hold.
 pub(crate) fn load_definitions(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
     let (files, mut faults) = read_definitions(places, environment);
-    let (definitions, more) = Definitions::from_layers(&files, categories);
+    let (definitions, more) = DefinitionSet::from_layers(&files, categories);
     faults.extend(more);
     Loaded { definitions, files, problems: faults.into_iter().map(to_problem).collect() }
 }

@@ -8,7 +8,7 @@ use crate::base::tree::FsTree;
 use crate::capture::{SpoolHeader, Spooled};
 use crate::command::KeyParts;
 use crate::config::{Places, StateDir};
-use crate::diagnose::{self, Baseline, Definitions, Diagnosis, Input};
+use crate::diagnose::{self, Baseline, DefinitionSet, Diagnosis, DiagnosisInput};
 use crate::event::DiagnosticRecord;
 
 /// A failing run's diagnosis, and what failed in it.
@@ -19,7 +19,7 @@ pub(super) struct DiagnosedFailure {
 }
 
 impl DiagnosedFailure {
-    pub(super) fn from_spooled(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Self {
+    pub(super) fn from_spooled(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Self {
         let mut diagnosis = diagnose_spooled(places, definitions, spooled);
         if spooled.header.reader_left {
             diagnosis.items.retain(|item| !is_of_the_reader(&item.message));
@@ -35,7 +35,7 @@ fn is_of_the_reader(message: &str) -> bool {
 }
 
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.
-pub(crate) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Vec<String> {
+pub(crate) fn pattern_keys(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for item in DiagnosedFailure::from_spooled(places, definitions, spooled).items {
         if !item.is_uninformative() && !keys.contains(&item.pattern) {
@@ -45,7 +45,7 @@ pub(crate) fn pattern_keys(places: &Places, definitions: &Definitions, spooled: 
     keys
 }
 
-fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spooled) -> Diagnosis {
+fn diagnose_spooled(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Diagnosis {
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);
@@ -54,7 +54,7 @@ fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spoole
     let changed = header.check.as_ref().and_then(|check| check.dir.as_ref()).map(Path::new);
     let dir = KeyParts::directory(root, header.cwd.path(), changed);
     let baseline = read_baseline(&baseline_path(places, header));
-    let input = Input {
+    let input = DiagnosisInput {
         output: &spooled.output,
         command: &command,
         tool: header.check.as_ref().map(|check| check.tool.as_str()),
@@ -73,7 +73,7 @@ fn diagnose_spooled(places: &Places, definitions: &Definitions, spooled: &Spoole
     }
     let Some(reports) = reports::read_report(header, &spooled.output) else { return diagnosis };
     let output = [spooled.output.as_slice(), b"\n", &reports].concat();
-    let reported = diagnose::diagnose_output(&Input { output: &output, ..input });
+    let reported = diagnose::diagnose_output(&DiagnosisInput { output: &output, ..input });
     if reported.items.len() > diagnosis.items.len() { reported } else { diagnosis }
 }
 

@@ -11,7 +11,7 @@ use super::projects::RecordedRun;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::event::{AttemptMeans, Event, EventBody, Flake, FlakeProof, Run};
-use crate::fix::{self, Atoms};
+use crate::fix::{self, RunAtoms};
 use crate::store::{Store, StoreError};
 
 /// Failing runs in a row over one tree that say more for a cause outside of it than for chance.
@@ -32,7 +32,7 @@ pub(super) fn after_attempt(
     // What the first one didn't get to is no evidence when the second one shows it.
     let stops = fix::stops_at(earlier, "");
     let introduced = sets.introduced.0.iter().filter(|atom| stops.is_reached(atom));
-    let moved = Atoms(sets.fixed.0.iter().chain(introduced).cloned().collect());
+    let moved = RunAtoms(sets.fixed.0.iter().chain(introduced).cloned().collect());
     let Some(trees) = change.trees.as_ref().filter(|_| change.means == AttemptMeans::None && !moved.is_empty()) else {
         return Ok(None);
     };
@@ -76,7 +76,7 @@ fn are_comparable(one: &Run, other: &Run) -> bool {
 fn new_flake(
     recorded: RecordedRun<'_>,
     key: String,
-    atoms: &Atoms,
+    atoms: &RunAtoms,
     runs: [RunId; 2],
     proof: FlakeProof,
     why: String,

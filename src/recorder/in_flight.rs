@@ -13,7 +13,7 @@ use super::projects::Projects;
 use super::queue::SpoolEntry;
 use super::snapshots::SnapshotBatch;
 use crate::capture::{SpoolHeader, Spooled};
-use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped};
+use crate::fix::snapshot::{self, Diff, DiffLimits, SkippedSnapshot};
 use crate::fix::weakened;
 use crate::store::{Store, StoreError};
 
@@ -21,7 +21,7 @@ use crate::store::{Store, StoreError};
 pub(super) struct InFlight {
     pub snapshots: SnapshotBatch,
     /// What differs between two trees of a work tree.
-    diffs: HashMap<(PathBuf, String, String), JoinHandle<Result<Diff, Skipped>>>,
+    diffs: HashMap<(PathBuf, String, String), JoinHandle<Result<Diff, SkippedSnapshot>>>,
     diagnosis: Option<SpawnedDiagnosis>,
 }
 
@@ -85,7 +85,7 @@ impl InFlight {
     }
 
     /// That comparison, when it was begun and nothing else is to be left out of it.
-    pub(super) fn take_diff(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, Skipped>> {
+    pub(super) fn take_diff(&mut self, root: &Path, old: &str, new: &str) -> Option<Result<Diff, SkippedSnapshot>> {
         let spawned = self.diffs.remove(&(root.to_owned(), old.to_owned(), new.to_owned()))?;
         spawned.join().ok()
     }

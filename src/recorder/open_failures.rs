@@ -8,8 +8,8 @@ use super::projects::{Projects, RecordedRun};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::event::{Attempt, Run, Scope, UnseenAtoms};
-use crate::fix::weakened::Counts;
-use crate::fix::{self, Atoms};
+use crate::fix::weakened::TestCounts;
+use crate::fix::{self, RunAtoms};
 use crate::store::{OpenFailingRun, Store, StoreError};
 
 /// Open failures of one class that a run is compared with; the newest ones.
@@ -42,7 +42,7 @@ struct AttemptBase {
 pub(super) struct EarlierRun {
     pub id: RunId,
     pub run: Run,
-    pub atoms: Atoms,
+    pub atoms: RunAtoms,
 }
 
 /// The open failures that this run may say something about, whether it is recorded already or not.
@@ -117,7 +117,7 @@ impl OpenFailure {
     /// The most tests that ran in a run of the failure that is looked at, and how many ran in `pass`. `None` where one
     /// of them doesn't say, where another check ran, which may well have fewer, and where the same command chooses
     /// others from run to run.
-    pub(super) fn count_attempts(&self, store: &Store, pass: &Run) -> Result<Option<Counts>, StoreError> {
+    pub(super) fn count_attempts(&self, store: &Store, pass: &Run) -> Result<Option<TestCounts>, StoreError> {
         if self.key != pass.key || fix::selects_anew(pass) {
             return Ok(None);
         }
@@ -128,11 +128,11 @@ impl OpenFailure {
             store.index().read_run(store.segments(), &self.first_run().run.to_string())?
         };
         let before = first.and_then(|first| first.tests).max(self.before.tests);
-        Ok(before.map(|before| Counts { before, after }))
+        Ok(before.map(|before| TestCounts { before, after }))
     }
 
     /// What is open of the last failing run.
-    pub(super) fn open_atoms(&self) -> Atoms {
+    pub(super) fn open_atoms(&self) -> RunAtoms {
         let mut open = fix::atoms_of_run(&self.before);
         let remaining = self.base.attempt.as_ref().and_then(|attempt| attempt.remaining.as_ref());
         if let Some(remaining) = remaining {
@@ -143,9 +143,9 @@ impl OpenFailure {
 
     /// What no run has looked at since it was shown, the newest last: of the last failing run, where the same check followed,
     /// and of earlier ones.
-    pub(super) fn still_unseen(&self, after_last: Option<&Atoms>, after_earlier: &[&Atoms]) -> Vec<UnseenAtoms> {
+    pub(super) fn still_unseen(&self, after_last: Option<&RunAtoms>, after_earlier: &[&RunAtoms]) -> Vec<UnseenAtoms> {
         let earlier = self.unseen.iter().map(|shown| shown.id).zip(after_earlier.iter().copied());
-        let of = |(run, atoms): (RunId, &Atoms)| UnseenAtoms {
+        let of = |(run, atoms): (RunId, &RunAtoms)| UnseenAtoms {
             run,
             atoms: atoms.0.iter().map(|atom| atom.hash.clone()).collect(),
         };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{definitions, shared_lessons};
 use crate::base::ids::RunId;
 use crate::config::{Environment, FixSettings, LessonSettings, Places, Settings};
-use crate::diagnose::Definitions;
+use crate::diagnose::DefinitionSet;
 use crate::event::Run;
 use crate::fix::snapshot::{self, SnapshotOptions};
 use crate::lesson::{LessonFolder, LocalMachine};
@@ -37,7 +37,7 @@ pub(super) struct ProjectSettings {
     places: Places,
     pub settings: Settings,
     lessons: LessonFolder,
-    definitions: Arc<Definitions>,
+    definitions: Arc<DefinitionSet>,
 }
 
 /// What texts say of this machine.
@@ -98,7 +98,7 @@ impl Projects {
     }
 
     /// The tool definitions of the work tree at `root`.
-    pub(super) fn definitions_at(&mut self, root: &Path) -> Arc<Definitions> {
+    pub(super) fn definitions_at(&mut self, root: &Path) -> Arc<DefinitionSet> {
         Arc::clone(&self.project_at(root).definitions)
     }
 

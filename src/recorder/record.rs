@@ -15,7 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
 use crate::capture::{Identity, SpoolError, SpoolHeader, Spooled};
-use crate::diagnose::{self, Baseline, Ran};
+use crate::diagnose::{self, Baseline, RunnerSummary};
 use crate::event::{Event, EventBody, Failure, Run};
 use crate::fix;
 use crate::store::StoreError;
@@ -120,7 +120,7 @@ fn read_spooled(recorder: &mut Recorder<'_>, entry: &SpoolEntry) -> Option<Arc<S
 fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u8]>) -> Result<Run, StoreError> {
     let silence = recorder.projects.fix_settings(header.repository.root.path()).silence_hours;
     let task = task::announced_task(recorder.store.index(), &header.identity, header.started_at, silence)?;
-    let Ran { tests, stopped_early } =
+    let RunnerSummary { tests, stopped_early } =
         output.map(|output| assemble::ran_from_header(header, output)).unwrap_or_default();
     let places = recorder.projects.project_places();
     let commit = head::commit_of_run(header, places.repository.as_ref());

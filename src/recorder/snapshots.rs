@@ -13,7 +13,7 @@ use crate::base::ids::RunId;
 use crate::capture::SpoolHeader;
 use crate::config::Places;
 use crate::event::{Event, Snapshot, SnapshotBase};
-use crate::fix::snapshot::{self, Diff, DiffLimits, Skipped, SnapshotOptions, Taken};
+use crate::fix::snapshot::{self, Diff, DiffLimits, SkippedSnapshot, SnapshotOptions, TakenSnapshot};
 use crate::store::{Store, StoreError};
 
 /// A tree with changes that are younger than the run is taken for its own when the run ended so shortly before, seconds:
@@ -23,7 +23,7 @@ const LATE_SECONDS_MAX: i64 = 10;
 /// The snapshots of one drain.
 pub(super) struct SnapshotBatch {
     by_root: HashMap<PathBuf, WorkTreeSnapshot>,
-    compared: HashMap<(String, String, bool), Result<Diff, Skipped>>,
+    compared: HashMap<(String, String, bool), Result<Diff, SkippedSnapshot>>,
     heads: HashMap<(PathBuf, Option<String>), Option<String>>,
 }
 
@@ -32,8 +32,8 @@ struct WorkTreeSnapshot {
     places: Places,
     options: SnapshotOptions,
     /// git takes it while what failed is diagnosed.
-    begun: Option<JoinHandle<Result<Taken, Skipped>>>,
-    taken: Result<Taken, Skipped>,
+    begun: Option<JoinHandle<Result<TakenSnapshot, SkippedSnapshot>>>,
+    taken: Result<TakenSnapshot, SkippedSnapshot>,
     /// Comparisons with it have to be done by then.
     until: Instant,
     /// What the thread said when it panicked, for the log.
@@ -165,7 +165,7 @@ impl WorkTreeSnapshot {
     }
 
     /// What the snapshot gave, which is waited for.
-    fn taken_snapshot(&mut self) -> Result<Taken, Skipped> {
+    fn taken_snapshot(&mut self) -> Result<TakenSnapshot, SkippedSnapshot> {
         if let Some(begun) = self.begun.take() {
             self.taken = begun.join().unwrap_or_else(|panic| {
                 self.panicked = Some(log::panic_text(&*panic));
@@ -177,7 +177,7 @@ impl WorkTreeSnapshot {
     }
 
     /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
-    fn matches_run(&self, taken: &Taken, header: &SpoolHeader) -> Result<bool, Skipped> {
+    fn matches_run(&self, taken: &TakenSnapshot, header: &SpoolHeader) -> Result<bool, SkippedSnapshot> {
         if taken.is_exact_for(header.started_at) {
             return Ok(true);
         }
@@ -186,10 +186,10 @@ impl WorkTreeSnapshot {
         if is_fresh || taken.changed_at <= header.ended_at {
             return Ok(false);
         }
-        Err(Skipped { reason: "files changed before the run was recorded".to_owned() })
+        Err(SkippedSnapshot { reason: "files changed before the run was recorded".to_owned() })
     }
 }
 
-fn failed_snapshot() -> Skipped {
-    Skipped { reason: "verify-run failed internally".to_owned() }
+fn failed_snapshot() -> SkippedSnapshot {
+    SkippedSnapshot { reason: "verify-run failed internally".to_owned() }
 }

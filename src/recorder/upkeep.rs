@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::private;
 use crate::config::{Environment, Places, Settings};
-use crate::fix::snapshot::{self, Keep, Pruned};
+use crate::fix::snapshot::{self, PruneLimits, PruneReport};
 use crate::store::{Store, backup};
 
 /// Time limit for packing the trees in the background, milliseconds.
@@ -40,9 +40,9 @@ pub(super) fn prune_trees(
     store: &Store,
     settings: &Settings,
     has_time: bool,
-) -> Result<Pruned, String> {
+) -> Result<PruneReport, String> {
     let uses = store.index().list_trees().map_err(|error| error.to_string())?;
-    let keep = Keep {
+    let keep = PruneLimits {
         age_max: Duration::from_secs(settings.snapshot.days.saturating_mul(24 * 3600)),
         bytes_max: settings.snapshot.bytes,
     };

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::diagnose::catalog::Catalog;
 use crate::diagnose::definition::ToolText;
 use crate::diagnose::engine::RawDiagnostic;
-use crate::diagnose::{Category, Input, category};
+use crate::diagnose::{Category, DiagnosisInput, category};
 use crate::whitelist::CheckKind;
 
 /// What the command line says of the tools.
-pub(super) struct Caller<'a> {
+pub(super) struct CommandHints<'a> {
     /// The whitelist's name and kind of the check.
     check: Option<(&'a str, CheckKind)>,
     /// Of each definition whether the command names it.
@@ -18,8 +18,8 @@ pub(super) struct Caller<'a> {
     printer: Option<&'a str>,
 }
 
-impl<'a> Caller<'a> {
-    pub(super) fn new(input: &Input<'a>, catalog: &'a Catalog, named: &'a [bool]) -> Self {
+impl<'a> CommandHints<'a> {
+    pub(super) fn new(input: &DiagnosisInput<'a>, catalog: &'a Catalog, named: &'a [bool]) -> Self {
         let checks = |tool: &&ToolText| {
             use Category::{BuildError, LintError, TestFailure, TypeError};
             !tool.shared && matches!(tool.category, Some(BuildError | LintError | TestFailure | TypeError))
@@ -29,7 +29,7 @@ impl<'a> Caller<'a> {
         let is_check = |tool: &&ToolText| input.tool.is_some_and(|name| tool.tools.iter().any(|own| own == name));
         let only = || tools().next().filter(|_| tools().count() == 1);
         let printer = tools().find(is_check).or_else(only).map(|tool| tool.name.as_str());
-        Caller { check: input.tool.zip(input.kind), named, printer }
+        CommandHints { check: input.tool.zip(input.kind), named, printer }
     }
 
     /// The tool that a document is of: the one that was called, so that it says the same in every format.

@@ -6,14 +6,14 @@ use std::fmt::Write;
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::{ellipsis, one_line};
 use crate::diagnose::engine::LineRole;
-use crate::diagnose::paths::{PathTrust, Resolver};
+use crate::diagnose::paths::{PathResolver, PathTrust};
 use crate::diagnose::structured::{StructuredDocument, StructuredFinding};
 use crate::diagnose::{Diagnostic, Severity};
 
-use super::Assembled;
+use super::AssembledDiagnostics;
 use super::caller::canonical_code;
 
-impl Assembled<'_> {
+impl AssembledDiagnostics<'_> {
     /// Rules are made for text; what they found inside a document is not what it says.
     pub(super) fn give_way_to(&mut self, documents: &[StructuredDocument]) {
         for (found, failing) in self.outcome.items.iter_mut().zip(&mut self.failing) {
@@ -32,13 +32,13 @@ impl Assembled<'_> {
     }
 
     /// Makes items of what the documents say.
-    pub(super) fn take_documents(&mut self, documents: Vec<StructuredDocument>, resolver: &Resolver<'_>) {
+    pub(super) fn take_documents(&mut self, documents: Vec<StructuredDocument>, resolver: &PathResolver<'_>) {
         let known = self.failing.iter().any(|failing| *failing);
         let entries = || documents.iter().flat_map(|document| &document.entries);
         let bad = |entry: &StructuredFinding| entry.severity.unwrap_or(Severity::Error);
         let worst = entries().map(bad).max().unwrap_or(Severity::Error);
         let needed = if known { Severity::Error } else { worst };
-        let told = Told::from_assembled(self);
+        let told = ReportedPlaces::from_assembled(self);
         for document in &documents {
             for entry in &document.entries {
                 let item = build_from_finding(entry, document, resolver, self.by.printing_tool());
@@ -63,17 +63,17 @@ impl Assembled<'_> {
 }
 
 /// What definitions found at a place: a document may repeat it for another reader.
-struct Told(HashMap<(String, u32), Vec<String>>);
+struct ReportedPlaces(HashMap<(String, u32), Vec<String>>);
 
-impl Told {
-    fn from_assembled(assembled: &Assembled<'_>) -> Self {
+impl ReportedPlaces {
+    fn from_assembled(assembled: &AssembledDiagnostics<'_>) -> Self {
         let mut told: HashMap<(String, u32), Vec<String>> = HashMap::new();
         for (found, file) in assembled.outcome.items.iter().zip(&assembled.places) {
             if let (Some(file), Some(line)) = (file, found.place.and_then(|place| place.line)) {
                 told.entry((file.to_string(), line)).or_default().push(found.message.to_owned());
             }
         }
-        Told(told)
+        ReportedPlaces(told)
     }
 
     fn contains_diagnostic(&self, item: &Diagnostic) -> bool {
@@ -86,7 +86,7 @@ impl Told {
 fn build_from_finding(
     entry: &StructuredFinding,
     document: &StructuredDocument,
-    resolver: &Resolver<'_>,
+    resolver: &PathResolver<'_>,
     tool: &str,
 ) -> Diagnostic {
     let file = entry.file.as_deref().map(|file| resolver.shown_path(file, &[]));
@@ -124,11 +124,11 @@ fn written_key(item: &Diagnostic) -> String {
 #[cfg(test)]
 mod tests {
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, Diagnosis, Input, diagnose_output};
+    use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, diagnose_output};
     use crate::run::Ended;
 
     fn of(output: &str) -> Diagnosis {
-        diagnose_output(&Input {
+        diagnose_output(&DiagnosisInput {
             output: output.as_bytes(),
             command: "",
             tool: None,
@@ -138,7 +138,7 @@ mod tests {
             root: "/p",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped_only(),
+            definitions: &DefinitionSet::shipped_only(),
         })
     }
 

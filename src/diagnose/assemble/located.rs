@@ -4,16 +4,16 @@ use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
 use crate::diagnose::block::Block;
 use crate::diagnose::engine::{self, LineRole};
-use crate::diagnose::generic::{self, Strength, looks_like_a_file};
-use crate::diagnose::located::{self, Located};
-use crate::diagnose::paths::{PathTrust, Resolver};
+use crate::diagnose::generic::{self, FailureStrength, looks_like_a_file};
+use crate::diagnose::located::{self, LocatedLine};
+use crate::diagnose::paths::{PathResolver, PathTrust};
 use crate::diagnose::{Baseline, Diagnostic, Severity};
 
-use super::Assembled;
+use super::AssembledDiagnostics;
 
 /// A diagnostic with the lines that belong to it.
 struct LocationCandidate {
-    said: Located,
+    said: LocatedLine,
     lines: (usize, usize),
 }
 
@@ -26,10 +26,10 @@ const SNIPPET_LINES_MAX: usize = 20;
 /// Lines between a place and the message below it, with a piece of source between them.
 const PLACE_DISTANCE_MAX: usize = 6;
 
-impl Assembled<'_> {
+impl AssembledDiagnostics<'_> {
     /// Takes the located diagnostics among the lines that no definition knows. `known` says whether something else is
     /// known to have failed: then only what calls itself an error counts, and the rest is beside it.
-    pub(super) fn take_located(&mut self, known: bool, resolver: &Resolver<'_>, baseline: Option<&Baseline>) {
+    pub(super) fn take_located(&mut self, known: bool, resolver: &PathResolver<'_>, baseline: Option<&Baseline>) {
         self.place_the_placeless(resolver);
         let mut candidates = self.location_candidates(resolver);
         candidates
@@ -45,7 +45,7 @@ impl Assembled<'_> {
                 self.outcome.roles[line] == LineRole::Free && located::read_located(self.lines[line]).is_none()
             };
             let mut free = (0..self.lines.len()).filter(free).map(|line| self.lines[line]);
-            free.any(|line| generic::line_strength(line) == Some(Strength::Strong) && !generic::is_wrapper(line))
+            free.any(|line| generic::line_strength(line) == Some(FailureStrength::Strong) && !generic::is_wrapper(line))
         };
         let needed = match known {
             // What is only information is not why, where something else says that it failed.
@@ -73,7 +73,7 @@ impl Assembled<'_> {
             last = Some(key);
             if fails {
                 let sure = candidate.said.severity == Some(Severity::Error);
-                let strength = if sure { Strength::Strong } else { Strength::Weak };
+                let strength = if sure { FailureStrength::Strong } else { FailureStrength::Weak };
                 let speaks = candidate.said.col.is_some() || generic::line_strength(self.lines[start]).is_some();
                 let placed =
                     !known && speaks && !said_elsewhere && resolver.exists_as_printed(candidate.said.file.as_deref());
@@ -86,7 +86,7 @@ impl Assembled<'_> {
     }
 
     /// An item without a place whose block ended at a blank line may be followed by it (`error: …`, then `at a.nix:3:1:`).
-    fn place_the_placeless(&mut self, resolver: &Resolver<'_>) {
+    fn place_the_placeless(&mut self, resolver: &PathResolver<'_>) {
         for index in 0..self.outcome.items.len() {
             let found = &self.outcome.items[index];
             if !self.failing[index] || found.place.is_some() {
@@ -110,7 +110,7 @@ impl Assembled<'_> {
         }
     }
 
-    fn located_item(&mut self, candidate: &LocationCandidate, fails: bool, resolver: &Resolver<'_>) -> Diagnostic {
+    fn located_item(&mut self, candidate: &LocationCandidate, fails: bool, resolver: &PathResolver<'_>) -> Diagnostic {
         let said = &candidate.said;
         if let Some(file) = said.file.as_ref().filter(|_| fails) {
             match resolver.resolve_path(file, &[], PathTrust::Looks) {
@@ -137,7 +137,7 @@ impl Assembled<'_> {
         }
     }
 
-    fn location_candidates(&self, resolver: &Resolver<'_>) -> Vec<LocationCandidate> {
+    fn location_candidates(&self, resolver: &PathResolver<'_>) -> Vec<LocationCandidate> {
         let mut candidates: Vec<LocationCandidate> = Vec::new();
         let mut header: Option<&str> = None;
         let mut index = 0;
@@ -167,7 +167,7 @@ impl Assembled<'_> {
             let said = match next.map(|next| self.lines[next]).filter(|next| is_sentence(next)) {
                 Some(message) => {
                     end += 1;
-                    Located { message: message.trim().to_owned(), ..said }
+                    LocatedLine { message: message.trim().to_owned(), ..said }
                 }
                 None => said,
             };
@@ -178,7 +178,7 @@ impl Assembled<'_> {
     }
 
     /// A diagnostic of its own that the block of one without a place ran over (`error: linking failed`, then others).
-    fn swallowed_location(&self, index: usize) -> Option<Located> {
+    fn swallowed_location(&self, index: usize) -> Option<LocatedLine> {
         let LineRole::Detail(item) = self.outcome.roles[index] else { return None };
         let line = self.lines[index];
         if self.outcome.items[item].place.is_some() || line.starts_with([' ', '\t']) {
@@ -189,9 +189,9 @@ impl Assembled<'_> {
 
     /// A line that is only a place belongs to the message above it, or to the one below it when that begins with how bad
     /// it is, or a colon says so. With it the first and the last of their lines.
-    fn beside_message(&self, index: usize) -> Option<((usize, usize), Located)> {
+    fn beside_message(&self, index: usize) -> Option<((usize, usize), LocatedLine)> {
         let bare = located::bare_place(self.lines[index])?;
-        let said = |message: &str, severity| Located {
+        let said = |message: &str, severity| LocatedLine {
             file: Some(bare.place.file.to_owned()),
             is_plain: false,
             line: bare.place.line.unwrap_or(1),
@@ -278,7 +278,7 @@ fn is_sentence(line: &str) -> bool {
 }
 
 /// The file that a line names for the rows below it: alone on its line, or after `File:`.
-fn heading_path<'l>(line: &'l str, resolver: &Resolver<'_>) -> Option<&'l str> {
+fn heading_path<'l>(line: &'l str, resolver: &PathResolver<'_>) -> Option<&'l str> {
     let text = line.trim();
     let text = ["FILE:", "File:", "file:"].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim();
     let text = text.strip_suffix(':').unwrap_or(text);
@@ -289,11 +289,11 @@ fn heading_path<'l>(line: &'l str, resolver: &Resolver<'_>) -> Option<&'l str> {
 #[cfg(test)]
 mod tests {
     use crate::base::tree::NoTree;
-    use crate::diagnose::{Definitions, Input, diagnose_output};
+    use crate::diagnose::{DefinitionSet, DiagnosisInput, diagnose_output};
     use crate::run::Ended;
 
     fn of(output: &str) -> (Vec<String>, Vec<String>) {
-        let said = diagnose_output(&Input {
+        let said = diagnose_output(&DiagnosisInput {
             output: output.as_bytes(),
             command: "",
             tool: None,
@@ -303,7 +303,7 @@ mod tests {
             root: "",
             tree: &NoTree,
             baseline: None,
-            definitions: &Definitions::shipped_only(),
+            definitions: &DefinitionSet::shipped_only(),
         });
         let shown = |item: &crate::diagnose::Diagnostic| {
             format!("{}:{}", item.file.as_deref().unwrap_or("-"), item.line.unwrap_or(0))

@@ -8,14 +8,14 @@ use crate::base::text::ellipsis;
 use crate::diagnose::block::Block;
 use crate::diagnose::engine::LineRole;
 use crate::diagnose::generic;
-use crate::diagnose::paths::{PathTrust, Resolver};
+use crate::diagnose::paths::{PathResolver, PathTrust};
 use crate::diagnose::{Baseline, Diagnostic, Severity, located, named};
 use crate::whitelist::CheckKind;
 
-use super::Assembled;
+use super::AssembledDiagnostics;
 
 /// Files that a line names.
-struct Mention {
+struct FileMention {
     line: usize,
     files: Vec<String>,
 }
@@ -30,7 +30,7 @@ const SPOKEN_LINES_MAX: usize = 200;
 /// Lines that may speak of files where none says what is wrong with them: more are a log.
 const SPOKEN_OF_MAX: usize = 5;
 
-impl Assembled<'_> {
+impl AssembledDiagnostics<'_> {
     /// Takes what lines say of files where nothing else named one: what is wrong with them, else lists of them. `known` says
     /// whether it is known why the run failed.
     pub(super) fn take_named(
@@ -38,7 +38,7 @@ impl Assembled<'_> {
         known: bool,
         kind: Option<CheckKind>,
         command: &str,
-        resolver: &Resolver<'_>,
+        resolver: &PathResolver<'_>,
         baseline: Option<&Baseline>,
     ) {
         // Where places name some files, the heads of blocks may name others (`FAIL src/a.test.js > adds`).
@@ -96,12 +96,12 @@ impl Assembled<'_> {
         counts && !generic::is_wrapper(self.lines[line])
     }
 
-    fn blamed_files(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
+    fn blamed_files(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<FileMention> {
         let mention = |&line: &usize| {
             let text = self.lines[line];
             if let Some(names) = named::differing_files(text, self.lines.get(line + 1).copied()) {
                 let files = names.iter().find_map(&resolve).into_iter().collect();
-                return Some(Mention { line, files });
+                return Some(FileMention { line, files });
             }
             let about = || {
                 let said = |(_, said): &(&str, &str)| said.trim_start().starts_with(|c: char| c.is_alphabetic());
@@ -110,10 +110,10 @@ impl Assembled<'_> {
             };
             // A line with a number is more than a name.
             if let Some(bare) = located::bare_place(text) {
-                return Some(Mention { line, files: vec![resolve(&bare.place.file)?] });
+                return Some(FileMention { line, files: vec![resolve(&bare.place.file)?] });
             }
             if !named::blames_files(text) {
-                return Some(Mention { line, files: vec![about()?] });
+                return Some(FileMention { line, files: vec![about()?] });
             }
             let mut files: Vec<String> = Vec::new();
             let mut taken: Vec<&str> = Vec::new();
@@ -135,7 +135,7 @@ impl Assembled<'_> {
                     files.push(file);
                 }
             }
-            Some(Mention { line, files })
+            Some(FileMention { line, files })
         };
         lines.iter().filter_map(mention).filter(|mention| !mention.files.is_empty()).collect()
     }
@@ -147,13 +147,13 @@ impl Assembled<'_> {
         lines: &[usize],
         kind: Option<CheckKind>,
         resolve: impl Fn(&&str) -> Option<String>,
-    ) -> Vec<Mention> {
+    ) -> Vec<FileMention> {
         let mention = |&line: &usize| {
             let names = named::listed_names(self.lines[line])?;
             let files: Vec<String> = names.iter().filter_map(&resolve).collect();
-            (files.len() == names.len()).then_some(Mention { line, files })
+            (files.len() == names.len()).then_some(FileMention { line, files })
         };
-        let mut mentions: Vec<Mention> = lines.iter().filter_map(mention).collect();
+        let mut mentions: Vec<FileMention> = lines.iter().filter_map(mention).collect();
         let entries: Vec<usize> = mentions.iter().map(|mention| mention.line).collect();
         let around = |step: &dyn Fn(usize) -> Option<usize>, from: usize| {
             let mut at = step(from);
@@ -182,7 +182,7 @@ impl Assembled<'_> {
     }
 
     /// The few files that an output speaks of which names no other, but for lines that say what is being done.
-    fn spoken_of(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<Mention> {
+    fn spoken_of(&self, lines: &[usize], resolve: impl Fn(&&str) -> Option<String>) -> Vec<FileMention> {
         if self.lines.len() > SPOKEN_LINES_MAX {
             return Vec::new();
         }
@@ -198,14 +198,14 @@ impl Assembled<'_> {
                 return None;
             }
             let file = named::candidate_names(text).iter().find_map(&resolve)?;
-            Some(Mention { line, files: vec![file] })
+            Some(FileMention { line, files: vec![file] })
         };
-        let mentions: Vec<Mention> = lines.iter().filter_map(mention).take(SPOKEN_OF_MAX + 1).collect();
+        let mentions: Vec<FileMention> = lines.iter().filter_map(mention).take(SPOKEN_OF_MAX + 1).collect();
         if mentions.len() > SPOKEN_OF_MAX { Vec::new() } else { mentions }
     }
 
     /// Keeps the line, and makes an item of it unless it is known why the run failed, or an item has it.
-    fn take_mention(&mut self, mention: &Mention, known: bool) {
+    fn take_mention(&mut self, mention: &FileMention, known: bool) {
         let line = mention.line;
         if self.outcome.roles[line] != LineRole::Free {
             return;

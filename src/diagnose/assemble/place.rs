@@ -10,12 +10,12 @@ use crate::diagnose::Severity;
 use crate::diagnose::engine::{Frame, LineRole};
 use crate::diagnose::generic::{self, looks_like_a_file};
 use crate::diagnose::located;
-use crate::diagnose::paths::{PathTrust, Resolver};
+use crate::diagnose::paths::{PathResolver, PathTrust};
 
-use super::Assembled;
+use super::AssembledDiagnostics;
 
 /// A path that items were printed with.
-struct Printed {
+struct PrintedPath {
     /// The project's file that it is.
     inside: Option<Rc<str>>,
     /// Else how people know it, once an item needs that.
@@ -24,9 +24,9 @@ struct Printed {
     affected: bool,
 }
 
-impl<'a> Assembled<'a> {
+impl<'a> AssembledDiagnostics<'a> {
     /// Resolves the places of all items against the project, and takes the files of those that made the run fail.
-    pub(super) fn resolve_locations(&mut self, resolver: &Resolver<'_>) {
+    pub(super) fn resolve_locations(&mut self, resolver: &PathResolver<'_>) {
         for index in 0..self.outcome.items.len() {
             if self.failing[index] {
                 match self.outcome.items[index].place {
@@ -38,7 +38,7 @@ impl<'a> Assembled<'a> {
             }
         }
         // Items are many and files are few: each is resolved once, as seen from the same folders.
-        let mut known: HashMap<(&str, &[&str]), Printed, RandomState> = HashMap::default();
+        let mut known: HashMap<(&str, &[&str]), PrintedPath, RandomState> = HashMap::default();
         for (found, failing) in self.outcome.items.iter().zip(&self.failing) {
             if let Some(test) = found.test
                 && !self.tests.contains_key(test)
@@ -60,7 +60,7 @@ impl<'a> Assembled<'a> {
                 // What only its position says to be a file (`%f:%l: %m` on `step:3: done`) has to exist.
                 let trust = if looks_like_a_file(file) { PathTrust::Format } else { PathTrust::Looks };
                 let inside = resolver.resolve_path(file, found.stack_dirs(), trust).map(Rc::from);
-                Printed { inside, shown: None, affected: false }
+                PrintedPath { inside, shown: None, affected: false }
             });
             if *failing && !std::mem::replace(&mut printed.affected, true) {
                 self.files.extend(printed.inside.as_deref().map(str::to_owned));
@@ -76,7 +76,7 @@ impl<'a> Assembled<'a> {
 
     /// A place that was taken from a stack gives way to a frame whose file is the project's: code of others may be printed
     /// without its folder.
-    fn prefer_what_exists(&mut self, index: usize, resolver: &Resolver<'_>) {
+    fn prefer_what_exists(&mut self, index: usize, resolver: &PathResolver<'_>) {
         let found = &self.outcome.items[index];
         let exists =
             |frame: &Frame<'_>| resolver.resolve_path(frame.file, found.stack_dirs(), PathTrust::Looks).is_some();
@@ -88,7 +88,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// A block whose rules name no file may still hold one that exists, in the lines that `may_name` one.
-    fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &Resolver<'_>) {
+    fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &PathResolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
         let mine = |role: &LineRole| matches!(role, LineRole::Head(item) | LineRole::Told(item) | LineRole::Detail(item) if *item == index);
         let lines = (from..until).filter(|&line| mine(&self.outcome.roles[line]) && may_name(self.lines[line]));
@@ -117,7 +117,7 @@ fn is_error_at_a_place(line: &str) -> bool {
 
 /// `test_a.py::test_y` of a run in `app` is `app/test_a.py::test_y`: a test has one name, whatever folder it is run in.
 /// `None` where the name is that already, or names no file.
-fn name_from_root(test: &str, resolver: &Resolver<'_>, dirs: &[&str]) -> Option<String> {
+fn name_from_root(test: &str, resolver: &PathResolver<'_>, dirs: &[&str]) -> Option<String> {
     let (file, rest) = test.split_once("::")?;
     let inside = resolver
         .resolve_path(file, dirs, PathTrust::Looks)

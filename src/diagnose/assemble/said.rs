@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::Severity;
-use crate::diagnose::choice::{self, Details, Kept, Worth};
+use crate::diagnose::choice::{self, BlockDetails, KeptLines, LineWorth};
 use crate::diagnose::engine::LineRole;
 use crate::diagnose::surroundings;
 
-use super::Assembled;
+use super::AssembledDiagnostics;
 
 /// Items whose vital lines are core, where they have a code: of a longer list, and of what is wrong by its form alone, the
 /// messages are.
 const VITAL_ITEMS_MAX: usize = 2;
 
-impl<'a> Assembled<'a> {
+impl<'a> AssembledDiagnostics<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
-    pub(crate) fn kept_lines(&self, times: &[String]) -> Kept {
+    pub(crate) fn kept_lines(&self, times: &[String]) -> KeptLines {
         let mut kept = choice::choose_lines(&self.worded_lines(&self.whole_worths()));
         if !times.is_empty() {
             for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
@@ -31,7 +31,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// What each line is worth, with what belongs to a kept one.
-    fn whole_worths(&self) -> Vec<Worth> {
+    fn whole_worths(&self) -> Vec<LineWorth> {
         let mut worths = self.line_worths();
         let is_noise = |line: usize| matches!(self.outcome.roles[line], LineRole::Noise | LineRole::Summary);
         surroundings::complete_worths(self.lines, &self.streams, is_noise, &mut worths);
@@ -54,12 +54,12 @@ impl<'a> Assembled<'a> {
     /// All lines that have to do with the failure, as one text.
     pub(crate) fn relevant_text(&self) -> String {
         let worths = self.line_worths();
-        let said = self.worded_lines(&worths).into_iter().filter(|(_, worth)| *worth != Worth::None);
+        let said = self.worded_lines(&worths).into_iter().filter(|(_, worth)| *worth != LineWorth::None);
         said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
     }
 
     /// What each line is worth, with those written for documents before the line that the document begins in.
-    fn worded_lines(&self, worths: &[Worth]) -> Vec<(&str, Worth)> {
+    fn worded_lines(&self, worths: &[LineWorth]) -> Vec<(&str, LineWorth)> {
         let mut said = Vec::with_capacity(self.lines.len() + self.written.values().map(Vec::len).sum::<usize>());
         let mut from = 0;
         let printed = |from: usize, until: usize| {
@@ -67,7 +67,7 @@ impl<'a> Assembled<'a> {
         };
         for (&line, written) in &self.written {
             said.extend(printed(from, line));
-            said.extend(written.iter().map(|line| (line.as_str(), Worth::Core(0))));
+            said.extend(written.iter().map(|line| (line.as_str(), LineWorth::Core(0))));
             from = line;
         }
         said.extend(printed(from, self.lines.len()));
@@ -75,23 +75,23 @@ impl<'a> Assembled<'a> {
     }
 
     /// What each line of the output is worth. Errors come before warnings, definitions before what is known generally.
-    fn line_worths(&self) -> Vec<Worth> {
-        let mut worths = vec![Worth::None; self.lines.len()];
+    fn line_worths(&self) -> Vec<LineWorth> {
+        let mut worths = vec![LineWorth::None; self.lines.len()];
         let first = self.rate_diagnostics(|line, worth| worths[line] = worth);
         for &line in &self.unread {
-            worths[line] = worths[line].min(Worth::Core(first));
+            worths[line] = worths[line].min(LineWorth::Core(first));
         }
         let messages = self.generic.iter().map(|item| (item.span.0, item.message.as_str()));
         let messages: HashMap<usize, &str> = messages.collect();
         for (place, block) in self.blocks.iter().enumerate() {
             let told = messages.get(&block.head).copied().unwrap_or_default();
-            let mut details = Details::for_generic(first + place, told);
+            let mut details = BlockDetails::for_generic(first + place, told);
             details.see_head(self.lines[block.head]);
             for &index in &block.lines {
                 let line = self.lines[index];
                 worths[index] = match index == block.head {
-                    true => Worth::Core(first + place),
-                    false if surroundings::says_nothing(line) => Worth::None,
+                    true => LineWorth::Core(first + place),
+                    false if surroundings::says_nothing(line) => LineWorth::None,
                     false => details.rate_line(line, false),
                 };
             }
@@ -115,7 +115,7 @@ impl<'a> Assembled<'a> {
     }
 
     /// Says what the lines of items and the tools' counts are worth; the rank of what comes behind all items.
-    fn rate_diagnostics(&self, mut say: impl FnMut(usize, Worth)) -> usize {
+    fn rate_diagnostics(&self, mut say: impl FnMut(usize, LineWorth)) -> usize {
         let items = &self.outcome.items;
         let mut rank = vec![0; items.len()];
         let mut first = 0;
@@ -139,35 +139,35 @@ impl<'a> Assembled<'a> {
         let tellers = self.telling_lines(&rank, &last_detail);
         let details_of = |item: usize| {
             let place = items[item].place.map(|place| (place.file, place.line));
-            let mut details = Details::new(rank[item], items[item].message, place).of_test(items[item].test);
+            let mut details = BlockDetails::new(rank[item], items[item].message, place).of_test(items[item].test);
             if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
                 details.count_repeat();
             }
             details
         };
-        let mut details: HashMap<usize, Details> = HashMap::new();
+        let mut details: HashMap<usize, BlockDetails> = HashMap::new();
         for (index, role) in self.outcome.roles.iter().enumerate() {
             let line = self.lines[index];
             match *role {
                 LineRole::Head(item) if self.failing[item] && index < items[item].span.0 => {
-                    say(index, Worth::Core(rank[item]));
+                    say(index, LineWorth::Core(rank[item]));
                 }
                 LineRole::Head(item) if self.failing[item] && index < last_head[item] => {
-                    say(index, Worth::Context(rank[item]));
+                    say(index, LineWorth::Context(rank[item]));
                 }
                 LineRole::Head(item) if self.failing[item] => {
                     if last_detail[item] > index {
                         details.entry(item).or_insert_with(|| details_of(item)).see_head(line);
                     }
-                    say(index, Worth::Core(rank[item]));
+                    say(index, LineWorth::Core(rank[item]));
                 }
                 LineRole::Told(item) | LineRole::Detail(item) if self.failing[item] => {
                     let own = details.entry(item).or_insert_with(|| details_of(item));
                     let worth = own.rate_line(line, matches!(role, LineRole::Told(_)));
                     let is_told = rank[item] < VITAL_ITEMS_MAX && items[item].code.is_some();
                     let worth = match (self.outcome.vital.binary_search(&index).is_ok(), is_told) {
-                        (true, true) => Worth::Core(rank[item]),
-                        (true, false) => worth.max(Worth::Detail(rank[item])),
+                        (true, true) => LineWorth::Core(rank[item]),
+                        (true, false) => worth.max(LineWorth::Detail(rank[item])),
                         (false, _) => worth,
                     };
                     say(index, worth);
@@ -175,8 +175,8 @@ impl<'a> Assembled<'a> {
                         details.remove(&item);
                     }
                 }
-                LineRole::Note(item) if self.failing[item] => say(index, Worth::Context(rank[item])),
-                LineRole::Summary => say(index, Worth::Context(0)),
+                LineRole::Note(item) if self.failing[item] => say(index, LineWorth::Context(rank[item])),
+                LineRole::Summary => say(index, LineWorth::Context(0)),
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use crate::base::literals::LONG_TEXT_BYTES_MIN;
 use crate::base::tree::NoTree;
 use crate::config::Categories;
 use crate::diagnose::definition::DefinitionFileText;
-use crate::diagnose::{DefinitionFile, Definitions, Input, diagnose_output, inline};
+use crate::diagnose::{DefinitionFile, DefinitionSet, DiagnosisInput, diagnose_output, inline};
 use crate::run::Ended;
 
 fn files() -> Vec<(&'static str, DefinitionFileText)> {
@@ -78,7 +78,7 @@ fn every_inline_test_holds() {
     for (name, file) in files() {
         for tool in &file.tools {
             for test in &tool.tests {
-                if let Err(error) = inline::check_example(&Definitions::shipped_only(), test) {
+                if let Err(error) = inline::check_example(&DefinitionSet::shipped_only(), test) {
                     failures.push(format!("{name}.toml, {}: {error}\n{}", tool.name, test.input));
                 }
             }
@@ -95,14 +95,14 @@ fn only_what_may_match_is_compiled() {
         text: "[[tool]]\nname = \"own\"\n".into(),
         attached: Vec::new(),
     };
-    let definitions = Definitions::from_layers(&[own], &Categories::default()).0;
+    let definitions = DefinitionSet::from_layers(&[own], &Categories::default()).0;
     let catalog = definitions.catalog();
     let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\
                   ✖ 1 problem (1 error, 0 warnings)\n";
     for passed in [true, false] {
         let compiled = || catalog.rules.iter().filter(|rule| rule.compiled_count() > 0);
         assert_eq!(compiled().count(), 0, "before a failed run's output was seen");
-        let said = diagnose_output(&Input {
+        let said = diagnose_output(&DiagnosisInput {
             output: output.as_bytes(),
             command: "npm run lint",
             tool: None,

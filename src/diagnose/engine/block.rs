@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::prefix;
 use crate::base::tree::ends_with_path;
-use crate::diagnose::definition::{DefinitionBody, DefinitionKind, Frames};
+use crate::diagnose::definition::{DefinitionBody, DefinitionKind, FrameChoice};
 use crate::diagnose::paths;
 
 use super::candidates::RuleCandidate;
-use super::found::{Frame, Groups, LineRole, RawDiagnostic};
+use super::found::{Frame, LineRole, MatchGroups, RawDiagnostic};
 use super::line::{indent_width, line_head};
 use super::{Engine, drive};
 
@@ -111,15 +111,16 @@ impl<'a> Engine<'a> {
         let Some(open) = &mut self.open else { return false };
         let (item, rule) = (open.item, open.rule);
         if !belongs {
-            let closing =
-                (body == DefinitionBody::Traceback && indent_width(text) == open.indent && !text.trim().is_empty())
-                    .then(|| self.catalog.rules[rule].closing_matcher())
-                    .flatten()
-                    .and_then(|matcher| {
-                        let said = &text[indent_width(text)..];
-                        let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
-                        Groups::take_groups(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
-                    });
+            let closing = (body == DefinitionBody::Traceback
+                && indent_width(text) == open.indent
+                && !text.trim().is_empty())
+            .then(|| self.catalog.rules[rule].closing_matcher())
+            .flatten()
+            .and_then(|matcher| {
+                let said = &text[indent_width(text)..];
+                let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
+                MatchGroups::take_groups(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
+            });
             if let Some(groups) = closing {
                 self.fill_diagnostic(item, &groups, rule);
                 self.keep_as(index, LineRole::Told(item));
@@ -213,7 +214,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A further part of a test's name; `false` behind the block's first blank line.
-    fn join_diagnostic(&mut self, item: usize, groups: &Groups<'a>, rule: usize) -> bool {
+    fn join_diagnostic(&mut self, item: usize, groups: &MatchGroups<'a>, rule: usize) -> bool {
         let header = self.open.as_ref().is_some_and(|open| !open.blank && !open.stack);
         let found = &mut self.outcome.items[item];
         let (Some(part), true) = (groups.test, header && found.message.is_empty()) else { return false };
@@ -225,7 +226,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn add_frame(&mut self, index: usize, depth: usize, groups: Groups<'a>, rule: usize) {
+    fn add_frame(&mut self, index: usize, depth: usize, groups: MatchGroups<'a>, rule: usize) {
         let Some(open) = &mut self.open else { return };
         let item = open.item;
         let inside = groups.file.is_some_and(|file| !paths::is_foreign(file));
@@ -243,7 +244,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Fills what the open block has not said yet.
-    fn fill_diagnostic(&mut self, item: usize, groups: &Groups<'a>, rule: usize) {
+    fn fill_diagnostic(&mut self, item: usize, groups: &MatchGroups<'a>, rule: usize) {
         let catalog = self.catalog;
         let text = catalog.rules[rule].rule_text();
         let code = self.rule_code(rule, groups);
@@ -303,8 +304,8 @@ impl<'a> Engine<'a> {
             match found.place {
                 None => {
                     found.place = match self.catalog.tools[open.tool].frames {
-                        Frames::First => frames.next(),
-                        Frames::Last => frames.next_back(),
+                        FrameChoice::First => frames.next(),
+                        FrameChoice::Last => frames.next_back(),
                     };
                 }
                 Some(place) if place.line.is_none() => {

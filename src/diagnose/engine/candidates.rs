@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::diagnose::catalog::{Catalog, Meaning, Scanner};
+use crate::diagnose::catalog::{Catalog, LiteralMeaning, Scanner};
 use crate::diagnose::definition::DefinitionKind;
 
 use super::drive;
@@ -24,7 +24,7 @@ pub(super) struct RuleCandidate {
 
 /// For each line the rules that may match it, each once, those of the tools that the command names first. All layers'
 /// rules together are far fewer than 65,536.
-pub(super) struct Candidates<'a> {
+pub(super) struct RuleCandidates<'a> {
     literals: CandidateLiterals<'a>,
     named: &'a [bool],
     sets: Vec<Vec<RuleCandidate>>,
@@ -90,7 +90,7 @@ impl<'a> CandidateLiterals<'a> {
     }
 }
 
-impl<'a> Candidates<'a> {
+impl<'a> RuleCandidates<'a> {
     /// One look at the literals of all lines: which tools' output is here, and which rules may match where.
     pub(super) fn look_over(
         catalog: &'a Catalog,
@@ -120,7 +120,7 @@ impl<'a> Candidates<'a> {
             }
             for &literal in found {
                 for what in catalog.meanings_of(literal as usize) {
-                    if let Meaning::Marker(tool) = *what {
+                    if let LiteralMeaning::Marker(tool) = *what {
                         live[tool] = true;
                     }
                 }
@@ -136,7 +136,7 @@ impl<'a> Candidates<'a> {
         for (literals, set) in known {
             fill_candidates(&mut sets[set as usize], catalog, &literals, &live, named);
         }
-        (live, Candidates { literals, named, sets, set_of, spare: Vec::new() })
+        (live, RuleCandidates { literals, named, sets, set_of, spare: Vec::new() })
     }
 
     /// The rules that may match the line with this index.
@@ -156,7 +156,7 @@ impl<'a> Candidates<'a> {
 fn fill_candidates(set: &mut Vec<RuleCandidate>, catalog: &Catalog, literals: &[u32], live: &[bool], named: &[bool]) {
     for &literal in literals {
         for what in catalog.meanings_of(literal as usize) {
-            let Meaning::Rule(index) = *what else { continue };
+            let LiteralMeaning::Rule(index) = *what else { continue };
             let rule = &catalog.rules[index];
             if let (Ok(index), Ok(tool)) = (u16::try_from(index), u16::try_from(rule.tool))
                 && live[rule.tool]
@@ -187,11 +187,11 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let named = vec![false; catalog.tools.len()];
         let rules = |set: &[RuleCandidate]| set.iter().map(|candidate| candidate.rule).collect::<Vec<_>>();
-        let (live, mut many) = Candidates::look_over(catalog, &lines, &named, false);
+        let (live, mut many) = RuleCandidates::look_over(catalog, &lines, &named, false);
         assert_eq!(many.sets.len(), SETS_MAX);
         assert!(many.set_of.contains(&NO_SET));
         for index in (SETS_MAX - 10..SETS_MAX).chain(2 * SETS_MAX - 10..2 * SETS_MAX) {
-            let mut alone = Candidates::look_over(catalog, &lines[index..=index], &named, false).1;
+            let mut alone = RuleCandidates::look_over(catalog, &lines[index..=index], &named, false).1;
             alone.set_of[0] = NO_SET;
             assert_eq!(
                 rules(many.candidates_of_line(index, lines[index], &live)),

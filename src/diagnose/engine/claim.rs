@@ -9,17 +9,17 @@ use crate::diagnose::Severity;
 use crate::diagnose::imported::MatcherHit;
 
 use super::Engine;
-use super::found::{Frame, LineRole, RawDiagnostic, Rest};
+use super::found::{Frame, LineRole, RareFields, RawDiagnostic};
 use super::line::line_head;
 
 /// What imported matchers see in a stream, by the position of the first line.
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct MatcherClaims {
     by_start: HashMap<usize, Vec<(usize, MatcherHit)>>,
     taken: Vec<bool>,
 }
 
-impl Claims {
+impl MatcherClaims {
     /// Whether the line belongs to an item that was claimed.
     pub(super) fn is_taken(&self, at: usize) -> bool {
         self.taken.get(at).copied().unwrap_or(false)
@@ -28,8 +28,8 @@ impl Claims {
 
 impl Engine<'_> {
     /// Runs the imported matchers of the live tools.
-    pub(super) fn find_claims(&self, stream: &[(usize, usize)]) -> Claims {
-        let mut claims = Claims::default();
+    pub(super) fn find_claims(&self, stream: &[(usize, usize)]) -> MatcherClaims {
+        let mut claims = MatcherClaims::default();
         let live = self.catalog.imported.iter().filter(|(tool, _)| self.outcome.live[*tool]);
         let mut texts: Vec<&str> = Vec::new();
         for (tool, imported) in live {
@@ -57,7 +57,7 @@ impl Engine<'_> {
         &mut self,
         stream: &[(usize, usize)],
         at: usize,
-        claims: &mut Claims,
+        claims: &mut MatcherClaims,
         first: bool,
     ) -> bool {
         let Some(seen) = claims.by_start.get(&at) else { return false };
@@ -101,7 +101,7 @@ impl Engine<'_> {
             tentative: false,
             repeats: false,
             guessed: false,
-            rest: dir.map(|dir| Box::new(Rest { dirs: vec![texts.keep_text(dir)], ..Default::default() })),
+            rest: dir.map(|dir| Box::new(RareFields { dirs: vec![texts.keep_text(dir)], ..Default::default() })),
         });
     }
 }

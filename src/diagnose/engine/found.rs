@@ -3,7 +3,7 @@
 use regex::bytes::CaptureLocations;
 
 use crate::diagnose::catalog::{DefinitionGroup, RuleMatcher};
-use crate::diagnose::texts::Texts;
+use crate::diagnose::texts::TextPool;
 use crate::diagnose::{Category, Severity};
 
 use super::line::severity_of_word;
@@ -69,12 +69,12 @@ pub(crate) struct RawDiagnostic<'a> {
     /// Whether the message is only the block's first line, until a rule says better.
     pub guessed: bool,
     /// What few items have.
-    pub rest: Option<Box<Rest<'a>>>,
+    pub rest: Option<Box<RareFields<'a>>>,
 }
 
 /// What few items have.
 #[derive(Debug, Default)]
-pub(crate) struct Rest<'a> {
+pub(crate) struct RareFields<'a> {
     /// Places inside the project that its block names, in order.
     pub frames: Vec<Frame<'a>>,
     /// Further places that it speaks of, with what it says there (a Go test that reports two mistakes).
@@ -100,7 +100,7 @@ impl<'a> RawDiagnostic<'a> {
     }
 
     /// What few items have, to add to.
-    pub(crate) fn rest_mut(&mut self) -> &mut Rest<'a> {
+    pub(crate) fn rest_mut(&mut self) -> &mut RareFields<'a> {
         self.rest.get_or_insert_default()
     }
 }
@@ -122,7 +122,7 @@ pub(crate) struct TestOutcome<'a> {
 
 /// The named groups of a match.
 #[derive(Debug, Default)]
-pub(super) struct Groups<'a> {
+pub(super) struct MatchGroups<'a> {
     pub file: Option<&'a str>,
     pub line: Option<u32>,
     pub col: Option<u32>,
@@ -135,17 +135,17 @@ pub(super) struct Groups<'a> {
     pub said: ReportedCounts,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> MatchGroups<'a> {
     /// What `matcher` reads from `text`, matched on `seen`, which is as long; `slots` are of its regex.
     pub(super) fn take_groups(
         matcher: &RuleMatcher,
         slots: &mut CaptureLocations,
         text: &'a str,
         seen: &[u8],
-        texts: &'a Texts,
+        texts: &'a TextPool,
     ) -> Option<Self> {
         matcher.regex.captures_read(slots, seen)?;
-        let mut groups = Groups::default();
+        let mut groups = MatchGroups::default();
         let mut package = None;
         for &(number, group) in &matcher.groups {
             let Some((from, until)) = slots.get(number) else { continue };

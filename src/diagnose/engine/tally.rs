@@ -61,7 +61,7 @@ impl Engine<'_> {
 
 /// Where a stream begins.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Began {
+pub(super) struct StreamStart {
     pub items: usize,
     pub tallies: usize,
 }

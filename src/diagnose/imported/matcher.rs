@@ -153,7 +153,7 @@ impl ProblemMatcher {
             Some(parts) if start + parts.1.len() < lines.len() => parts,
             _ => return start,
         };
-        let mut known = KnownProperty::default();
+        let mut known = CapturedProperties::default();
         for (pattern, at) in before.iter().zip(start..) {
             let Some(captures) = pattern.regex.captures(lines[at].as_bytes()) else { return start };
             known.fill_properties(pattern, &captures);
@@ -219,9 +219,9 @@ impl MatcherPattern {
 
 /// What the patterns so far have said.
 #[derive(Debug, Clone, Default)]
-struct KnownProperty(BTreeMap<CaptureRole, String>);
+struct CapturedProperties(BTreeMap<CaptureRole, String>);
 
-impl KnownProperty {
+impl CapturedProperties {
     fn fill_properties(&mut self, pattern: &MatcherPattern, captures: &Captures<'_>) {
         for (role, group) in &pattern.groups {
             let Some(value) = captures.get(*group) else { continue };

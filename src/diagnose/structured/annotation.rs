@@ -10,11 +10,11 @@ pub(super) fn read_annotation(line: &str) -> Option<StructuredFinding> {
         Some(rest) => {
             let (head, message) = rest.split_once("::")?;
             let (word, properties) = head.split_once(' ')?;
-            (Some(word), Properties::from_text(properties, ','), message)
+            (Some(word), AnnotationProperties::from_text(properties, ','), message)
         }
         None => {
             let (head, message) = line.strip_prefix("##vso[task.logissue ")?.split_once(']')?;
-            (None, Properties::from_text(head, ';'), message)
+            (None, AnnotationProperties::from_text(head, ';'), message)
         }
     };
     let severity =
@@ -37,11 +37,11 @@ pub(super) fn read_annotation(line: &str) -> Option<StructuredFinding> {
 }
 
 /// `name=value` pairs.
-struct Properties<'a>(Vec<(&'a str, &'a str)>);
+struct AnnotationProperties<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Properties<'a> {
+impl<'a> AnnotationProperties<'a> {
     fn from_text(text: &'a str, separator: char) -> Self {
-        Properties(text.split(separator).filter_map(|pair| pair.trim().split_once('=')).collect())
+        AnnotationProperties(text.split(separator).filter_map(|pair| pair.trim().split_once('=')).collect())
     }
 
     /// The value of the first of `names` that has one.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::lean::Lean;
+use super::lean::BoundedValue;
 use super::{StructuredFinding, report, severity_of_word};
 use crate::diagnose::Severity;
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 /// Names of a file, the surest first.
 const FILE: &[&str] =
@@ -109,11 +109,11 @@ const SEVERITY: &[&str] = &["severity", "level", "Severity", "issue_severity", "
 const PLACE_DEPTH_MAX: usize = 5;
 
 /// The value at the start of `text` and the bytes it has. What is read without finding one is taken from `budget`.
-pub(crate) fn read_value(text: &str, budget: &mut usize) -> Option<(usize, Lean)> {
+pub(crate) fn read_value(text: &str, budget: &mut usize) -> Option<(usize, BoundedValue)> {
     if *budget == 0 {
         return None;
     }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Lean>();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<BoundedValue>();
     match values.next()? {
         Ok(value) => Some((values.byte_offset(), value)),
         Err(error) => {
@@ -149,7 +149,7 @@ fn walk_value(value: &Value, file: Option<&str>, entries: &mut Vec<StructuredFin
 }
 
 /// The object as a diagnostic: it has a message or a code, and a line.
-fn read_finding(object: &Object, outer: Option<&str>) -> Option<StructuredFinding> {
+fn read_finding(object: &JsonObject, outer: Option<&str>) -> Option<StructuredFinding> {
     let message = message_of(object).unwrap_or_default();
     let code = code_of(object);
     if message.is_empty() && code.is_none() {
@@ -166,11 +166,11 @@ fn read_finding(object: &Object, outer: Option<&str>) -> Option<StructuredFindin
     Some(StructuredFinding { file, line: Some(line), col, severity: said, code, test: None, message })
 }
 
-fn text_of<'a>(object: &'a Object, names: &[&str]) -> Option<&'a str> {
+fn text_of<'a>(object: &'a JsonObject, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| object.get(*name)?.as_str()).map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn message_of(object: &Object) -> Option<String> {
+fn message_of(object: &JsonObject) -> Option<String> {
     MESSAGE.iter().find_map(|name| match object.get(*name)? {
         Value::String(text) => Some(text.clone()),
         Value::Object(inner) => text_of(inner, &["text", "markdown", "message", "value"]).map(str::to_owned),
@@ -183,7 +183,7 @@ fn message_of(object: &Object) -> Option<String> {
     })
 }
 
-fn code_of(object: &Object) -> Option<String> {
+fn code_of(object: &JsonObject) -> Option<String> {
     CODE.iter().find_map(|name| match object.get(*name)? {
         Value::String(text) if !text.is_empty() && severity_of_word(text).is_none() => Some(text.clone()),
         Value::Number(number) if *name != "id" => Some(number.to_string()),
@@ -205,7 +205,7 @@ fn severity_of(value: &Value) -> Option<Severity> {
 }
 
 /// The objects below `object` that may say where it is.
-fn location_objects(object: &Object) -> impl Iterator<Item = &Object> {
+fn location_objects(object: &JsonObject) -> impl Iterator<Item = &JsonObject> {
     let below = PLACE.iter().filter_map(|name| object.get(*name));
     below.filter_map(|value| match value {
         Value::Object(inner) => Some(inner),
@@ -217,7 +217,7 @@ fn location_objects(object: &Object) -> impl Iterator<Item = &Object> {
     })
 }
 
-fn position_of(object: &Object, depth: usize) -> Option<(u32, Option<u32>)> {
+fn position_of(object: &JsonObject, depth: usize) -> Option<(u32, Option<u32>)> {
     let number = |names: &[&str]| {
         let found = names.iter().find_map(|name| match object.get(*name)? {
             Value::Number(number) => number.as_u64(),
@@ -242,7 +242,7 @@ fn position_of(object: &Object, depth: usize) -> Option<(u32, Option<u32>)> {
     location_objects(object).find_map(|inner| position_of(inner, depth + 1))
 }
 
-fn file_of(object: &Object, depth: usize) -> Option<String> {
+fn file_of(object: &JsonObject, depth: usize) -> Option<String> {
     if let Some(file) = text_of(object, FILE) {
         return Some(file.to_owned());
     }

@@ -18,19 +18,19 @@ thread_local! {
 }
 
 /// A value, and how many elements of its lists are not in it.
-pub(crate) struct Lean {
+pub(crate) struct BoundedValue {
     /// The value; texts in it are bounded.
     pub value: Value,
     /// Elements left out.
     pub left_out: usize,
 }
 
-impl<'de> Deserialize<'de> for Lean {
+impl<'de> Deserialize<'de> for BoundedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         ROOM.set(DOCUMENT_VALUES_MAX);
         LEFT_OUT.set(0);
         let value = XmlPart.deserialize(deserializer)?;
-        Ok(Lean { value, left_out: LEFT_OUT.get() })
+        Ok(BoundedValue { value, left_out: LEFT_OUT.get() })
     }
 }
 
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn what_is_small_is_whole_and_what_is_large_is_counted() {
         let text = r#"{"a": [1, -2, 3.5, null, true, "x\n"], "b": {"c": []}}"#;
-        let lean: Lean = serde_json::from_str(text).expect("JSON");
+        let lean: BoundedValue = serde_json::from_str(text).expect("JSON");
         assert_eq!((lean.value, lean.left_out), (serde_json::from_str(text).expect("JSON"), 0));
         let text = format!("[{}0]", "{\"line\": 1},".repeat(DOCUMENT_VALUES_MAX));
-        let lean: Lean = serde_json::from_str(&text).expect("JSON");
+        let lean: BoundedValue = serde_json::from_str(&text).expect("JSON");
         let kept = lean.value.as_array().map_or(0, Vec::len);
         assert_eq!(kept + lean.left_out, DOCUMENT_VALUES_MAX + 1);
         assert!(kept < DOCUMENT_VALUES_MAX && kept > DOCUMENT_VALUES_MAX / 3, "{kept}");

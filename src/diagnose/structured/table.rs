@@ -6,7 +6,7 @@ use crate::base::limits::{DOCUMENT_ENTRIES_MAX, LINE_MATCH_BYTES_MAX};
 
 /// A column by what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum TableColumn {
     File,
     Line,
     Col,
@@ -16,16 +16,16 @@ enum Column {
     Other,
 }
 
-fn column_kind(name: &str) -> Column {
+fn column_kind(name: &str) -> TableColumn {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     match name.as_str() {
-        "file" | "path" | "filename" | "filepath" | "sourcefile" => Column::File,
-        "line" | "linenumber" | "lineno" | "startline" | "row" => Column::Line,
-        "col" | "column" | "columnnumber" | "position" | "startcolumn" => Column::Col,
-        "severity" | "level" => Column::Severity,
-        "rule" | "ruleid" | "code" | "check" | "id" | "messagenumber" => Column::Code,
-        "message" | "description" | "text" => Column::Message,
-        _ => Column::Other,
+        "file" | "path" | "filename" | "filepath" | "sourcefile" => TableColumn::File,
+        "line" | "linenumber" | "lineno" | "startline" | "row" => TableColumn::Line,
+        "col" | "column" | "columnnumber" | "position" | "startcolumn" => TableColumn::Col,
+        "severity" | "level" => TableColumn::Severity,
+        "rule" | "ruleid" | "code" | "check" | "id" | "messagenumber" => TableColumn::Code,
+        "message" | "description" | "text" => TableColumn::Message,
+        _ => TableColumn::Other,
     }
 }
 
@@ -38,9 +38,9 @@ pub(crate) fn read_table(rest: &str, header: &str, budget: &mut usize) -> Option
     }
     let separator =
         [b'\t', b';', b','].into_iter().find(|separator| header.bytes().filter(|b| b == separator).count() >= 2)?;
-    let columns: Vec<Column> = split_cells(header, separator)?.iter().map(|name| column_kind(name)).collect();
+    let columns: Vec<TableColumn> = split_cells(header, separator)?.iter().map(|name| column_kind(name)).collect();
     let has = |wanted| columns.iter().filter(|column| **column == wanted).count() == 1;
-    if !has(Column::Line) || !(has(Column::File) || columns.contains(&Column::Message)) {
+    if !has(TableColumn::Line) || !(has(TableColumn::File) || columns.contains(&TableColumn::Message)) {
         return None;
     }
     let mut used = header.len();
@@ -53,16 +53,16 @@ pub(crate) fn read_table(rest: &str, header: &str, budget: &mut usize) -> Option
             Some(cells[at].trim()).filter(|cell| !cell.is_empty()).map(str::to_owned)
         };
         used += row.len();
-        let line: Option<u32> = cell(Column::Line).and_then(|line| line.parse().ok()).filter(|line| *line > 0);
+        let line: Option<u32> = cell(TableColumn::Line).and_then(|line| line.parse().ok()).filter(|line| *line > 0);
         if line.is_some() {
             entries.push(StructuredFinding {
                 test: None,
-                file: cell(Column::File).filter(|file| file != "stdin"),
+                file: cell(TableColumn::File).filter(|file| file != "stdin"),
                 line,
-                col: cell(Column::Col).and_then(|col| col.parse().ok()),
-                severity: cell(Column::Severity).and_then(|word| severity_of_word(&word)),
-                code: cell(Column::Code),
-                message: cell(Column::Message).unwrap_or_default(),
+                col: cell(TableColumn::Col).and_then(|col| col.parse().ok()),
+                severity: cell(TableColumn::Severity).and_then(|word| severity_of_word(&word)),
+                code: cell(TableColumn::Code),
+                message: cell(TableColumn::Message).unwrap_or_default(),
             });
         }
     }

@@ -28,7 +28,7 @@ const MESSAGE_DISTANCE_MAX: usize = 2;
 
 /// An open element.
 #[derive(Debug, Default)]
-struct Element {
+struct XmlElement {
     name: String,
     /// The test that a `testcase` is.
     test: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) fn read_xml(text: &str, budget: &mut usize) -> Option<(usize, Vec<Str
         return None;
     }
     let mut reader = Reader::from_str(text);
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<XmlElement> = Vec::new();
     let mut entries = Vec::new();
     loop {
         match reader.read_event() {
@@ -103,7 +103,7 @@ fn entity_text(name: &str) -> &'static str {
     }
 }
 
-fn append_text(open: &mut [Element], text: &str) {
+fn append_text(open: &mut [XmlElement], text: &str) {
     if let Some(element) = open.last_mut()
         && element.text.len() < MESSAGE_BYTES_MAX
     {
@@ -111,7 +111,7 @@ fn append_text(open: &mut [Element], text: &str) {
     }
 }
 
-fn start_element(start: &BytesStart<'_>) -> Element {
+fn start_element(start: &BytesStart<'_>) -> XmlElement {
     let attributes: Vec<(String, String)> = start
         .attributes()
         .flatten()
@@ -144,7 +144,7 @@ fn start_element(start: &BytesStart<'_>) -> Element {
     } else {
         None
     };
-    Element {
+    XmlElement {
         name,
         test,
         file,
@@ -158,7 +158,7 @@ fn start_element(start: &BytesStart<'_>) -> Element {
 }
 
 /// An element ended: what it says goes to the entries, or to the element around it.
-fn close_element(mut element: Element, open: &mut [Element], entries: &mut Vec<StructuredFinding>) {
+fn close_element(mut element: XmlElement, open: &mut [XmlElement], entries: &mut Vec<StructuredFinding>) {
     let text = element.text.trim();
     // JUnit: whatever is below a test case with a failure, it failed, and it may have no place.
     let of_test = open.last().is_some_and(|outer| outer.test.is_some());
@@ -222,7 +222,7 @@ fn test_name(name: &str, class: Option<String>) -> String {
 }
 
 /// A failed test whose case has no line: its text may name one.
-fn failed_test(element: Element, open: &[Element]) -> StructuredFinding {
+fn failed_test(element: XmlElement, open: &[XmlElement]) -> StructuredFinding {
     let said = element.text.lines().flat_map(generic::find_locations).next();
     let (line, col) = said.as_ref().map_or((None, None), |place| (place.line, place.col));
     let outer = || open.iter().rev().find_map(|outer| outer.file.clone());

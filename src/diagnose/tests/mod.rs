@@ -5,7 +5,7 @@ mod properties;
 mod unseen;
 
 use crate::base::tree::{NoTree, Tree, ends_with_path};
-use crate::diagnose::{Definitions, Diagnosis, Diagnostic, Input, diagnose_output};
+use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, diagnose_output};
 use crate::run::Ended;
 
 /// A project of these files.
@@ -29,7 +29,7 @@ fn diagnosed(command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
 
 /// … in a project with these files.
 fn diagnosed_in(tree: &dyn Tree, command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
-    diagnose_output(&Input {
+    diagnose_output(&DiagnosisInput {
         output: output.as_ref(),
         command,
         tool: None,
@@ -39,7 +39,7 @@ fn diagnosed_in(tree: &dyn Tree, command: &str, output: impl AsRef<[u8]>) -> Dia
         root: "/home/dev/project",
         tree,
         baseline: None,
-        definitions: &Definitions::shipped_only(),
+        definitions: &DefinitionSet::shipped_only(),
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::base::limits::ITEMS_MAX;
 use crate::config::Categories;
-use crate::diagnose::{Category, DefinitionFile, Definitions, Input, Severity, diagnose_output};
+use crate::diagnose::{Category, DefinitionFile, DefinitionSet, DiagnosisInput, Severity, diagnose_output};
 use crate::run::Ended;
 
 use super::{Files, diagnosed, diagnosed_in, places};
@@ -284,9 +284,9 @@ fn definitions_that_match_everything() {
     let wide = "[[tool]]\nname = \"wide\"\nerrorformat = '%f:%l:%c: %m,%f:%l: %m'\n";
     let files =
         [DefinitionFile { file: PathBuf::from("wide.toml"), layer: 0, text: wide.to_owned(), attached: Vec::new() }];
-    let (definitions, faults) = Definitions::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
     assert_eq!(faults, []);
-    let said = diagnose_output(&Input {
+    let said = diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),
         command: "wide",
         tool: None,

@@ -1,6 +1,6 @@
 //! Forms of outputs without a definition: what tools of one kind share.
 
-use crate::diagnose::{Category, Definitions, Diagnosis, Input, Severity, diagnose_output};
+use crate::diagnose::{Category, DefinitionSet, Diagnosis, DiagnosisInput, Severity, diagnose_output};
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
 
@@ -8,7 +8,7 @@ use super::{Files, diagnosed, diagnosed_in, places};
 
 /// The diagnosis of a recognised check.
 fn checked(command: &str, tool: &str, kind: CheckKind, ended: Ended, output: &str) -> Diagnosis {
-    diagnose_output(&Input {
+    diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),
         command,
         tool: Some(tool),
@@ -18,7 +18,7 @@ fn checked(command: &str, tool: &str, kind: CheckKind, ended: Ended, output: &st
         root: "/home/dev/project",
         tree: &Files(&["src/a.zz"]),
         baseline: None,
-        definitions: &Definitions::shipped_only(),
+        definitions: &DefinitionSet::shipped_only(),
     })
 }
 

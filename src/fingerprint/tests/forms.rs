@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 
 use super::compute_fingerprint;
 use crate::base::tree::NoTree;
-use crate::diagnose::{Definitions, Diagnostic, Input, diagnose_output};
+use crate::diagnose::{DefinitionSet, DiagnosisInput, Diagnostic, diagnose_output};
 use crate::run::Ended;
 
 /// How an output was printed: the command, the folder that it ran in, and the text.
 type Form = (&'static str, &'static str, &'static str);
 
-fn items(definitions: &Definitions, (command, dir, output): &Form) -> Vec<Diagnostic> {
+fn items(definitions: &DefinitionSet, (command, dir, output): &Form) -> Vec<Diagnostic> {
     let tool =
         ["eslint", "ruff", "mypy", "vitest", "prettier", "pytest"].into_iter().find(|tool| command.contains(tool));
-    let input = Input {
+    let input = DiagnosisInput {
         output: output.as_bytes(),
         command,
         tool: tool.or(command.contains("clippy").then_some("cargo-clippy")),
@@ -31,7 +31,7 @@ fn items(definitions: &Definitions, (command, dir, output): &Form) -> Vec<Diagno
 
 /// Asserts that all forms are one pattern, found in one file.
 fn assert_one(what: &str, file: &str, forms: &[Form]) {
-    let definitions = Definitions::shipped_only();
+    let definitions = DefinitionSet::shipped_only();
     let mut patterns = BTreeSet::new();
     for form in forms {
         let found = items(&definitions, form);
@@ -191,7 +191,7 @@ fn a_finding_of_ruff_is_one_in_every_format() {
 
 #[test]
 fn a_file_that_is_not_formatted_is_one_item() {
-    let definitions = Definitions::shipped_only();
+    let definitions = DefinitionSet::shipped_only();
     let of = |command, output| items(&definitions, &(command, "", output));
     let diff = of(
         "cargo fmt --check",

@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 
 use super::compute_fingerprint;
 use crate::base::tree::FsTree;
-use crate::diagnose::{Definitions, Diagnostic, Input, diagnose_output};
+use crate::diagnose::{DefinitionSet, DiagnosisInput, Diagnostic, diagnose_output};
 use crate::run::Ended;
 
 /// Where the outputs were recorded.
@@ -69,8 +69,8 @@ static SAID: LazyLock<Vec<(&str, &Diagnostic)>> = LazyLock::new(|| {
 });
 
 fn items(case: &Case, output: &str, root: &str) -> Vec<Diagnostic> {
-    static DEFINITIONS: LazyLock<Definitions> = LazyLock::new(Definitions::shipped_only);
-    diagnose_output(&Input {
+    static DEFINITIONS: LazyLock<DefinitionSet> = LazyLock::new(DefinitionSet::shipped_only);
+    diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),
         command: &case.command,
         tool: None,

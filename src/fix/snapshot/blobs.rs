@@ -6,7 +6,7 @@ use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::take::snapshot_folders;
-use super::{Skipped, SnapshotOptions};
+use super::{SkippedSnapshot, SnapshotOptions};
 use crate::config::Places;
 
 /// A larger file is not read, bytes.
@@ -23,20 +23,24 @@ pub(crate) struct Blob {
 }
 
 /// Trees and commits of one work tree.
-pub(crate) struct Blobs {
+pub(crate) struct GitObjectReader {
     git: Git,
 }
 
-impl Blobs {
+impl GitObjectReader {
     /// Opens what this work tree has.
     ///
     /// # Errors
     /// When there is no repository or no git.
-    pub(crate) fn open_blobs(places: &Places, options: &SnapshotOptions) -> Result<Self, Skipped> {
-        let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
+    pub(crate) fn open_blobs(places: &Places, options: &SnapshotOptions) -> Result<Self, SkippedSnapshot> {
+        let Some(repository) = &places.repository else {
+            return Err(SkippedSnapshot::with_reason("not in a git repository"));
+        };
         let place = ObjectFolder::open_folder(places)
-            .map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
-        Ok(Blobs { git: Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)? })
+            .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
+        Ok(GitObjectReader {
+            git: Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)?,
+        })
     }
 
     /// The files that are named by tree or commit (a hash, a commit's with `~2` behind it) and path; `None` of one that
@@ -44,7 +48,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn find_blobs(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, Skipped> {
+    pub(crate) fn find_blobs(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, SkippedSnapshot> {
         let is_safe = |(tree, path): &(String, &str)| {
             is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
         };
@@ -67,7 +71,7 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn read_texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn read_texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, SkippedSnapshot> {
         let small = |blob: &&Blob| blob.bytes <= CONTENT_BYTES_MAX;
         let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
@@ -93,19 +97,19 @@ impl Blobs {
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, Skipped> {
+    pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, SkippedSnapshot> {
         if !is_hash(tree) {
-            return Err(Skipped::with_reason("not a tree"));
+            return Err(SkippedSnapshot::with_reason("not a tree"));
         }
         let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
-        let listed = listed.map_err(|trouble| Skipped::with_reason(trouble.reason_text()))?;
+        let listed = listed.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).take(PATHS_MAX);
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    fn ask_git(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, Skipped> {
+    fn ask_git(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, SkippedSnapshot> {
         let answer: Result<Vec<u8>, GitError> = self.git.run(GitView::Both, arguments, Some(input.as_bytes()));
-        answer.map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
+        answer.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
     }
 }
 

@@ -8,13 +8,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::git::{Folders, Git, GitError, GitView};
+use super::git::{Git, GitError, GitFolders, GitView};
 use crate::base::limits::{CHANGES_MS_MAX, UNTRACKED_BYTES_MAX, UNTRACKED_FILES_MAX};
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 
 /// What is compared with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub(crate) enum DiffScope {
     /// The work tree, untracked files included, with `HEAD`.
     WorkTree,
     /// The index with `HEAD`: what a commit would have.
@@ -23,13 +23,13 @@ pub(crate) enum Compared {
     Range(String),
 }
 
-impl Compared {
+impl DiffScope {
     /// Whether the newer side is the work tree.
     fn is_work_tree(&self) -> bool {
         match self {
-            Compared::WorkTree => true,
-            Compared::Index => false,
-            Compared::Range(range) => !range.contains("..") && !range.ends_with("^!"),
+            DiffScope::WorkTree => true,
+            DiffScope::Index => false,
+            DiffScope::Range(range) => !range.contains("..") && !range.ends_with("^!"),
         }
     }
 }
@@ -63,9 +63,9 @@ impl From<GitError> for ChangesError {
 ///
 /// # Errors
 /// See [`ChangesError`].
-pub(crate) fn work_tree_changes(root: &Path, compared: &Compared) -> Result<Patch, ChangesError> {
+pub(crate) fn work_tree_changes(root: &Path, compared: &DiffScope) -> Result<Patch, ChangesError> {
     let none = PathBuf::new();
-    let folders = Folders {
+    let folders = GitFolders {
         root: root.to_owned(),
         git_dir: none.clone(),
         objects: none.clone(),
@@ -86,7 +86,7 @@ impl ChangesRequest {
         self.0.run(GitView::Caller, arguments, None)
     }
 
-    fn read_patch(&mut self, compared: &Compared) -> Result<Patch, ChangesError> {
+    fn read_patch(&mut self, compared: &DiffScope) -> Result<Patch, ChangesError> {
         let fixed = [
             "diff",
             "--patch",
@@ -110,16 +110,16 @@ impl ChangesRequest {
         let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         arguments.push(format!("--unified={CONTEXT_LINES}"));
         match compared {
-            Compared::WorkTree => arguments.push(self.head_commit()?),
-            Compared::Index => arguments.extend(["--cached".into(), self.head_commit()?]),
-            Compared::Range(range) if range.starts_with('-') => {
+            DiffScope::WorkTree => arguments.push(self.head_commit()?),
+            DiffScope::Index => arguments.extend(["--cached".into(), self.head_commit()?]),
+            DiffScope::Range(range) if range.starts_with('-') => {
                 return Err(ChangesError::BadRange(format!("not a commit or range: {range}")));
             }
-            Compared::Range(range) => arguments.push(range.clone()),
+            DiffScope::Range(range) => arguments.push(range.clone()),
         }
         arguments.push("--".into());
         let diff = self.run(&arguments).map_err(|error| match (compared, error) {
-            (Compared::Range(_), GitError::Failed(reason)) => ChangesError::BadRange(reason),
+            (DiffScope::Range(_), GitError::Failed(reason)) => ChangesError::BadRange(reason),
             (_, other) => other.into(),
         })?;
         let mut patch = Patch::parse(&diff);

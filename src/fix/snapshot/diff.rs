@@ -10,7 +10,7 @@ use super::place::ObjectFolder;
 use super::prune::is_hash;
 use super::secret_files::is_secret;
 use super::take::snapshot_folders;
-use super::{Skipped, SnapshotOptions};
+use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::limits::{
     LINE_KEEP_BYTES_MAX, SNAPSHOT_DIFF_BYTES_MAX, SNAPSHOT_DIFF_FILE_BYTES_MAX, SNAPSHOT_DIFF_FILES_MAX,
 };
@@ -71,19 +71,21 @@ pub(crate) fn diff_trees(
     to: &str,
     options: &SnapshotOptions,
     limits: DiffLimits,
-) -> Result<Diff, Skipped> {
+) -> Result<Diff, SkippedSnapshot> {
     if from == to {
         return Ok(Diff::default());
     }
     for tree in [from, to] {
         // From an event that may be another machine's: only a hash is a tree here.
         if !is_hash(tree) {
-            return Err(Skipped::with_reason("not a tree"));
+            return Err(SkippedSnapshot::with_reason("not a tree"));
         }
     }
-    let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
-    let place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let Some(repository) = &places.repository else {
+        return Err(SkippedSnapshot::with_reason("not in a git repository"));
+    };
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let until = |time: Duration| Instant::now() + time;
     let mut git = Git::new(snapshot_folders(places, repository, &place), until(options.time_max))?;
     let whole = [OsStr::new("--find-renames"), OsStr::new("--raw"), OsStr::new("--numstat"), OsStr::new("--patch")];
@@ -97,8 +99,10 @@ pub(crate) fn diff_trees(
     };
     match printed {
         Ok(printed) => Ok(read_diff(&printed, limits)),
-        Err(GitError::Failed(why)) if is_loss(&why) => Err(Skipped::with_reason("objects of the base are missing")),
-        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
+        Err(GitError::Failed(why)) if is_loss(&why) => {
+            Err(SkippedSnapshot::with_reason("objects of the base are missing"))
+        }
+        Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
     }
 }
 
@@ -112,19 +116,21 @@ pub(crate) fn patch_between(
     from: &str,
     to: &str,
     options: &SnapshotOptions,
-) -> Result<Patch, Skipped> {
+) -> Result<Patch, SkippedSnapshot> {
     if !is_hash(from) || !is_hash(to) {
-        return Err(Skipped::with_reason("not a tree"));
+        return Err(SkippedSnapshot::with_reason("not a tree"));
     }
-    let Some(repository) = &places.repository else { return Err(Skipped::with_reason("not in a git repository")) };
-    let place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let Some(repository) = &places.repository else {
+        return Err(SkippedSnapshot::with_reason("not in a git repository"));
+    };
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)?;
     let context = format!("--unified={CONTEXT_LINES}");
     let what = ["--find-renames", "--patch", "--histogram", &context].map(OsStr::new);
     match ask_diff(&git, &what, from, to, options) {
         Ok(printed) => Ok(Patch::parse(&printed)),
-        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
+        Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{AccessFlags, access};
 
-use super::Skipped;
+use super::SkippedSnapshot;
 use crate::base::file::read_start;
 use crate::base::limits::{SNAPSHOT_LISTING_BYTES_MAX, SNAPSHOT_MESSAGE_BYTES_MAX};
 use crate::base::private;
@@ -105,7 +105,7 @@ pub(super) enum GitView {
 
 /// Where everything is; see [`Git`].
 #[derive(Debug)]
-pub(super) struct Folders {
+pub(super) struct GitFolders {
     pub root: PathBuf,
     pub git_dir: PathBuf,
     pub objects: PathBuf,
@@ -116,10 +116,10 @@ pub(super) struct Folders {
 
 impl Git {
     /// git for these folders, until that time. Nothing is started yet.
-    pub(super) fn new(folders: Folders, until: Instant) -> Result<Self, Skipped> {
+    pub(super) fn new(folders: GitFolders, until: Instant) -> Result<Self, SkippedSnapshot> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(program) = find_program(&path, &folders.root) else {
-            return Err(Skipped::with_reason("git is not installed"));
+            return Err(SkippedSnapshot::with_reason("git is not installed"));
         };
         Ok(Git {
             program,

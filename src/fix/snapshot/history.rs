@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
 use super::take::{require_repository, snapshot_folders};
-use super::{Skipped, SnapshotOptions};
+use super::{SkippedSnapshot, SnapshotOptions};
 use crate::config::Places;
 
 /// Of a branch's log of moves the last this many bytes are read.
@@ -31,7 +31,7 @@ const BASES_MAX: usize = 12;
 
 /// A work tree at two moments.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moved<'a> {
+pub(crate) struct HeadMove<'a> {
     /// The branch at the later one.
     pub branch: Option<&'a str>,
     /// The commits that were checked out.
@@ -44,7 +44,12 @@ pub(crate) struct Moved<'a> {
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &SnapshotOptions) -> Result<bool, Skipped> {
+pub(crate) fn is_ancestor(
+    places: &Places,
+    old: &str,
+    new: &str,
+    options: &SnapshotOptions,
+) -> Result<bool, SkippedSnapshot> {
     if old == new {
         return Ok(true);
     }
@@ -53,7 +58,7 @@ pub(crate) fn is_ancestor(places: &Places, old: &str, new: &str, options: &Snaps
     match git.run(GitView::User, ["merge-base", "--is-ancestor", old, new], None) {
         Ok(_) => Ok(true),
         Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(false),
-        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
+        Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
     }
 }
 
@@ -66,7 +71,7 @@ pub(crate) fn read_ancestors(
     olds: &[&str],
     new: &str,
     options: &SnapshotOptions,
-) -> Result<BTreeSet<String>, Skipped> {
+) -> Result<BTreeSet<String>, SkippedSnapshot> {
     let hashes: Vec<&str> = olds.iter().copied().chain([new]).collect();
     check_hashes(&hashes)?;
     let git = open_git(places, options)?;
@@ -87,7 +92,7 @@ pub(crate) fn read_ancestors(
         let beyond: BTreeSet<&str> = beyond.lines().collect();
         Ok(olds.into_iter().filter(|old| !beyond.contains(old)).map(str::to_owned).collect())
     };
-    ask().map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
+    ask().map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
 }
 
 /// The changed files that came with another base, relative to the root: between the points where the old and the new
@@ -97,9 +102,9 @@ pub(crate) fn read_ancestors(
 /// When git can't be asked.
 pub(crate) fn came_with_base(
     places: &Places,
-    moved: Moved<'_>,
+    moved: HeadMove<'_>,
     options: &SnapshotOptions,
-) -> Result<BTreeSet<PathBuf>, Skipped> {
+) -> Result<BTreeSet<PathBuf>, SkippedSnapshot> {
     let [old, new] = moved.commits;
     if old == new {
         return Ok(BTreeSet::new());
@@ -132,20 +137,20 @@ pub(crate) fn came_with_base(
         }
         Ok(came)
     };
-    came().map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
+    came().map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
 }
 
-fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, Skipped> {
+fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, SkippedSnapshot> {
     let repository = require_repository(places)?;
-    let place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)
 }
 
 /// From events and from files that anybody can have written: only a hash is an object here.
-fn check_hashes(hashes: &[&str]) -> Result<(), Skipped> {
+fn check_hashes(hashes: &[&str]) -> Result<(), SkippedSnapshot> {
     let is_hash = |hash: &&str| matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if hashes.iter().all(is_hash) { Ok(()) } else { Err(Skipped::with_reason("not a commit")) }
+    if hashes.iter().all(is_hash) { Ok(()) } else { Err(SkippedSnapshot::with_reason("not a commit")) }
 }
 
 /// Commits that the branch may be based on, without its own.

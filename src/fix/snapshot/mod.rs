@@ -31,13 +31,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use blobs::Blobs;
-pub(crate) use changes::{ChangesError, Compared, work_tree_changes};
+pub(crate) use blobs::GitObjectReader;
+pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
 pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};
-pub(crate) use history::{Moved, came_with_base, is_ancestor, read_ancestors};
+pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};
-pub(crate) use prune::{Pruned, folder_size, is_due, prune_objects, purge_objects};
-pub(crate) use take::{Taken, head_tree, take_snapshot};
+pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_objects};
+pub(crate) use take::{TakenSnapshot, head_tree, take_snapshot};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) struct SnapshotOptions {
 
 /// What [`prune_objects`] keeps beside what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keep {
+pub(crate) struct PruneLimits {
     /// Trees that are not older.
     pub age_max: Duration,
     /// Objects in all, bytes.
@@ -61,18 +61,18 @@ pub(crate) struct Keep {
 
 /// Why there is no snapshot, or no comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedSnapshot {
     /// A lowercase fragment for people, one line.
     pub reason: String,
 }
 
-impl Skipped {
+impl SkippedSnapshot {
     fn with_reason(reason: impl Into<String>) -> Self {
-        Skipped { reason: reason.into() }
+        SkippedSnapshot { reason: reason.into() }
     }
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
     }

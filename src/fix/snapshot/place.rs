@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Skipped;
+use super::SkippedSnapshot;
 use super::prune::start_period;
 use super::settings::GitSettings;
 use crate::base::clock::Timestamp;
@@ -231,13 +231,13 @@ impl ObjectFolder {
     }
 
     /// Why none is to be tried now.
-    pub(super) fn pause_reason(&self, now: Timestamp) -> Option<Skipped> {
+    pub(super) fn pause_reason(&self, now: Timestamp) -> Option<SkippedSnapshot> {
         let status = &self.status;
         // A clock that was set back must not make it wait forever.
         let longest = i64::try_from(SNAPSHOT_PAUSE_SECONDS_MAX).unwrap_or(0) * 1_000_000;
         let not_before = status.not_before.filter(|at| *at > now && at.0 - now.0 <= longest)?;
         let why = status.skipped.as_deref().unwrap_or("the last attempt failed");
-        Some(Skipped::with_reason(format!("{why}; next attempt after {}", not_before.rfc3339())))
+        Some(SkippedSnapshot::with_reason(format!("{why}; next attempt after {}", not_before.rfc3339())))
     }
 
     /// Remembers a tree.
@@ -249,7 +249,7 @@ impl ObjectFolder {
     }
 
     /// Remembers why there was none, and when to try again: the second time at once, then later and later.
-    pub(super) fn note_failure(&mut self, why: &Skipped, now: Timestamp) {
+    pub(super) fn note_failure(&mut self, why: &SkippedSnapshot, now: Timestamp) {
         let status = &mut self.status;
         status.tree = None;
         status.skipped = Some(why.reason.clone());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::git::{Git, GitError, GitView};
 use super::place::{self, ObjectFolder, folder_statuses};
 use super::take::{require_repository, snapshot_folders};
-use super::{Keep, Skipped};
+use super::{PruneLimits, SkippedSnapshot};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, create_private_dir, write_atomic};
 use crate::config::{Places, StateDir};
@@ -25,7 +25,7 @@ const PERIOD_SECONDS: u64 = 86_400;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pruned {
+pub(crate) struct PruneReport {
     /// Trees that were kept.
     pub trees: usize,
     /// Size of the objects before, bytes.
@@ -70,17 +70,17 @@ pub(crate) fn folder_size(state: &StateDir) -> u64 {
 pub(crate) fn prune_objects(
     places: &Places,
     uses: &[TreeUse],
-    keep: Keep,
+    keep: PruneLimits,
     time_max: Duration,
-) -> Result<Pruned, Skipped> {
+) -> Result<PruneReport, SkippedSnapshot> {
     let bytes_before = folder_size(&places.state);
     forget_gone_work_trees(&places.state);
     let repository = require_repository(places)?;
-    let place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     // Also when it fails: it would the next time, too.
     let marked = write_atomic(&places.state.prune_mark(), b"", 0o600, Durability::Cached);
-    marked.map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    marked.map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
     let now = Timestamp::now();
     let is_young = |tree: &TreeUse| Duration::from_micros(now.micros_since(tree.at)) <= keep.age_max;
@@ -88,12 +88,12 @@ pub(crate) fn prune_objects(
     needed.extend(uses.iter().filter(|tree| tree.needed).map(|tree| tree.tree.clone()));
     let young = uses.iter().filter(|tree| !tree.needed && is_young(tree)).map(|tree| tree.tree.clone());
     match pack_objects(&git, &places.state.objects(), &needed, young.collect(), keep.bytes_max) {
-        Ok(trees) => Ok(Pruned { trees, bytes_before, bytes: folder_size(&places.state) }),
+        Ok(trees) => Ok(PruneReport { trees, bytes_before, bytes: folder_size(&places.state) }),
         Err(trouble) if bytes_before > keep.bytes_max => {
             let _ = fs::remove_dir_all(places.state.objects());
-            Err(Skipped::with_reason(format!("{}; the trees are gone", trouble.reason_text())))
+            Err(SkippedSnapshot::with_reason(format!("{}; the trees are gone", trouble.reason_text())))
         }
-        Err(trouble) => Err(Skipped::with_reason(trouble.reason_text())),
+        Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
     }
 }
 
@@ -101,12 +101,12 @@ pub(crate) fn prune_objects(
 ///
 /// # Errors
 /// As [`prune_objects`].
-pub(crate) fn purge_objects(places: &Places, uses: &[TreeUse]) -> Result<(), Skipped> {
+pub(crate) fn purge_objects(places: &Places, uses: &[TreeUse]) -> Result<(), SkippedSnapshot> {
     if !places.state.objects().is_dir() {
         return Ok(());
     }
     place::forget_unused(&places.state, |tree| uses.iter().any(|it| it.tree == tree));
-    let keep = Keep { age_max: Duration::MAX, bytes_max: u64::MAX };
+    let keep = PruneLimits { age_max: Duration::MAX, bytes_max: u64::MAX };
     prune_objects(places, uses, keep, Duration::from_millis(PURGE_MS_MAX)).map(|_| ())
 }
 

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::git::{Folders, Git, GitError, GitView};
+use super::git::{Git, GitError, GitFolders, GitView};
 use super::look::WorkTreeScan;
 use super::place::ObjectFolder;
 use super::settings::GitSettings;
-use super::{Skipped, SnapshotOptions};
+use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::config::{Places, Repository};
@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 
 /// A work tree as a git tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct TakenSnapshot {
     /// The tree's id, hex.
     pub tree: String,
     /// When a file of the tree changed last, by its content or its attributes; for a removed one, its folder.
@@ -32,7 +32,7 @@ pub(crate) struct Taken {
     pub at: Timestamp,
 }
 
-impl Taken {
+impl TakenSnapshot {
     /// Whether a run that was started then saw this tree, so far as times can tell: a file system's clock may be behind
     /// by one tick of the system's.
     pub(crate) fn is_exact_for(&self, started_at: Timestamp) -> bool {
@@ -61,12 +61,12 @@ fn tick_micros() -> i64 {
 ///
 /// # Errors
 /// When there is none, with the reason; one that took too long is not tried again for a while.
-pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Result<Taken, Skipped> {
+pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Result<TakenSnapshot, SkippedSnapshot> {
     let now = Timestamp::now();
     let until = Instant::now() + options.time_max;
     let repository = require_repository(places)?;
-    let mut place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let mut place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     if let Some(skipped) = place.pause_reason(now) {
         return Err(skipped);
     }
@@ -78,7 +78,7 @@ pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Resul
             Ok(taken)
         }
         Err(trouble) => {
-            let why = Skipped::with_reason(match &trouble {
+            let why = SkippedSnapshot::with_reason(match &trouble {
                 GitError::Late => format!("it took longer than {} s", options.time_max.as_secs_f64()),
                 other => other.reason_text(),
             });
@@ -96,12 +96,16 @@ pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Resul
 ///
 /// # Errors
 /// When git can't be asked.
-pub(crate) fn head_tree(places: &Places, commit: Option<&str>, time_max: Duration) -> Result<Option<String>, Skipped> {
+pub(crate) fn head_tree(
+    places: &Places,
+    commit: Option<&str>,
+    time_max: Duration,
+) -> Result<Option<String>, SkippedSnapshot> {
     let repository = require_repository(places)?;
-    let place =
-        ObjectFolder::open_folder(places).map_err(|error| Skipped::with_reason(format!("cannot write: {error}")))?;
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
-    ask_head_tree(&git, commit).map_err(|trouble| Skipped::with_reason(trouble.reason_text()))
+    ask_head_tree(&git, commit).map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
 }
 
 fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitError> {
@@ -115,16 +119,16 @@ fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitE
     }
 }
 
-pub(super) fn require_repository(places: &Places) -> Result<&Repository, Skipped> {
+pub(super) fn require_repository(places: &Places) -> Result<&Repository, SkippedSnapshot> {
     match &places.repository {
         Some(repository) if repository.worktree.is_some() => Ok(repository),
-        Some(_) => Err(Skipped::with_reason("a bare repository has no work tree")),
-        None => Err(Skipped::with_reason("not in a git repository")),
+        Some(_) => Err(SkippedSnapshot::with_reason("a bare repository has no work tree")),
+        None => Err(SkippedSnapshot::with_reason("not in a git repository")),
     }
 }
 
-pub(super) fn snapshot_folders(places: &Places, repository: &Repository, place: &ObjectFolder) -> Folders {
-    Folders {
+pub(super) fn snapshot_folders(places: &Places, repository: &Repository, place: &ObjectFolder) -> GitFolders {
+    GitFolders {
         root: places.root.clone(),
         git_dir: place.git_dir(),
         objects: places.state.objects(),
@@ -140,7 +144,7 @@ fn take_with(
     repository: &Repository,
     options: &SnapshotOptions,
     now: Timestamp,
-) -> Result<Taken, GitError> {
+) -> Result<TakenSnapshot, GitError> {
     let (settings, listing) = ask_settings(git, place.status.tree.is_some())?;
     let is_changed = place.prepare_folder(repository, &settings)?;
     let mut listing = listing.filter(|_| !is_changed);
@@ -169,7 +173,7 @@ fn take_with(
             },
         };
         let changed_at = look.last_change(git)?;
-        return Ok(Taken { tree, changed_at, blind: look.blind, left_out: look.left_out, at: now });
+        return Ok(TakenSnapshot { tree, changed_at, blind: look.blind, left_out: look.left_out, at: now });
     }
 }
 

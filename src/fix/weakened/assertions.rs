@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::{Census, Test};
+use super::census::{Test, TestInventory};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
-use super::rule::{RuleSeverity, Rules};
-use super::view::{DiffLine, FileView, Side};
-use super::{Sheet, gone, ground, loosened, numbers, rule_match, source_changed, swallowed};
+use super::rule::{RuleSeverity, WeakenedRules};
+use super::view::{DiffLine, DiffSide, FileView};
+use super::{WeakenedCheckCollector, gone, ground, loosened, numbers, rule_match, source_changed, swallowed};
 use crate::base::text;
 use crate::fix::patch::{Hunk, PatchChange, PatchKind};
 
@@ -74,17 +74,17 @@ const ASSERTIONS_MAX: usize = 500;
 const ASSERTION_LINES_MAX: usize = 12;
 
 /// Marks the outcome of the tests that both sides have.
-pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
-    let added = Asserted::from_views(views, census);
+    let added = AddedAssertions::from_views(views, census);
     mark_commented_out(census, sheet);
     mark_enclosed(sheet);
     for (file, hunk, name) in hunks_of_tests(views) {
         let Some(language) = views[file].language else { continue };
         let lines = |side| outside_tests(census, views[file].hunks[hunk].side_lines(side), (file, hunk), side);
-        let (before, after) = (lines(Side::Old), lines(Side::New));
-        let left = Left::from_sides(&before, &after);
+        let (before, after) = (lines(DiffSide::Old), lines(DiffSide::New));
+        let left = OneSidedLines::from_sides(&before, &after);
         if !left.is_unchanged() && !gone::mentions_subject(&subjects, left.removed.iter().copied()) {
             judge_test(sheet, language, &added, &left, (file, file, name), (&before, &after));
         }
@@ -96,16 +96,21 @@ pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
         let after = &views[new.file].hunks[new.hunk].new;
         let body: Vec<&DiffLine<'_>> = after[new.at..new.end].iter().collect();
         let was: Vec<&DiffLine<'_>> = before[old.at..old.end].iter().collect();
-        let left = Left::from_sides(&was, &body);
+        let left = OneSidedLines::from_sides(&was, &body);
         if left.is_unchanged() || gone::mentions_subject(&subjects, &before[old.at..old.end]) {
             continue;
         }
         if find_emptied(new, after, &left) {
-            sheet.add_named("test-emptied", (new.file, Side::New, &after[new.at]), RuleSeverity::Certain, &new.name);
+            sheet.add_named(
+                "test-emptied",
+                (new.file, DiffSide::New, &after[new.at]),
+                RuleSeverity::Certain,
+                &new.name,
+            );
             continue;
         }
         if let Some(line) = returns_early(new, after, &left.added) {
-            sheet.add_named("test-returns-early", (new.file, Side::New, line), RuleSeverity::Certain, &new.name);
+            sheet.add_named("test-returns-early", (new.file, DiffSide::New, line), RuleSeverity::Certain, &new.name);
         }
         judge_test(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
     }
@@ -121,35 +126,35 @@ pub(super) fn mark_assertions(census: &Census, sheet: &mut Sheet<'_, '_>) {
 /// Marks assertions that are gone, are under a condition, or accept more. `files` are those of the new and the old
 /// version, `body` is the new one.
 fn judge_test<'v>(
-    sheet: &mut Sheet<'v, '_>,
+    sheet: &mut WeakenedCheckCollector<'v, '_>,
     language: &Language,
-    added: &Asserted,
-    left: &Left<'v, '_>,
+    added: &AddedAssertions,
+    left: &OneSidedLines<'v, '_>,
     (new_file, old_file, name): (usize, usize, &str),
     (before, body): (&[&'v DiffLine<'_>], &[&'v DiffLine<'_>]),
 ) {
     if let Some(line) = loosened::mark_conditional(body, &left.removed, &left.added, language) {
-        sheet.add_named("assertion-conditional", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("assertion-conditional", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::mark_vaguer(&left.removed, &left.added, language) {
-        sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::mark_narrowed(body, &left.removed, &left.added, language) {
-        sheet.add_named("assertion-loosened", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = swallowed::mark_caught(before, body, &left.added, language) {
-        sheet.add_named("failure-caught", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("failure-caught", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
     let is_logged = left.added.iter().any(|line| rule_match::has_rule(rules, view, line, "failure-logged"));
     let remarked = swallowed::mark_remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
     if let Some(line) = remarked {
-        sheet.add_named("failure-remarked", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("failure-remarked", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) =
         loosened::skips_more(before, body, |line| loosened::says_skip(line) || rule_match::is_skip(rules, view, line))
     {
-        sheet.add_named("skip-widened", (new_file, Side::New, line), RuleSeverity::Certain, name);
+        sheet.add_named("skip-widened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let mut lost: Vec<&DiffLine<'_>> = left.lost_assertions(language, added, before, body);
     lost.retain(|line| !is_logged && remarked.is_none() && !says_nothing(rules, &sheet.views[old_file], line));
@@ -158,17 +163,17 @@ fn judge_test<'v>(
         // As many new ones in other tests of the file are where they went, by the look of it.
         let severity =
             if added.count_fresh(new_file) >= lost.len() { RuleSeverity::Likely } else { RuleSeverity::Certain };
-        sheet.add_named("assertion-removed", (old_file, Side::Old, first), severity, &count);
+        sheet.add_named("assertion-removed", (old_file, DiffSide::Old, first), severity, &count);
     }
 }
 
 /// Whether an assertion couldn't fail anyway.
-fn says_nothing(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
             rule.text.id.starts_with("assertion-always-true")
-                && rule_match::applies_to(rule, view, Side::Old)
+                && rule_match::applies_to(rule, view, DiffSide::Old)
                 && rule_match::match_rule(rule, line).is_some()
         })
 }
@@ -197,10 +202,10 @@ fn named_in(heading: &str) -> Option<&str> {
 
 /// The lines of a side that belong to no test that the hunk shows the beginning of.
 fn outside_tests<'v, 'p>(
-    census: &Census,
+    census: &TestInventory,
     lines: &'v [DiffLine<'p>],
     (file, hunk): (usize, usize),
-    side: Side,
+    side: DiffSide,
 ) -> Vec<&'v DiffLine<'p>> {
     let tests: Vec<&Test> =
         census.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
@@ -209,14 +214,14 @@ fn outside_tests<'v, 'p>(
 }
 
 /// Marks assertions of which a comment is left.
-fn mark_commented_out(census: &Census, sheet: &mut Sheet<'_, '_>) {
+fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else {
             continue;
         };
         let comments: Vec<String> = view
-            .changed_lines(Side::New)
+            .changed_lines(DiffSide::New)
             .map(|line| without_whitespace(&line.masked.comment))
             .filter(|text| !text.is_empty())
             .collect();
@@ -228,10 +233,10 @@ fn mark_commented_out(census: &Census, sheet: &mut Sheet<'_, '_>) {
                 let own = without_whitespace(&line.masked.text);
                 if language.asserts.is_match(&line.masked.code)
                     && comments.iter().any(|comment| comment.contains(&own))
-                    && !view.all_lines(Side::New).any(|line| without_whitespace(&line.masked.text) == own)
-                    && census.test_around(Side::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
+                    && !view.all_lines(DiffSide::New).any(|line| without_whitespace(&line.masked.text) == own)
+                    && census.test_around(DiffSide::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
                 {
-                    sheet.add_named("assertion-commented-out", (file, Side::Old, line), RuleSeverity::Certain, "");
+                    sheet.add_named("assertion-commented-out", (file, DiffSide::Old, line), RuleSeverity::Certain, "");
                     break;
                 }
             }
@@ -240,7 +245,7 @@ fn mark_commented_out(census: &Census, sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Marks code of tests that a comment has been put around: the lines are the same, and are no code any more.
-fn mark_enclosed(sheet: &mut Sheet<'_, '_>) {
+fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
@@ -258,7 +263,7 @@ fn mark_enclosed(sheet: &mut Sheet<'_, '_>) {
             if let Some((_, at)) = found {
                 sheet.add_named(
                     "assertion-commented-out",
-                    (file, Side::New, &sides.new[at]),
+                    (file, DiffSide::New, &sides.new[at]),
                     RuleSeverity::Certain,
                     "",
                 );
@@ -268,14 +273,14 @@ fn mark_enclosed(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// What only one of two versions of a test has.
-struct Left<'s, 'p> {
+struct OneSidedLines<'s, 'p> {
     removed: Vec<&'s DiffLine<'p>>,
     added: Vec<&'s DiffLine<'p>>,
 }
 
-impl<'s, 'p> Left<'s, 'p> {
+impl<'s, 'p> OneSidedLines<'s, 'p> {
     fn from_sides(before: &[&'s DiffLine<'p>], after: &[&'s DiffLine<'p>]) -> Self {
-        Left { removed: only_in(before, after), added: only_in(after, before) }
+        OneSidedLines { removed: only_in(before, after), added: only_in(after, before) }
     }
 
     fn is_unchanged(&self) -> bool {
@@ -286,7 +291,7 @@ impl<'s, 'p> Left<'s, 'p> {
     fn lost_assertions(
         &self,
         language: &Language,
-        added: &Asserted,
+        added: &AddedAssertions,
         before: &[&DiffLine<'_>],
         after: &[&DiffLine<'_>],
     ) -> Vec<&'s DiffLine<'p>> {
@@ -335,7 +340,7 @@ fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<
 }
 
 /// What the new side says that the old one didn't.
-struct Asserted {
+struct AddedAssertions {
     /// Without blanks.
     lines: HashSet<String>,
     /// The words of each assertion.
@@ -344,15 +349,15 @@ struct Asserted {
     fresh: HashMap<usize, usize>,
 }
 
-impl Asserted {
-    fn from_views(views: &[FileView<'_>], census: &Census) -> Self {
-        let mut asserted = Asserted { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
-        for line in views.iter().flat_map(|view| view.changed_lines(Side::New)) {
+impl AddedAssertions {
+    fn from_views(views: &[FileView<'_>], census: &TestInventory) -> Self {
+        let mut asserted = AddedAssertions { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
+        for line in views.iter().flat_map(|view| view.changed_lines(DiffSide::New)) {
             asserted.lines.insert(without_whitespace(&line.masked.text));
         }
         for view in views.iter().filter(|view| !matches!(view.part, FileRole::Foreign | FileRole::Document)) {
             let Some(language) = view.language else { continue };
-            let asserts = view.changed_lines(Side::New).filter(|line| language.asserts.is_match(&line.masked.code));
+            let asserts = view.changed_lines(DiffSide::New).filter(|line| language.asserts.is_match(&line.masked.code));
             asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(line_words));
         }
         for test in census.new.iter().filter(|test| test.twin.is_none()) {
@@ -402,7 +407,7 @@ fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&
 }
 
 /// Whether a test that did something does nothing any more.
-fn find_emptied(new: &Test, after: &[DiffLine<'_>], left: &Left<'_, '_>) -> bool {
+fn find_emptied(new: &Test, after: &[DiffLine<'_>], left: &OneSidedLines<'_, '_>) -> bool {
     let idle = |line: &DiffLine<'_>| {
         let code = line.masked.text.trim();
         code.is_empty() || NOTHING.contains(&code)
@@ -440,14 +445,14 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
 }
 
 /// Marks new assertions that compare a thing with itself.
-pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn same_operands(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|_| !matches!(view.part, FileRole::Foreign | FileRole::Document))
         else {
             continue;
         };
-        for line in view.changed_lines(Side::New) {
+        for line in view.changed_lines(DiffSide::New) {
             if let Some(operand) = repeated_operand(&line.masked.text)
                 && language.asserts.is_match(&line.masked.code)
             {
@@ -455,7 +460,7 @@ pub(super) fn same_operands(sheet: &mut Sheet<'_, '_>) {
                 let literal =
                     literal || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
                 let severity = if literal { RuleSeverity::Certain } else { RuleSeverity::Likely };
-                sheet.add_named("assertion-of-itself", (file, Side::New, line), severity, operand);
+                sheet.add_named("assertion-of-itself", (file, DiffSide::New, line), severity, operand);
             }
         }
     }
@@ -489,7 +494,12 @@ fn repeated_operand(line: &str) -> Option<&str> {
 }
 
 /// Marks expectations that changed, where a hunk has no other change.
-fn mark_fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize, usize), hunk: &Hunk) {
+fn mark_fitted(
+    census: &TestInventory,
+    sheet: &mut WeakenedCheckCollector<'_, '_>,
+    (file, index): (usize, usize),
+    hunk: &Hunk,
+) {
     let view = &sheet.views[file];
     let Some(language) = view.language else { return };
     let sides = &view.hunks[index];
@@ -511,13 +521,13 @@ fn mark_fitted(census: &Census, sheet: &mut Sheet<'_, '_>, (file, index): (usize
         if !in_assertion(&sides.new, new, language) && !guards_failure(&sides.new, new, language) {
             return;
         }
-        if let Some(test) = census.test_around(Side::New, file, index, new) {
+        if let Some(test) = census.test_around(DiffSide::New, file, index, new) {
             fitted.push((new, test.name.as_str()));
         }
     }
     fitted.dedup_by_key(|(_, name)| *name);
     for (at, name) in fitted {
-        sheet.add_named("expectation-changed", (file, Side::New, &sides.new[at]), RuleSeverity::Likely, name);
+        sheet.add_named("expectation-changed", (file, DiffSide::New, &sides.new[at]), RuleSeverity::Likely, name);
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::language::{FileRole, Language};
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::RuleSeverity;
-use super::view::{DiffLine, FileView, Side};
-use super::{Sheet, gone, rule_match};
+use super::view::{DiffLine, DiffSide, FileView};
+use super::{WeakenedCheckCollector, gone, rule_match};
 use crate::fix::patch::PatchChange;
 
 /// Two tests whose words agree in this share are the same test under two names.
@@ -50,20 +50,20 @@ impl Test {
 }
 
 /// The tests of both sides.
-pub(super) struct Census {
+pub(super) struct TestInventory {
     pub(super) old: Vec<Test>,
     pub(super) new: Vec<Test>,
 }
 
 /// Finds the tests of a diff and which are the same on both sides.
-pub(super) fn take_inventory(views: &[FileView<'_>]) -> Census {
-    let mut census = Census { old: list_tests(views, Side::Old), new: list_tests(views, Side::New) };
+pub(super) fn take_inventory(views: &[FileView<'_>]) -> TestInventory {
+    let mut census = TestInventory { old: list_tests(views, DiffSide::Old), new: list_tests(views, DiffSide::New) };
     census.pair_by_name(views);
     census.pair_by_words(views);
     census
 }
 
-fn list_tests(views: &[FileView<'_>], side: Side) -> Vec<Test> {
+fn list_tests(views: &[FileView<'_>], side: DiffSide) -> Vec<Test> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate() {
         let Some(language) = view.language.filter(|language| !language.cases.is_empty()) else { continue };
@@ -82,7 +82,7 @@ fn in_hunk(lines: &[DiffLine<'_>], language: &Language, mut found: impl FnMut(Te
     // The lines right above that can only be attributes, annotations and comments.
     let mut above: Option<usize> = None;
     for (at, line) in lines.iter().enumerate() {
-        let marked = |case: &super::language::Case| match &case.marker {
+        let marked = |case: &super::language::TestSyntax| match &case.marker {
             None => true,
             Some(marker) => lines[above.unwrap_or(at)..=at].iter().any(|line| {
                 marker.is_match(&line.masked.text) || is_documented(line) && marker.is_match(&line.masked.comment)
@@ -164,17 +164,17 @@ pub(super) fn end_of_block(lines: &[DiffLine<'_>], at: usize) -> (usize, bool) {
     (lines.len(), false)
 }
 
-impl Census {
+impl TestInventory {
     /// The tests of a side.
-    pub(super) fn tests_of_side(&self, side: Side) -> &[Test] {
+    pub(super) fn tests_of_side(&self, side: DiffSide) -> &[Test] {
         match side {
-            Side::Old => &self.old,
-            Side::New => &self.new,
+            DiffSide::Old => &self.old,
+            DiffSide::New => &self.new,
         }
     }
 
     /// The test that line `at` of a hunk belongs to or is right above.
-    pub(super) fn test_around(&self, side: Side, file: usize, hunk: usize, at: usize) -> Option<&Test> {
+    pub(super) fn test_around(&self, side: DiffSide, file: usize, hunk: usize, at: usize) -> Option<&Test> {
         let mut here = self.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk);
         here.rfind(|test| test.start <= at && at < test.end)
     }
@@ -212,13 +212,13 @@ impl Census {
     fn pair_by_words(&mut self, views: &[FileView<'_>]) {
         let fresh: Vec<usize> = (0..self.new.len()).filter(|&index| self.new[index].twin.is_none()).collect();
         let words: HashMap<usize, BTreeMap<&str, usize>> =
-            fresh.iter().map(|&index| (index, word_counts(&self.new[index], views, Side::New))).collect();
+            fresh.iter().map(|&index| (index, word_counts(&self.new[index], views, DiffSide::New))).collect();
         for index in 0..self.old.len() {
             if self.old[index].twin.is_some() {
                 continue;
             }
             let test = &self.old[index];
-            let own = self::word_counts(test, views, Side::Old);
+            let own = self::word_counts(test, views, DiffSide::Old);
             let free = fresh.iter().filter(|&&new| {
                 let other = &self.new[new];
                 other.twin.is_none()
@@ -234,7 +234,7 @@ impl Census {
     }
 
     /// Marks the tests that are gone.
-    pub(super) fn mark_tests(&self, sheet: &mut Sheet<'_, '_>) {
+    pub(super) fn mark_tests(&self, sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let views = sheet.views;
         let added = AddedTest::from_views(views);
         let subjects = LazyCell::new(|| gone::tested_subjects(views, self));
@@ -248,22 +248,22 @@ impl Census {
                 continue;
             }
             match self.find_fate(test, views, &added) {
-                Fate::Moved => {}
-                Fate::Uncollected => sheet.add_named(
+                TestFate::Moved => {}
+                TestFate::Uncollected => sheet.add_named(
                     "test-uncollected",
-                    (test.file, Side::Old, &lines[test.at]),
+                    (test.file, DiffSide::Old, &lines[test.at]),
                     RuleSeverity::Certain,
                     &test.name,
                 ),
-                Fate::Commented => sheet.add_named(
+                TestFate::Commented => sheet.add_named(
                     "test-commented-out",
-                    (test.file, Side::Old, &lines[test.at]),
+                    (test.file, DiffSide::Old, &lines[test.at]),
                     RuleSeverity::Certain,
                     &test.name,
                 ),
-                Fate::Gone if gone::mentions_subject(&subjects, &lines[test.at..test.end]) => {}
-                Fate::Gone if *loses_deprecated && lines[test.at..test.end].iter().any(gone::is_deprecated) => {}
-                Fate::Gone => lost.entry(test.file).or_default().push(test),
+                TestFate::Gone if gone::mentions_subject(&subjects, &lines[test.at..test.end]) => {}
+                TestFate::Gone if *loses_deprecated && lines[test.at..test.end].iter().any(gone::is_deprecated) => {}
+                TestFate::Gone => lost.entry(test.file).or_default().push(test),
             }
         }
         let fresh = |file| self.new.iter().filter(|test| test.twin.is_none() && test.file == file).count();
@@ -280,19 +280,19 @@ impl Census {
             if let (true, Some(first)) = (deleted && tests.len() > 1, tests.first()) {
                 let count = crate::base::text::count(tests.len(), "test");
                 let line = &view.hunks[first.hunk].old[first.at];
-                sheet.add_named("test-file-deleted", (file, Side::Old, line), severity, &count);
+                sheet.add_named("test-file-deleted", (file, DiffSide::Old, line), severity, &count);
                 continue;
             }
             for test in tests {
                 let line = &view.hunks[test.hunk].old[test.at];
-                sheet.add_named("test-deleted", (file, Side::Old, line), severity, &test.name);
+                sheet.add_named("test-deleted", (file, DiffSide::Old, line), severity, &test.name);
             }
         }
         self.mark_files(sheet, &added);
     }
 
     /// The outcome of a test that no test on the new side is.
-    fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> Fate {
+    fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> TestFate {
         let view = &views[test.file];
         let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
         let body = test.body_lines(old);
@@ -300,13 +300,13 @@ impl Census {
         let kept = telling.iter().filter(|line| !line.changed).count();
         if !old[test.at].changed {
             // The definition is still there: what made it a test is not.
-            return Fate::Uncollected;
+            return TestFate::Uncollected;
         }
         let definition = without_whitespace(&old[test.at].masked.text);
         if !definition.is_empty() && added.comments.iter().any(|comment| comment.contains(&definition)) {
-            return Fate::Commented;
+            return TestFate::Commented;
         }
-        let Some(language) = view.language else { return Fate::Gone };
+        let Some(language) = view.language else { return TestFate::Gone };
         let renamed = new.iter().enumerate().filter(|(_, line)| line.changed).find_map(|(at, line)| {
             let functions = language.functions.iter();
             let name =
@@ -315,52 +315,54 @@ impl Census {
             let same = new[at + 1..end.max(at + 1)].iter().filter(|line| is_telling(line)).filter(|line| {
                 telling.iter().any(|old| without_whitespace(&old.masked.text) == without_whitespace(&line.masked.text))
             });
-            let is_test = self.test_around(Side::New, test.file, test.hunk, at).is_some_and(|test| test.at == at);
+            let is_test = self.test_around(DiffSide::New, test.file, test.hunk, at).is_some_and(|test| test.at == at);
             (!telling.is_empty() && same.count() as f64 >= MOVED_SHARE * telling.len() as f64)
                 .then_some((name, is_test))
         });
         if let Some((name, is_test)) = renamed {
-            return if is_test || added.has_call(name) { Fate::Moved } else { Fate::Uncollected };
+            return if is_test || added.has_call(name) { TestFate::Moved } else { TestFate::Uncollected };
         }
         // Without its first line the rest runs on as part of the test above.
         if !telling.is_empty() && kept as f64 >= MOVED_SHARE * telling.len() as f64 {
-            return Fate::Moved;
+            return TestFate::Moved;
         }
         if self.is_merged(test, views) {
-            return Fate::Moved;
+            return TestFate::Moved;
         }
         let moved = telling.iter().filter(|line| added.code.contains(&without_whitespace(&line.masked.text))).count();
-        if moved > 0 && moved as f64 >= MOVED_SHARE * telling.len() as f64 { Fate::Moved } else { Fate::Gone }
+        if moved > 0 && moved as f64 >= MOVED_SHARE * telling.len() as f64 { TestFate::Moved } else { TestFate::Gone }
     }
 
     /// Whether a test on the new side that has another name says what this one said: several became one.
     fn is_merged(&self, test: &Test, views: &[FileView<'_>]) -> bool {
-        let own = word_counts(test, views, Side::Old);
+        let own = word_counts(test, views, DiffSide::Old);
         let all: usize = own.values().sum();
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
         others.filter(|other| test_language(views, other) == test_language(views, test)).any(|other| {
-            let theirs = word_counts(other, views, Side::New);
+            let theirs = word_counts(other, views, DiffSide::New);
             let there: usize = own.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
             all > 0 && there as f64 >= MOVED_SHARE * all as f64
         })
     }
 
     /// Marks test files that have another name, or none any more.
-    fn mark_files(&self, sheet: &mut Sheet<'_, '_>, added: &AddedTest<'_>) {
+    fn mark_files(&self, sheet: &mut WeakenedCheckCollector<'_, '_>, added: &AddedTest<'_>) {
         let views = sheet.views;
         let collected = |path: &str| Language::of_path(path).is_some_and(|language| language.is_collected(path));
         for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != FileRole::Foreign) {
             let (old, new) = (&view.file.old, &view.file.new);
             let (rule, side, path) = match view.file.change {
-                PatchChange::Renamed if collected(old) && !collected(new) => ("test-file-uncollected", Side::New, new),
+                PatchChange::Renamed if collected(old) && !collected(new) => {
+                    ("test-file-uncollected", DiffSide::New, new)
+                }
                 // With tests that can be distinguished it has been judged by them.
                 PatchChange::Deleted
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
                         && !gone::subject_of_file(views, old)
-                        && !added.has_most_of(view.all_lines(Side::Old)) =>
+                        && !added.has_most_of(view.all_lines(DiffSide::Old)) =>
                 {
-                    ("test-file-deleted", Side::Old, old)
+                    ("test-file-deleted", DiffSide::Old, old)
                 }
                 _ => continue,
             };
@@ -372,7 +374,7 @@ impl Census {
 }
 
 /// The outcome of a test.
-enum Fate {
+enum TestFate {
     /// Its lines are elsewhere.
     Moved,
     /// It is there, but no runner takes it.
@@ -392,8 +394,10 @@ struct AddedTest<'v> {
 impl<'v> AddedTest<'v> {
     fn from_views(views: &'v [FileView<'_>]) -> Self {
         let mut added = AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
-        for line in
-            views.iter().filter(|view| view.part != FileRole::Document).flat_map(|view| view.changed_lines(Side::New))
+        for line in views
+            .iter()
+            .filter(|view| view.part != FileRole::Document)
+            .flat_map(|view| view.changed_lines(DiffSide::New))
         {
             if line.has_code() {
                 added.code.insert(without_whitespace(&line.masked.text));
@@ -436,11 +440,11 @@ fn test_language(views: &[FileView<'_>], test: &Test) -> &'static str {
 /// Whether a test that goes from one file to another is still run, as far as names decide that.
 fn stays_collected(views: &[FileView<'_>], from: usize, to: usize) -> bool {
     let Some(language) = views[from].language else { return true };
-    !language.is_collected(views[from].path_of_side(Side::Old))
-        || language.is_collected(views[to].path_of_side(Side::New))
+    !language.is_collected(views[from].path_of_side(DiffSide::Old))
+        || language.is_collected(views[to].path_of_side(DiffSide::New))
 }
 
-fn word_counts<'v>(test: &Test, views: &'v [FileView<'_>], side: Side) -> BTreeMap<&'v str, usize> {
+fn word_counts<'v>(test: &Test, views: &'v [FileView<'_>], side: DiffSide) -> BTreeMap<&'v str, usize> {
     let lines = views[test.file].hunks[test.hunk].side_lines(side);
     let mut words = BTreeMap::new();
     for line in &lines[test.at..test.end] {

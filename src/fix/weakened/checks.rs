@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Sheet;
+use super::WeakenedCheckCollector;
 use super::language::FileRole;
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
 use super::rule::RuleSeverity;
-use super::view::{DiffLine, FileView, Side};
+use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 use crate::whitelist::{CheckKind, Whitelist};
 
@@ -64,13 +64,13 @@ struct CheckCommand<'v, 'p> {
 }
 
 /// Marks swallowed and removed checks.
-pub(super) fn mark_checks(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     if !views.iter().any(holds_commands) {
         return;
     }
     let whitelist = Whitelist::shipped_only();
-    let (old, new) = (list_commands(views, Side::Old, &whitelist), list_commands(views, Side::New, &whitelist));
+    let (old, new) = (list_commands(views, DiffSide::Old, &whitelist), list_commands(views, DiffSide::New, &whitelist));
     for command in new.iter().filter(|command| command.swallowed) {
         let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
         let before = old.iter().filter(same).filter(|other| other.swallowed).count();
@@ -83,13 +83,13 @@ pub(super) fn mark_checks(sheet: &mut Sheet<'_, '_>) {
             (None, _) => {}
             (Some(_), false) if counted => sheet.add_named(
                 "status-swallowed",
-                command_place(command, Side::New),
+                command_place(command, DiffSide::New),
                 RuleSeverity::Certain,
                 &command.text,
             ),
             _ => sheet.add_named(
                 "status-swallowed",
-                command_place(command, Side::New),
+                command_place(command, DiffSide::New),
                 RuleSeverity::Likely,
                 &command.text,
             ),
@@ -98,7 +98,7 @@ pub(super) fn mark_checks(sheet: &mut Sheet<'_, '_>) {
     let kept: Vec<String> = views
         .iter()
         .filter(|view| holds_commands(view))
-        .flat_map(|view| view.all_lines(Side::New))
+        .flat_map(|view| view.all_lines(DiffSide::New))
         .map(|line| bare_command(&line.masked.text))
         .collect();
     let pipeline_added = views.iter().any(|view| {
@@ -121,7 +121,7 @@ pub(super) fn mark_checks(sheet: &mut Sheet<'_, '_>) {
         // Another service's pipeline may have taken over long ago.
         let stays = if deleted { view.file.old.contains("/workflows/") && !pipeline_added } else { is_pipeline(view) };
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
-        sheet.add_named("check-removed", command_place(command, Side::Old), severity, &command.text);
+        sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
     }
 }
 
@@ -168,7 +168,7 @@ impl CheckCommand<'_, '_> {
     }
 }
 
-fn command_place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: Side) -> (usize, Side, &'v DiffLine<'p>) {
+fn command_place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: DiffSide) -> (usize, DiffSide, &'v DiffLine<'p>) {
     (command.file, side, command.line)
 }
 
@@ -183,14 +183,18 @@ fn holds_commands(view: &FileView<'_>) -> bool {
 
 /// Whether a file alone decides what is checked: pipelines, hooks, manifests with scripts.
 fn is_pipeline(view: &FileView<'_>) -> bool {
-    let path = view.path_of_side(Side::Old);
+    let path = view.path_of_side(DiffSide::Old);
     let name = path.rsplit('/').next().unwrap_or(path);
     view.is("yaml")
         || matches!(name, "package.json" | "composer.json" | "tox.ini" | "deno.json")
         || path.contains(".husky/")
 }
 
-fn list_commands<'v, 'p>(views: &'v [FileView<'p>], side: Side, whitelist: &Whitelist) -> Vec<CheckCommand<'v, 'p>> {
+fn list_commands<'v, 'p>(
+    views: &'v [FileView<'p>],
+    side: DiffSide,
+    whitelist: &Whitelist,
+) -> Vec<CheckCommand<'v, 'p>> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate().filter(|(_, view)| holds_commands(view)) {
         for line in view.changed_lines(side) {

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::census::Census;
+use super::census::TestInventory;
 use super::language::FileRole;
 use super::lazy::compile_regex;
 use super::lexis::identifiers_of;
-use super::view::{DiffLine, FileView, Side};
+use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
 /// Names as they are defined in the languages of the table: after a keyword, as a function, a field, a variant, an
@@ -28,14 +28,14 @@ static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 const NAME_BYTES_MIN: usize = 4;
 
 /// Names that the diff takes out of the program and doesn't write elsewhere.
-pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &Census) -> HashSet<&'v str> {
+pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInventory) -> HashSet<&'v str> {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
     // Tests among the code that they test are no part of it.
     let lines = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Source).flat_map(|(file, view)| {
         view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
             let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);
-            lines.filter(move |(at, _)| census.test_around(Side::Old, file, hunk, *at).is_none())
+            lines.filter(move |(at, _)| census.test_around(DiffSide::Old, file, hunk, *at).is_none())
         })
     });
     for (_, line) in lines {
@@ -45,7 +45,7 @@ pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &Census) ->
         }
     }
     if !names.is_empty() {
-        for line in sources().flat_map(|view| view.all_lines(Side::New)) {
+        for line in sources().flat_map(|view| view.all_lines(DiffSide::New)) {
             for word in identifiers_of(&line.masked.code) {
                 names.remove(word);
             }
@@ -71,7 +71,7 @@ pub(super) fn mentions_subject<'l, 'p: 'l>(
 pub(super) fn loses_deprecated(views: &[FileView<'_>]) -> bool {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let count = |side| sources().flat_map(|view| view.changed_lines(side)).filter(|line| is_deprecated(line)).count();
-    count(Side::Old) > count(Side::New)
+    count(DiffSide::Old) > count(DiffSide::New)
 }
 
 /// Whether a line says that something is deprecated.

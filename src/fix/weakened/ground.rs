@@ -1,14 +1,14 @@
 //! What a line of a hunk depends on: whether that was there before, and whether it holds only under a condition.
 
-use super::census::{Census, is_attribute, is_continued};
+use super::census::{TestInventory, is_attribute, is_continued};
 use super::language::Language;
 use super::lexis::without_whitespace;
 use super::lines::LineHit;
-use super::view::{DiffLine, FileView, Side, Sides};
+use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
-pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
+pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[FileView<'_>], side: DiffSide) -> bool {
     if let Some(test) = census.test_around(side, hit.file, hit.hunk, hit.at) {
         return test.twin.is_none();
     }
@@ -24,10 +24,10 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
     // In other words, or at another place of the hunk.
     let code = |line: &DiffLine<'_>| without_whitespace(&line.masked.code);
     let is_old = |line: &DiffLine<'_>| {
-        !line.changed || side == Side::New && sides.old.iter().any(|old| old.changed && code(old) == code(line))
+        !line.changed || side == DiffSide::New && sides.old.iter().any(|old| old.changed && code(old) == code(line))
     };
     let guarded = if hit.line.has_code() { Some(hit.line) } else { after };
-    if side == Side::New && guarded.is_some_and(|line| line.has_code() && is_old(line)) {
+    if side == DiffSide::New && guarded.is_some_and(|line| line.has_code() && is_old(line)) {
         return false;
     }
     if is_attribute(hit.line) && hit.line.has_code() {
@@ -36,7 +36,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
         return below.is_none_or(|at| !is_old(&lines[at]));
     }
     if hit.line.has_code() && opens_block(hit.line) {
-        if side == Side::New && stands_for_removed(sides, hit.at) {
+        if side == DiffSide::New && stands_for_removed(sides, hit.at) {
             return false;
         }
         return after.is_none_or(|line| !is_old(line));
@@ -63,7 +63,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'
 }
 
 /// Whether a line belongs to an argument that holds what was there alone before: `param("a", marks=…)` for `"a"`.
-fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
+fn stands_for_removed(sides: &HunkSides<'_>, at: usize) -> bool {
     let lines = &sides.new;
     let Some(owner) = lines_above(lines, at).take_while(|line| line.changed).last() else { return false };
     let inside = lines.iter().skip_while(|line| line.number <= owner.number);
@@ -75,7 +75,7 @@ fn stands_for_removed(sides: &Sides<'_>, at: usize) -> bool {
 }
 
 /// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.
-fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
+fn is_in_new_step(sides: &HunkSides<'_>, at: usize, side: DiffSide) -> bool {
     let begins = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with("- ");
     let lines = sides.side_lines(side);
     let own = Some(&lines[at]).filter(|line| begins(line));
@@ -83,11 +83,11 @@ fn is_in_new_step(sides: &Sides<'_>, at: usize, side: Side) -> bool {
     let count = |lines: &[DiffLine<'_>]| {
         lines.iter().filter(|line| line.changed && line.indent == item.indent && begins(line)).count()
     };
-    item.changed && side == Side::New && count(&sides.new) > count(&sides.old)
+    item.changed && side == DiffSide::New && count(&sides.new) > count(&sides.old)
 }
 
 /// Whether a match is in a function that is new, even within an old one.
-pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
+pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: DiffSide) -> bool {
     let lines = view.hunks[hit.hunk].side_lines(side);
     let owner =
         view.language.and_then(|language| lines_above(lines, hit.at).find(|line| defines_function(language, line)));
@@ -95,7 +95,7 @@ pub(super) fn has_new_owner(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Si
 }
 
 /// Whether a match counts only under a condition: on its own, by words on its line, or below a line that is one.
-pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> bool {
+pub(super) fn is_conditional(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: DiffSide) -> bool {
     let code = hit.line.masked.code.as_str();
     let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
     if hit.rule.text.conditional

@@ -25,15 +25,15 @@ static CALLED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The keys above the next line.
-pub(super) struct Keyring {
+pub(super) struct EnclosingKeys {
     kind: Option<LanguageKeys>,
     section: String,
     open: Vec<(usize, String)>,
 }
 
-impl Keyring {
+impl EnclosingKeys {
     pub(super) fn new(kind: Option<LanguageKeys>, heading: &str) -> Self {
-        let mut keyring = Keyring { kind, section: String::new(), open: Vec::new() };
+        let mut keyring = EnclosingKeys { kind, section: String::new(), open: Vec::new() };
         keyring.enter_line(heading);
         keyring
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn paths(kind: LanguageKeys, heading: &str, text: &str) -> Vec<String> {
-        let mut keyring = Keyring::new(Some(kind), heading);
+        let mut keyring = EnclosingKeys::new(Some(kind), heading);
         text.lines().map(|line| keyring.enter_line(line)).collect()
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Language {
     pub(super) name: String,
     pub(super) lexis: Lexis,
     pub(super) keys: Option<LanguageKeys>,
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<TestSyntax>,
     pub(super) functions: Vec<LazyRegex>,
     pub(super) asserts: LazySet,
     pub(super) guards: LazySet,
@@ -38,7 +38,7 @@ pub(super) struct Language {
 
 /// How a test is defined.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct TestSyntax {
     /// On one of the lines right above.
     pub(super) marker: Option<LazyRegex>,
     /// The definition, with the groups `name`, `name2`, `name3`.
@@ -121,7 +121,8 @@ static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| {
 
 impl From<LanguageText> for Language {
     fn from(text: LanguageText) -> Self {
-        let case = |case: CaseText| Case { marker: case.marker.map(LazyRegex::new), regex: LazyRegex::new(case.regex) };
+        let case =
+            |case: CaseText| TestSyntax { marker: case.marker.map(LazyRegex::new), regex: LazyRegex::new(case.regex) };
         Language {
             lexis: Lexis::new(text.comments, text.spaced, text.blocks, &text.strings, &text.long, text.heredoc),
             keys: text.keys,

@@ -24,12 +24,12 @@ pub(super) struct Lexis {
     strings: Vec<u8>,
     /// `'` encloses one character only: elsewhere it is a lifetime or an apostrophe.
     chars: bool,
-    long: Vec<Long>,
+    long: Vec<LongString>,
     heredoc: bool,
 }
 
 #[derive(Debug)]
-struct Long {
+struct LongString {
     start: String,
     end: String,
     escapes: bool,
@@ -39,7 +39,7 @@ struct Long {
 
 /// A line in three readings of the same length: what is not of the kind is blank.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Masked {
+pub(super) struct MaskedLine {
     /// Code alone; quotes stay, what is between them doesn't.
     pub(super) code: String,
     /// Code and strings.
@@ -61,7 +61,7 @@ impl Lexis {
         let long = long.iter().filter_map(|parts| {
             let kind = parts.get(2).map_or("", String::as_str);
             let (start, end) = (parts.first()?.clone(), parts.get(1)?.clone());
-            Some(Long { start, end, escapes: kind.is_empty(), one_line: kind == "line" })
+            Some(LongString { start, end, escapes: kind.is_empty(), one_line: kind == "line" })
         });
         Lexis { comments, spaced, blocks, strings, chars, long: long.collect(), heredoc }
     }
@@ -130,8 +130,8 @@ impl Lexis {
     }
 
     /// Reads one line; `state` is where it begins and, after, where the next one does.
-    pub(super) fn mask_line(&self, state: &mut LexerState, line: &str) -> Masked {
-        let mut masks = Masks::new(line);
+    pub(super) fn mask_line(&self, state: &mut LexerState, line: &str) -> MaskedLine {
+        let mut masks = LineMasks::new(line);
         let bytes = line.as_bytes();
         let mut at = 0;
         if let LexerState::Heredoc(word) = state {
@@ -185,7 +185,7 @@ impl Lexis {
         state: &mut LexerState,
         line: &str,
         at: usize,
-        masks: &mut Masks,
+        masks: &mut LineMasks,
         heredoc: &mut Option<String>,
     ) -> usize {
         let rest = &line[at..];
@@ -277,17 +277,17 @@ fn heredoc_word(text: &str) -> Option<String> {
     (word.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase())).then_some(word)
 }
 
-struct Masks {
+struct LineMasks {
     code: Vec<u8>,
     text: Vec<u8>,
     comment: Vec<u8>,
     line: Vec<u8>,
 }
 
-impl Masks {
+impl LineMasks {
     fn new(line: &str) -> Self {
         let bytes = line.as_bytes().to_vec();
-        Masks { code: bytes.clone(), text: bytes.clone(), comment: vec![b' '; bytes.len()], line: bytes }
+        LineMasks { code: bytes.clone(), text: bytes.clone(), comment: vec![b' '; bytes.len()], line: bytes }
     }
 
     fn mask_string(&mut self, start: usize, end: usize) {
@@ -300,10 +300,10 @@ impl Masks {
         self.comment[start..end].copy_from_slice(&self.line[start..end]);
     }
 
-    fn finish_masks(self) -> Masked {
+    fn finish_masks(self) -> MaskedLine {
         // What was blanked is whole strings and comments, so characters stay whole.
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Masked { code: text(self.code), text: text(self.text), comment: text(self.comment) }
+        MaskedLine { code: text(self.code), text: text(self.text), comment: text(self.comment) }
     }
 }
 
@@ -324,7 +324,7 @@ mod tests {
 
     use super::*;
 
-    fn read(path: &str, lines: &str) -> Vec<Masked> {
+    fn read(path: &str, lines: &str) -> Vec<MaskedLine> {
         let lexis = &Language::of_path(path).expect("a language").lexis;
         let mut state = lexis.state_before(lines.lines());
         lines.lines().map(|line| lexis.mask_line(&mut state, line)).collect()

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::census::Census;
+use super::census::TestInventory;
 use super::language::FileRole;
 use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
-use super::rule::{RuleKind, RuleScope, RuleSeverity, Rules, WeakenedRule};
+use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
-use super::view::{DiffLine, FileView, Side};
-use super::{Sheet, ground};
+use super::view::{DiffLine, DiffSide, FileView};
+use super::{WeakenedCheckCollector, ground};
 use crate::fix::patch::PatchChange;
 
 /// Files that configure a linter, a formatter or a type checker and nothing else.
@@ -48,13 +48,13 @@ pub(super) struct LineHit<'v, 'p> {
 }
 
 /// Marks what rules of these kinds find, unless the other side lost the same.
-pub(super) fn mark_lines(census: &Census, sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let (rules, views) = (sheet.rules, sheet.views);
     let of = |side| {
         find_hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown])
     };
-    let (old, new) = (of(Side::Old), of(Side::New));
-    for (side, found, other) in [(Side::New, &new, &old), (Side::Old, &old, &new)] {
+    let (old, new) = (of(DiffSide::Old), of(DiffSide::New));
+    for (side, found, other) in [(DiffSide::New, &new, &old), (DiffSide::Old, &old, &new)] {
         let wanted: Vec<&LineHit<'_, '_>> =
             found.iter().filter(|hit| counts_as_weakened(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, RuleKind::Replaced));
@@ -75,7 +75,7 @@ pub(super) fn mark_lines(census: &Census, sheet: &mut Sheet<'_, '_>) {
             if hit.rule.text.replaceable && fresh.iter().any(|other| other.file == hit.file && same_rule(hit, other)) {
                 continue;
             }
-            if views[hit.file].changed_lines(Side::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
+            if views[hit.file].changed_lines(DiffSide::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
                 continue;
             }
             let severity = hit_severity(hit, census, views, side);
@@ -104,10 +104,10 @@ fn hit_names(hits: &[&LineHit<'_, '_>]) -> String {
 }
 
 /// Whether a rule says something about this side, and nothing speaks against it.
-fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
+fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[FileView<'_>], side: DiffSide) -> bool {
     let wanted = match hit.rule.text.kind {
-        RuleKind::Removed => Side::Old,
-        _ => Side::New,
+        RuleKind::Removed => DiffSide::Old,
+        _ => DiffSide::New,
     };
     let view = &views[hit.file];
     let text = &hit.rule.text;
@@ -117,7 +117,8 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<
         && hit.line.changed
         && !hit.rule.is_excused(hit.line.raw)
         && !(text.kind != RuleKind::Structure && is_migrated(hit, views))
-        && (text.new_files || view.file.change != PatchChange::Added && (side == Side::Old || !is_new_table(hit, view)))
+        && (text.new_files
+            || view.file.change != PatchChange::Added && (side == DiffSide::Old || !is_new_table(hit, view)))
         && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
         && hit.rule.is_beside(view.all_lines(side).map(|line| line.masked.text.as_str()))
         && !(text.owner_stays
@@ -131,7 +132,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<
             }))
         && !(text.attached && census.test_around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
-        && !(text.conditional && side == Side::New && had_condition(hit, view))
+        && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
 }
@@ -158,9 +159,14 @@ fn is_replaced_along(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
 
 /// Whether what is suppressed is itself a new test or a new helper of tests: nothing was stricter before, and tests do
 /// on purpose what a linter doesn't like.
-fn is_comment_for_new_test(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> bool {
+fn is_comment_for_new_test(
+    hit: &LineHit<'_, '_>,
+    census: &TestInventory,
+    views: &[FileView<'_>],
+    side: DiffSide,
+) -> bool {
     let text = &hit.rule.text;
-    side == Side::New
+    side == DiffSide::New
         && text.family == "disabled-rule"
         && !text.languages.is_empty()
         && views[hit.file].part == FileRole::Test
@@ -204,7 +210,7 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     // A part that is new may belong to a table that is not.
     let top = nearest.path.strip_suffix(".lint").unwrap_or(&nearest.path) == table
         || headers.iter().any(|line| line.changed && opens(&line) && nearest.path != line.path);
-    nearest.changed && top && !view.all_lines(Side::Old).any(|line| within(&line))
+    nearest.changed && top && !view.all_lines(DiffSide::Old).any(|line| within(&line))
 }
 
 /// Whether a file that configures nothing but linters comes or goes with the change, so that what this one says may
@@ -219,14 +225,14 @@ fn is_migrated(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
             let moves = matches!(view.file.change, PatchChange::Added | PatchChange::Deleted | PatchChange::Renamed);
             moves
                 && LINTERS.is_match(view.path_of_side(if view.file.change == PatchChange::Deleted {
-                    Side::Old
+                    DiffSide::Old
                 } else {
-                    Side::New
+                    DiffSide::New
                 }))
         })
 }
 
-fn hit_severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], side: Side) -> RuleSeverity {
+fn hit_severity(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[FileView<'_>], side: DiffSide) -> RuleSeverity {
     if hit.rule.text.alone && ground::is_new(hit, census, views, side) {
         RuleSeverity::Likely
     } else {
@@ -236,9 +242,9 @@ fn hit_severity(hit: &LineHit<'_, '_>, census: &Census, views: &[FileView<'_>], 
 
 /// The matches of all rules of `kinds` on the changed lines of a side.
 pub(super) fn find_hits<'v, 'p>(
-    rules: &'static Rules,
+    rules: &'static WeakenedRules,
     views: &'v [FileView<'p>],
-    side: Side,
+    side: DiffSide,
     kinds: &[RuleKind],
 ) -> Vec<LineHit<'v, 'p>> {
     let mut found = Vec::new();

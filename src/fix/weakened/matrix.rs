@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Sheet;
+use super::WeakenedCheckCollector;
 use super::lazy::compile_regex;
 use super::lines::{LineHit, find_hits};
 use super::rule::{RuleKind, RuleSeverity};
-use super::view::{FileView, Side};
+use super::view::{DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
@@ -30,10 +30,10 @@ struct MatrixEntry<'h, 'v, 'p> {
 }
 
 /// Marks values that are gone, and combinations that are taken out.
-pub(super) fn mark_matrices(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     let of = |side| find_hits(sheet.rules, views, side, &[RuleKind::Matrix]);
-    let (old, new) = (of(Side::Old), of(Side::New));
+    let (old, new) = (of(DiffSide::Old), of(DiffSide::New));
     if old.is_empty() && new.is_empty() {
         return;
     }
@@ -54,7 +54,7 @@ pub(super) fn mark_matrices(sheet: &mut Sheet<'_, '_>) {
         !(is_included(entry.hit) && (covered() || is_computed(&views[entry.hit.file], matrix_key(entry.hit))))
     });
     let supported =
-        || views.iter().flat_map(|view| view.changed_lines(Side::Old)).any(|line| SUPPORTED.is_match(line.raw));
+        || views.iter().flat_map(|view| view.changed_lines(DiffSide::Old)).any(|line| SUPPORTED.is_match(line.raw));
     let mut places: Vec<(usize, &str)> = Vec::new();
     for entry in &removed {
         let place = (entry.hit.file, matrix_key(entry.hit));
@@ -91,24 +91,24 @@ pub(super) fn mark_matrices(sheet: &mut Sheet<'_, '_>) {
             false => RuleSeverity::Certain,
         };
         let names: Vec<&str> = gone.iter().map(|entry| entry.unit).collect();
-        sheet.add(entry.hit.rule, (entry.hit.file, Side::Old, entry.hit.line), severity, &names.join(", "));
+        sheet.add(entry.hit.rule, (entry.hit.file, DiffSide::Old, entry.hit.line), severity, &names.join(", "));
     }
     mark_excluded(sheet, &old, &new, &added);
 }
 
 /// Marks the first combination that is taken out, unless it is of a value that the change adds.
 fn mark_excluded(
-    sheet: &mut Sheet<'_, '_>,
+    sheet: &mut WeakenedCheckCollector<'_, '_>,
     old: &[LineHit<'_, '_>],
     new: &[LineHit<'_, '_>],
     added: &[MatrixEntry<'_, '_, '_>],
 ) {
     let views = sheet.views;
-    let of = |hits: &[LineHit<'_, '_>], side: Side| -> Vec<String> {
+    let of = |hits: &[LineHit<'_, '_>], side: DiffSide| -> Vec<String> {
         let hits = hits.iter().filter(|hit| hit.rule.text.id == "matrix-excluded");
         hits.map(|hit| matrix_item(hit, &views[hit.file], side)).collect()
     };
-    let (before, now) = (of(old, Side::Old), of(new, Side::New));
+    let (before, now) = (of(old, DiffSide::Old), of(new, DiffSide::New));
     if now.len() <= before.len() {
         return;
     }
@@ -120,12 +120,12 @@ fn mark_excluded(
             && !added.iter().any(|entry| !is_included(entry.hit) && words.contains(&entry.unit))
     });
     if let Some((hit, _)) = first {
-        sheet.add(hit.rule, (hit.file, Side::New, hit.line), RuleSeverity::Certain, "");
+        sheet.add(hit.rule, (hit.file, DiffSide::New, hit.line), RuleSeverity::Certain, "");
     }
 }
 
 /// The text of the item of a list that begins with a match.
-fn matrix_item(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Side) -> String {
+fn matrix_item(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: DiffSide) -> String {
     let lines = &view.hunks[hit.hunk].side_lines(side)[hit.at..];
     let rest = lines[1..].iter().take_while(|line| line.indent > hit.line.indent);
     let texts: Vec<&str> = lines.iter().take(1).chain(rest).map(|line| line.masked.text.trim()).collect();
@@ -169,7 +169,7 @@ fn is_included(hit: &LineHit<'_, '_>) -> bool {
 
 /// Whether the values of `key` are made when the pipeline runs.
 fn is_computed(view: &FileView<'_>, key: &str) -> bool {
-    view.all_lines(Side::New).any(|line| {
+    view.all_lines(DiffSide::New).any(|line| {
         let own = line.path.rsplit('.').next().unwrap_or_default();
         own == key && line.path.contains("matrix") && line.masked.text.contains("${{")
     })
@@ -203,8 +203,9 @@ fn is_oldest(gone: &[&MatrixEntry<'_, '_, '_>], view: &FileView<'_>) -> bool {
     let Some(gone) = gone.iter().map(|entry| parse_version(entry.unit)).collect::<Option<Vec<_>>>() else {
         return false;
     };
-    let words =
-        view.all_lines(Side::New).flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));
+    let words = view
+        .all_lines(DiffSide::New)
+        .flat_map(|line| line.masked.text.split([',', ' ', '[', ']', '"', '\'', '{', '}']));
     let mut left = words.filter_map(parse_version).peekable();
     let Some(newest) = gone.iter().max() else { return false };
     left.peek().is_some() && left.any(|version| version.len() == newest.len() && version > *newest)

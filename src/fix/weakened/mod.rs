@@ -40,8 +40,8 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use self::language::FileRole;
-use self::rule::{Rules, WeakenedRule};
-use self::view::{DiffLine, FileView, Side};
+use self::rule::{WeakenedRule, WeakenedRules};
+use self::view::{DiffLine, DiffSide, FileView};
 use crate::base::arena;
 use crate::base::text;
 use crate::fix::patch::Patch;
@@ -117,7 +117,7 @@ impl Mark {
 
 /// What was found in a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Findings {
+pub(crate) struct WeakenedFindings {
     /// The marks, in the order of the diff.
     pub marks: Vec<Mark>,
     /// Marks beyond the limit of 200, and files and lines of the diff that were not read.
@@ -126,7 +126,7 @@ pub(crate) struct Findings {
 
 /// How many tests two runs of one check collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestCounts {
     /// In the run before.
     pub before: u64,
     /// In the run after.
@@ -140,13 +140,13 @@ pub(crate) fn prepare() {
 }
 
 /// Where `patch`, or the number of collected tests, weakens a check.
-pub(crate) fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
+pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindings {
     let tests = tests.filter(|counts| counts.after < counts.before);
     if patch.files.is_empty() && tests.is_none() {
-        return Findings { marks: Vec::new(), cut: patch.cut };
+        return WeakenedFindings { marks: Vec::new(), cut: patch.cut };
     }
     let views = view::file_views(patch);
-    let mut sheet = Sheet::new(rule::shipped_rules(), &views);
+    let mut sheet = WeakenedCheckCollector::new(rule::shipped_rules(), &views);
     let census = census::take_inventory(&views);
     census.mark_tests(&mut sheet);
     assertions::mark_assertions(&census, &mut sheet);
@@ -167,8 +167,8 @@ pub(crate) fn detect(patch: &Patch, tests: Option<Counts>) -> Findings {
 }
 
 /// Marks being collected.
-struct Sheet<'v, 'p> {
-    rules: &'static Rules,
+struct WeakenedCheckCollector<'v, 'p> {
+    rules: &'static WeakenedRules,
     views: &'v [FileView<'p>],
     /// With their place in the diff, for sorting: file, line, whether it is deleted.
     marks: Vec<((usize, u32, bool), Mark)>,
@@ -176,16 +176,16 @@ struct Sheet<'v, 'p> {
     known: HashSet<(usize, u32, bool, String)>,
 }
 
-impl<'v, 'p> Sheet<'v, 'p> {
-    fn new(rules: &'static Rules, views: &'v [FileView<'p>]) -> Self {
-        Sheet { rules, views, marks: Vec::new(), known: HashSet::new() }
+impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
+    fn new(rules: &'static WeakenedRules, views: &'v [FileView<'p>]) -> Self {
+        WeakenedCheckCollector { rules, views, marks: Vec::new(), known: HashSet::new() }
     }
 
     /// Marks `line` of file `index`. `name` represents `{name}` in the rule's message.
     fn add(
         &mut self,
         rule: &WeakenedRule,
-        (index, side, line): (usize, Side, &DiffLine<'_>),
+        (index, side, line): (usize, DiffSide, &DiffLine<'_>),
         severity: RuleSeverity,
         name: &str,
     ) {
@@ -193,7 +193,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
     }
 
     /// The same under a rule's name.
-    fn add_named(&mut self, id: &str, place: (usize, Side, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
+    fn add_named(&mut self, id: &str, place: (usize, DiffSide, &DiffLine<'_>), severity: RuleSeverity, name: &str) {
         if let Some(rule) = self.rules.find_rule(id) {
             self.add(rule, place, severity, name);
         }
@@ -204,7 +204,7 @@ impl<'v, 'p> Sheet<'v, 'p> {
         &mut self,
         rule: &WeakenedRule,
         index: usize,
-        side: Side,
+        side: DiffSide,
         line: u32,
         raw: &str,
         severity: RuleSeverity,
@@ -218,19 +218,19 @@ impl<'v, 'p> Sheet<'v, 'p> {
             language: view.language.map(|language| language.name.clone()).unwrap_or_default(),
             path: text::ellipsis(view.path_of_side(side), PATH_BYTES_MAX),
             line,
-            deleted: side == Side::Old,
+            deleted: side == DiffSide::Old,
             text: clean(raw, TEXT_BYTES_MAX),
             message: rule.text.message.replace("{name}", &clean(name, TEXT_BYTES_MAX / 2)),
             severity: severity.min(rule.text.severity),
         };
-        let place = (index, line, side == Side::New);
+        let place = (index, line, side == DiffSide::New);
         if self.known.insert((place.0, place.1, place.2, mark.family.clone())) {
             self.marks.push((place, mark));
         }
     }
 
     /// Marks that fewer tests ran, unless a line says which ones don't.
-    fn fewer(&mut self, counts: Counts) {
+    fn fewer(&mut self, counts: TestCounts) {
         let told = ["deleted-test", "skipped-test", "focused-test"];
         if self
             .marks
@@ -254,11 +254,11 @@ impl<'v, 'p> Sheet<'v, 'p> {
         self.marks.push(((usize::MAX, 0, false), mark));
     }
 
-    fn end(mut self, unread: usize) -> Findings {
+    fn end(mut self, unread: usize) -> WeakenedFindings {
         self.marks.sort_by_key(|(place, _)| *place);
         let cut = self.marks.len().saturating_sub(MARKS_MAX) + unread;
         self.marks.truncate(MARKS_MAX);
-        Findings { marks: self.marks.into_iter().map(|(_, mark)| mark).collect(), cut }
+        WeakenedFindings { marks: self.marks.into_iter().map(|(_, mark)| mark).collect(), cut }
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Sheet;
+use super::WeakenedCheckCollector;
 use super::language::FileRole;
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
-use super::rule::{RuleKind, RuleSeverity, Rules, WeakenedRule};
+use super::rule::{RuleKind, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{applies_to, looked_at, match_rule, untold_rules};
-use super::view::{DiffLine, FileView, Side};
+use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
 /// Lines of one statement.
@@ -26,12 +26,13 @@ struct FoundNumber<'v, 'p> {
 }
 
 /// Marks numbers that went the wrong way, and those that are gone.
-pub(super) fn mark_numbers(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_numbers(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
-    let all: Vec<Vec<FoundNumber<'_, '_>>> = views.iter().map(|view| find_numbers(sheet, view, Side::New)).collect();
+    let all: Vec<Vec<FoundNumber<'_, '_>>> =
+        views.iter().map(|view| find_numbers(sheet, view, DiffSide::New)).collect();
     for (file, view) in views.iter().enumerate() {
         let mut new: Vec<&FoundNumber<'_, '_>> = all[file].iter().collect();
-        for old in find_numbers(sheet, view, Side::Old) {
+        for old in find_numbers(sheet, view, DiffSide::Old) {
             let twin = new.iter().position(|new| new.rule.text.id == old.rule.text.id && new.key == old.key);
             match twin.map(|at| new.remove(at)) {
                 Some(new) => {
@@ -41,14 +42,14 @@ pub(super) fn mark_numbers(sheet: &mut Sheet<'_, '_>) {
                     };
                     if weaker {
                         let change = format!("{} to {}", old.number, new.number);
-                        sheet.add(new.rule, (file, Side::New, new.line), RuleSeverity::Certain, &change);
+                        sheet.add(new.rule, (file, DiffSide::New, new.line), RuleSeverity::Certain, &change);
                     }
                 }
                 None => {
                     let elsewhere = all.iter().flatten().any(|new| new.rule.text.id == old.rule.text.id);
                     if old.rule.text.gone && !elsewhere && view.file.change != PatchChange::Deleted {
                         let change = format!("{} to none", old.number);
-                        sheet.add(old.rule, (file, Side::Old, old.line), RuleSeverity::Certain, &change);
+                        sheet.add(old.rule, (file, DiffSide::Old, old.line), RuleSeverity::Certain, &change);
                     }
                 }
             }
@@ -57,19 +58,23 @@ pub(super) fn mark_numbers(sheet: &mut Sheet<'_, '_>) {
 }
 
 /// Whether a line has a number that a rule judges.
-pub(super) fn is_threshold(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
-    let untold = untold_rules(rules, view, Side::New, &[RuleKind::Lowered, RuleKind::Raised]);
+pub(super) fn is_threshold(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+    let untold = untold_rules(rules, view, DiffSide::New, &[RuleKind::Lowered, RuleKind::Raised]);
     let mut judged = rules.candidate_rules(line.raw, &untold).into_iter().map(|index| &rules.rules[index]);
     judged.any(|rule| {
         matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised)
             && rule.text.severity == RuleSeverity::Certain
-            && applies_to(rule, view, Side::New)
+            && applies_to(rule, view, DiffSide::New)
             && match_rule(rule, line).is_some()
     })
 }
 
 /// The numbers on the changed lines of a side.
-fn find_numbers<'v, 'p>(sheet: &Sheet<'_, '_>, view: &'v FileView<'p>, side: Side) -> Vec<FoundNumber<'v, 'p>> {
+fn find_numbers<'v, 'p>(
+    sheet: &WeakenedCheckCollector<'_, '_>,
+    view: &'v FileView<'p>,
+    side: DiffSide,
+) -> Vec<FoundNumber<'v, 'p>> {
     let mut found = Vec::new();
     if matches!(view.part, FileRole::Foreign | FileRole::Snapshot) {
         return found;
@@ -129,7 +134,7 @@ static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
 const BEGINNING_BYTES_MIN: usize = 16;
 
 /// Marks lines of tests that are as they were but for a tolerance.
-pub(super) fn mark_leeway(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_leeway(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     let bare = |text: &str| without_whitespace(text).replace(',', "");
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
@@ -144,7 +149,7 @@ pub(super) fn mark_leeway(sheet: &mut Sheet<'_, '_>) {
                 })
             };
             if let Some(line) = sides.new.iter().filter(|line| line.changed).find(is_given) {
-                sheet.add_named("tolerance-given", (file, Side::New, line), RuleSeverity::Certain, "");
+                sheet.add_named("tolerance-given", (file, DiffSide::New, line), RuleSeverity::Certain, "");
             }
         }
     }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::literals::Literals;
 use crate::base::one_or_many::OneOrMany;
 
-use super::files::Files;
+use super::files::FileGlobs;
 use super::lazy::LazyRegex;
 
 /// How sure it is that a mark weakens a check.
@@ -206,7 +206,7 @@ shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "e
 #[derive(Debug)]
 pub(super) struct WeakenedRule {
     pub(super) text: WeakenedRuleText,
-    pub(super) files: Files,
+    pub(super) files: FileGlobs,
     regex: Option<LazyRegex>,
     before: Option<LazyRegex>,
     unless: Option<LazyRegex>,
@@ -222,7 +222,7 @@ pub(super) struct WeakenedRule {
 impl WeakenedRule {
     fn new(text: WeakenedRuleText) -> Self {
         WeakenedRule {
-            files: Files::new(&text.files),
+            files: FileGlobs::new(&text.files),
             regex: text.regex.clone().map(LazyRegex::new),
             before: text.before.clone().map(LazyRegex::new),
             unless: text.unless.clone().map(LazyRegex::new),
@@ -290,7 +290,7 @@ impl WeakenedRule {
 
 /// All rules, ready to match.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct WeakenedRules {
     pub(super) rules: Vec<WeakenedRule>,
     literals: Literals,
     /// The rules of each literal.
@@ -299,7 +299,7 @@ pub(super) struct Rules {
     pub(super) untold: Vec<usize>,
 }
 
-impl Rules {
+impl WeakenedRules {
     fn new(texts: Vec<WeakenedRuleText>) -> Self {
         let (mut literals, mut meaning): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
         for (index, text) in texts.iter().enumerate() {
@@ -317,7 +317,7 @@ impl Rules {
         let literals = Literals::new(&literals, true, 0).expect("a small table of literals");
         let is_untold = |text: &WeakenedRuleText| text.needs.is_none() && text.regex.is_some();
         let untold = (0..texts.len()).filter(|&index| is_untold(&texts[index])).collect();
-        Rules { rules: texts.into_iter().map(WeakenedRule::new).collect(), literals, meaning, untold }
+        WeakenedRules { rules: texts.into_iter().map(WeakenedRule::new).collect(), literals, meaning, untold }
     }
 
     /// The rules that may match `line`: those that a literal of it tells, and `untold` ones of its file.
@@ -334,11 +334,11 @@ impl Rules {
 }
 
 /// The shipped rules.
-pub(super) fn shipped_rules() -> &'static Rules {
-    static RULES: LazyLock<Rules> = LazyLock::new(|| {
+pub(super) fn shipped_rules() -> &'static WeakenedRules {
+    static RULES: LazyLock<WeakenedRules> = LazyLock::new(|| {
         // A broken file would lose its rules: a test holds that none is.
         let files = SHIPPED.iter().filter_map(|json| serde_json::from_str::<RuleFileText>(json).ok());
-        Rules::new(files.flat_map(|file| file.rules).collect())
+        WeakenedRules::new(files.flat_map(|file| file.rules).collect())
     });
     &RULES
 }

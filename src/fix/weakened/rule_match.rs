@@ -3,31 +3,36 @@
 use regex::Captures;
 
 use super::language::FileRole;
-use super::rule::{RuleKind, RuleScope, Rules, WeakenedRule};
-use super::view::{DiffLine, FileView, Side};
+use super::rule::{RuleKind, RuleScope, WeakenedRule, WeakenedRules};
+use super::view::{DiffLine, DiffSide, FileView};
 
 /// The family of what makes a test not run.
 pub(super) const SKIPPED: &str = "skipped-test";
 
 /// Whether a line skips the test that it belongs to.
-pub(super) fn is_skip(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+pub(super) fn is_skip(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == SKIPPED
             && !rule.text.conditional
             && rule.text.below.is_none()
-            && applies_to(rule, view, Side::Old)
+            && applies_to(rule, view, DiffSide::Old)
             && match_rule(rule, line).is_some()
     })
 }
 
 /// Whether the rule `id` matches a line.
-pub(super) fn has_rule(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
-    rules.find_rule(id).is_some_and(|rule| applies_to(rule, view, Side::New) && match_rule(rule, line).is_some())
+pub(super) fn has_rule(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>, id: &str) -> bool {
+    rules.find_rule(id).is_some_and(|rule| applies_to(rule, view, DiffSide::New) && match_rule(rule, line).is_some())
 }
 
 /// The rules of `kinds` that look at every line of a file.
-pub(super) fn untold_rules(rules: &Rules, view: &FileView<'_>, side: Side, kinds: &[RuleKind]) -> Vec<usize> {
+pub(super) fn untold_rules(
+    rules: &WeakenedRules,
+    view: &FileView<'_>,
+    side: DiffSide,
+    kinds: &[RuleKind],
+) -> Vec<usize> {
     let looks = |&index: &usize| {
         let rule = &rules.rules[index];
         let headings = view.file.hunks.iter().map(|hunk| hunk.heading.as_str());
@@ -38,7 +43,7 @@ pub(super) fn untold_rules(rules: &Rules, view: &FileView<'_>, side: Side, kinds
 }
 
 /// Whether a rule looks at such files at all.
-pub(super) fn applies_to(rule: &WeakenedRule, view: &FileView<'_>, side: Side) -> bool {
+pub(super) fn applies_to(rule: &WeakenedRule, view: &FileView<'_>, side: DiffSide) -> bool {
     let text = &rule.text;
     let language = text.languages.is_empty() || text.languages.iter().any(|name| view.is(name));
     let file = || text.files.is_empty() || rule.files.is_match(view.folded_text(side));

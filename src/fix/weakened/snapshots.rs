@@ -2,12 +2,12 @@
 
 use super::language::FileRole;
 use super::rule::RuleSeverity;
-use super::view::Side;
-use super::{Sheet, source_changed};
+use super::view::DiffSide;
+use super::{WeakenedCheckCollector, source_changed};
 use crate::fix::patch::{PatchChange, PatchKind};
 
 /// Marks rewritten and deleted snapshots, one mark a file.
-pub(super) fn mark_snapshots(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_snapshots(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     // Where the program or a test changed, its output may well have to.
     let tests_changed = views.iter().any(|view| view.part == FileRole::Test || view.part == FileRole::Foreign);
@@ -17,8 +17,8 @@ pub(super) fn mark_snapshots(sheet: &mut Sheet<'_, '_>) {
     for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Snapshot) {
         let (id, side, kind) = match view.file.change {
             PatchChange::Added | PatchChange::Renamed => continue,
-            PatchChange::Deleted => ("snapshot-deleted", Side::Old, PatchKind::Removed),
-            PatchChange::Modified => ("snapshot-rewritten", Side::New, PatchKind::Added),
+            PatchChange::Deleted => ("snapshot-deleted", DiffSide::Old, PatchKind::Removed),
+            PatchChange::Modified => ("snapshot-rewritten", DiffSide::New, PatchKind::Added),
         };
         let first = view.file.lines_of_kind(kind).next().or_else(|| view.file.lines_of_kind(PatchKind::Removed).next());
         let Some(rule) = sheet.rules.find_rule(id) else { continue };

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Sheet;
+use super::WeakenedCheckCollector;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
-use super::rule::{RuleKind, RuleSeverity, Rules};
+use super::rule::{RuleKind, RuleSeverity, WeakenedRules};
 use super::rule_match::{applies_to, match_rule};
-use super::view::{DiffLine, FileView, Side};
+use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
@@ -112,7 +112,7 @@ pub(super) fn mark_remarked<'s, 'p>(
 }
 
 /// Marks new conditions around a test that was unconditional.
-pub(super) fn mark_conditions(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_conditions(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let builds = ["build", "cmake", "make"];
@@ -143,7 +143,7 @@ pub(super) fn mark_conditions(sheet: &mut Sheet<'_, '_>) {
                         && block_lines(&sides.new, *at).filter(|inner| was(inner)).count() >= SCRIPT_LINES_MIN)
             });
             if let Some((_, line)) = found {
-                sheet.add_named("test-conditional", (file, Side::New, line), RuleSeverity::Certain, "");
+                sheet.add_named("test-conditional", (file, DiffSide::New, line), RuleSeverity::Certain, "");
             }
         }
     }
@@ -156,7 +156,7 @@ static BUILDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Marks such conditions that got narrower.
-pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn fewer_builds(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate() {
         let id = match (view.part, view.language.map(|own| own.name.as_str())) {
@@ -178,7 +178,7 @@ pub(super) fn fewer_builds(sheet: &mut Sheet<'_, '_>) {
                     && (id != "rust-skip-if" || view.part == FileRole::Test || is_by_test(&sides.new, new))
             };
             if let Some((_, at)) = old.into_iter().zip(new).find(narrowed) {
-                sheet.add_named(id, (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
+                sheet.add_named(id, (file, DiffSide::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
@@ -215,7 +215,7 @@ static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Marks lists on one line that got shorter and are otherwise the same: cases of a test, paths that a check is given.
-pub(super) fn mark_shortened(sheet: &mut Sheet<'_, '_>) {
+pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == PatchChange::Modified) {
         let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
@@ -237,7 +237,7 @@ pub(super) fn mark_shortened(sheet: &mut Sheet<'_, '_>) {
                 old.iter().any(|&was| is_shortened(&shell_words(&sides.old[was].masked.text), &now, literal))
             };
             if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
-                sheet.add_named(rule, (file, Side::New, &sides.new[at]), RuleSeverity::Certain, "");
+                sheet.add_named(rule, (file, DiffSide::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
@@ -280,13 +280,13 @@ fn block_lines<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> impl Iterator<It
 }
 
 /// Whether a line says that there is a test.
-fn registers_test(rules: &Rules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+fn registers_test(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
     candidates.any(|rule| {
         rule.text.family == "deleted-test"
             && rule.text.kind == RuleKind::Removed
             && rule.text.below.is_none()
-            && applies_to(rule, view, Side::New)
+            && applies_to(rule, view, DiffSide::New)
             && match_rule(rule, line).is_some()
             && !rule.is_excused(line.raw)
     })

@@ -206,7 +206,7 @@ fn a_marks_text_is_short_and_without_secrets_and_control_characters() {
 
 #[test]
 fn fewer_collected_tests_are_a_mark_of_their_own() {
-    let detect = |before, after| detect(&Patch::default(), Some(Counts { before, after })).marks;
+    let detect = |before, after| detect(&Patch::default(), Some(TestCounts { before, after })).marks;
     assert_eq!(
         detect(41, 40).first().map(|mark| (mark.rule.as_str(), mark.text.as_str())),
         Some(("fewer-tests", "41 before, 40 after"))
@@ -214,7 +214,7 @@ fn fewer_collected_tests_are_a_mark_of_their_own() {
     assert!(detect(40, 40).is_empty() && detect(40, 41).is_empty());
     let skipped =
         Patch::parse(diff("tests/test_a.py", "+@pytest.mark.skip\n def test_a():\n     assert f()\n").as_bytes());
-    let marks = super::detect(&skipped, Some(Counts { before: 2, after: 1 })).marks;
+    let marks = super::detect(&skipped, Some(TestCounts { before: 2, after: 1 })).marks;
     assert_eq!(marks.len(), 1, "the line says why: {marks:#?}");
 }
 

@@ -1,13 +1,13 @@
 //! A diff as the rules see it: each hunk as its two sides, each line with what of it is code and which key it is under.
 
-use super::keys::Keyring;
+use super::keys::EnclosingKeys;
 use super::language::{FileRole, Language, file_role};
-use super::lexis::Masked;
+use super::lexis::MaskedLine;
 use crate::fix::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind};
 
 /// Which side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum DiffSide {
     Old,
     New,
 }
@@ -20,7 +20,7 @@ pub(super) struct DiffLine<'p> {
     /// Whether the other side doesn't have it.
     pub(super) changed: bool,
     pub(super) raw: &'p str,
-    pub(super) masked: Masked,
+    pub(super) masked: MaskedLine,
     /// The keys that it is under and its own, joined by dots; empty in what is no data.
     pub(super) path: String,
     /// Blanks in front.
@@ -36,16 +36,16 @@ impl DiffLine<'_> {
 
 /// A hunk's sides.
 #[derive(Debug)]
-pub(super) struct Sides<'p> {
+pub(super) struct HunkSides<'p> {
     pub(super) old: Vec<DiffLine<'p>>,
     pub(super) new: Vec<DiffLine<'p>>,
 }
 
-impl<'p> Sides<'p> {
-    pub(super) fn side_lines(&self, side: Side) -> &[DiffLine<'p>] {
+impl<'p> HunkSides<'p> {
+    pub(super) fn side_lines(&self, side: DiffSide) -> &[DiffLine<'p>] {
         match side {
-            Side::Old => &self.old,
-            Side::New => &self.new,
+            DiffSide::Old => &self.old,
+            DiffSide::New => &self.new,
         }
     }
 }
@@ -56,7 +56,7 @@ pub(super) struct FileView<'p> {
     pub(super) file: &'p FilePatch,
     pub(super) language: Option<&'static Language>,
     pub(super) part: FileRole,
-    pub(super) hunks: Vec<Sides<'p>>,
+    pub(super) hunks: Vec<HunkSides<'p>>,
     /// Its paths in lower case, before and after.
     folded: [String; 2],
 }
@@ -72,28 +72,28 @@ impl<'p> FileView<'p> {
     }
 
     /// All lines of a side.
-    pub(super) fn all_lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
+    pub(super) fn all_lines(&self, side: DiffSide) -> impl Iterator<Item = &DiffLine<'p>> {
         self.hunks.iter().flat_map(move |hunk| hunk.side_lines(side))
     }
 
     /// The lines that only `side` has.
-    pub(super) fn changed_lines(&self, side: Side) -> impl Iterator<Item = &DiffLine<'p>> {
+    pub(super) fn changed_lines(&self, side: DiffSide) -> impl Iterator<Item = &DiffLine<'p>> {
         self.all_lines(side).filter(|line| line.changed)
     }
 
     /// Its path on a side.
-    pub(super) fn path_of_side(&self, side: Side) -> &'p str {
+    pub(super) fn path_of_side(&self, side: DiffSide) -> &'p str {
         match side {
-            Side::Old => &self.file.old,
-            Side::New => &self.file.new,
+            DiffSide::Old => &self.file.old,
+            DiffSide::New => &self.file.new,
         }
     }
 
     /// The same in lower case.
-    pub(super) fn folded_text(&self, side: Side) -> &str {
+    pub(super) fn folded_text(&self, side: DiffSide) -> &str {
         match side {
-            Side::Old => &self.folded[0],
-            Side::New => &self.folded[1],
+            DiffSide::Old => &self.folded[0],
+            DiffSide::New => &self.folded[1],
         }
     }
 
@@ -108,8 +108,8 @@ pub(super) fn file_views(patch: &Patch) -> Vec<FileView<'_>> {
     patch.files.iter().map(FileView::new).collect()
 }
 
-fn hunk_sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> Sides<'p> {
-    Sides { old: hunk_side(hunk, language, PatchKind::Added), new: hunk_side(hunk, language, PatchKind::Removed) }
+fn hunk_sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> HunkSides<'p> {
+    HunkSides { old: hunk_side(hunk, language, PatchKind::Added), new: hunk_side(hunk, language, PatchKind::Removed) }
 }
 
 /// The side of `hunk` that doesn't have lines of the kind `other`.
@@ -118,13 +118,13 @@ fn hunk_side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Pat
     // What begins the file is in nothing that began above.
     let above = language.filter(|_| hunk.lines.first().is_some_and(|line| line.old > 1 || line.new > 1));
     let mut state = above.map(|own| own.lexis.state_before(lines().map(|line| line.text.as_str()))).unwrap_or_default();
-    let mut keyring = Keyring::new(language.and_then(|own| own.keys), &hunk.heading);
+    let mut keyring = EnclosingKeys::new(language.and_then(|own| own.keys), &hunk.heading);
     lines()
         .map(|line| {
             let raw = line.text.as_str();
             let masked = match language {
                 Some(own) => own.lexis.mask_line(&mut state, raw),
-                None => Masked { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
+                None => MaskedLine { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
             };
             DiffLine {
                 number: if other == PatchKind::Added { line.old } else { line.new },

@@ -22,7 +22,7 @@ use crate::base::lossless::Lossless;
 use crate::base::random::Random;
 use crate::base::tree::FsTree;
 use crate::config::Settings;
-use crate::diagnose::{Definitions, Input, diagnose_output};
+use crate::diagnose::{DefinitionSet, DiagnosisInput, diagnose_output};
 use crate::event::sample::{failed_run, folder, passed_run, recorded};
 use crate::event::{DiagnosticRecord, Event, EventBody, Scope};
 use crate::retrieval::candidates;
@@ -56,7 +56,7 @@ fn skewed(random: &mut Random, end: usize) -> usize {
 /// The mistakes, each once, in their projects' files.
 fn mistakes() -> Vec<DiagnosticRecord> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    let definitions = Definitions::shipped_only();
+    let definitions = DefinitionSet::shipped_only();
     let mut cases: Vec<_> =
         fs::read_dir(corpus.join("cases")).expect("the corpus").flatten().map(|case| case.path()).collect();
     cases.sort();
@@ -69,7 +69,7 @@ fn mistakes() -> Vec<DiagnosticRecord> {
         let truth: serde_json::Value = serde_json::from_str(&text("truth.json")).expect("is JSON");
         let code = text("exit_code").trim().parse().unwrap_or(1);
         let Some(project) = truth["project"].as_str().filter(|_| code != 0) else { continue };
-        let diagnosis = diagnose_output(&Input {
+        let diagnosis = diagnose_output(&DiagnosisInput {
             output: text("output.txt").as_bytes(),
             command: &text("command"),
             tool: None,

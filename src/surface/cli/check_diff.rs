@@ -4,7 +4,7 @@ use anyhow::Context as _;
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text;
-use crate::fix::snapshot::Compared;
+use crate::fix::snapshot::DiffScope;
 use crate::fix::weakened::{Mark, RuleSeverity};
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
 use crate::surface::failure::{FailureKind, FailureReport};
@@ -63,9 +63,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffReport> {
     let compared = match &args.range {
-        Some(range) => Compared::Range(range.clone()),
-        None if args.staged => Compared::Index,
-        None => Compared::WorkTree,
+        Some(range) => DiffScope::Range(range.clone()),
+        None if args.staged => DiffScope::Index,
+        None => DiffScope::WorkTree,
     };
     let wanted =
         CheckDiffOptions { weakened: !args.regressions_only, certain: args.certain, regressions: !args.weakened_only };

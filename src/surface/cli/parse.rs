@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::base::text::{printable, visible_json};
 use crate::base::tree::{FsTree, NoTree, Tree};
-use crate::diagnose::{Baseline, Category, Diagnosis, Diagnostic, Input, Severity, Shortfall, diagnose_output};
+use crate::diagnose::{
+    Baseline, Category, Diagnosis, DiagnosisInput, Diagnostic, Severity, Shortfall, diagnose_output,
+};
 use crate::ops::reply::Reply;
 use crate::recorder;
 use crate::run::Ended;
@@ -131,7 +133,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     let whitelist = Whitelist::open(&context.request.places, &context.request.environment);
     let check = whitelist.decide_line(&args.command).into_check();
     let dir = check.as_ref().and_then(|check| check.dir.clone()).unwrap_or_default();
-    let diagnosis = diagnose_output(&Input {
+    let diagnosis = diagnose_output(&DiagnosisInput {
         output: &output,
         command: &args.command,
         tool: check.as_ref().map(|check| check.tool.as_str()),

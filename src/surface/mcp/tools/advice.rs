@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, integer, object, parsed, some, string};
 use crate::capture::Identity;
-use crate::fix::snapshot::Compared;
+use crate::fix::snapshot::DiffScope;
 use crate::fix::weakened::RuleSeverity;
 use crate::ops::check_diff::{self, CheckDiffOptions};
 use crate::ops::reply::Reply;
@@ -121,9 +121,9 @@ fn check_diff(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
     let CheckDiffArguments { staged, range, certain } = parsed(arguments)?;
     let compared = match (some(range), staged) {
         (Some(_), true) => bail!("give staged or a range, not both"),
-        (Some(range), false) => Compared::Range(range),
-        (None, true) => Compared::Index,
-        (None, false) => Compared::WorkTree,
+        (Some(range), false) => DiffScope::Range(range),
+        (None, true) => DiffScope::Index,
+        (None, false) => DiffScope::WorkTree,
     };
     let wanted = CheckDiffOptions { weakened: true, certain, regressions: true };
     let reply = check_diff::check_diff(request, &compared, wanted).context("cannot read the change")?;
