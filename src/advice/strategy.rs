@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::formatter::{self, TemplateQuoting};
 use crate::base::ids;
 use crate::base::text::{ellipsis, one_line};
-use crate::config::{Categories, Category, Problem, Settings, StrategyTable};
+use crate::config::{Category, CategoryTable, Problem, Settings, StrategyTable};
 use crate::event::ErrorMatch;
 use crate::knowledge::remedy::{STEPS_MAX, compile_error_regex};
 
@@ -125,7 +125,7 @@ fn table_problem(table: &StrategyTable, key: Option<&str>, reason: &str) -> Prob
 }
 
 impl DeclaredStrategy {
-    fn new(table: &StrategyTable, categories: &Categories) -> Result<Self, StrategyKeyError> {
+    fn new(table: &StrategyTable, categories: &CategoryTable) -> Result<Self, StrategyKeyError> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if table.name.is_empty() || table.name.len() > NAME_BYTES_MAX || !table.name.bytes().all(plain) {
             return Err((None, format!("a name has at most {NAME_BYTES_MAX} letters, digits, `_` and `-`")));
@@ -254,7 +254,7 @@ impl DeclaredStrategy {
     }
 }
 
-fn known_category(name: &str, categories: &Categories) -> Result<Category, String> {
+fn known_category(name: &str, categories: &CategoryTable) -> Result<Category, String> {
     let category = Category::named(name).ok_or_else(|| format!("{name:?} is not a category name"))?;
     categories.refusal(&category).map_or(Ok(category), Err)
 }

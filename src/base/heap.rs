@@ -39,7 +39,7 @@ const FIRST_MAPPINGS: usize = 4;
 pub struct Heap;
 
 /// The system's memory; how much of it was given out, bytes.
-struct Pages(AtomicUsize);
+struct SystemPages(AtomicUsize);
 
 /// Of each of the first mappings where it starts and its size, bytes.
 static FIRST: [(AtomicUsize, AtomicUsize); FIRST_MAPPINGS] =
@@ -57,7 +57,7 @@ pub fn unshare() {
     }
 }
 
-impl Pages {
+impl SystemPages {
     /// Memory with its pages; null when there is none.
     fn map(bytes: usize) -> *mut u8 {
         #[cfg(target_os = "linux")]
@@ -73,7 +73,7 @@ impl Pages {
 }
 
 // SAFETY: what is given out is a mapping of its own, zero, of the size that is said.
-unsafe impl Allocator for Pages {
+unsafe impl Allocator for SystemPages {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         let grown = self.0.load(Ordering::Relaxed).clamp(GROWTH_BYTES.0, GROWTH_BYTES.1);
         let bytes = size.max(grown.next_multiple_of(self.page_size()));
@@ -114,22 +114,22 @@ unsafe impl Allocator for Pages {
 }
 
 /// The small blocks. Nearly always one thread allocates, and a mutex of musl takes as long as an allocation.
-struct Small {
-    heap: UnsafeCell<Dlmalloc<Pages>>,
+struct SmallBlocks {
+    heap: UnsafeCell<Dlmalloc<SystemPages>>,
     is_taken: AtomicBool,
 }
 
 // SAFETY: the heap is used by whoever set `is_taken` alone.
-unsafe impl Sync for Small {}
+unsafe impl Sync for SmallBlocks {}
 
-static SMALL: Small = Small {
-    heap: UnsafeCell::new(Dlmalloc::new_with_allocator(Pages(AtomicUsize::new(0)))),
+static SMALL: SmallBlocks = SmallBlocks {
+    heap: UnsafeCell::new(Dlmalloc::new_with_allocator(SystemPages(AtomicUsize::new(0)))),
     is_taken: AtomicBool::new(false),
 };
 
-impl Small {
+impl SmallBlocks {
     /// `work` must not allocate, and can't panic: no other thread can go on while the heap is locked.
-    fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc<Pages>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut Dlmalloc<SystemPages>) -> T) -> T {
         if self.is_taken.swap(true, Ordering::Acquire) {
             self.wait();
         }

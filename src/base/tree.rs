@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::base::limits::{TREE_DEPTH_MAX, TREE_FILES_MAX};
 
 /// Answers which files a project has. Paths are relative to its root, with `/`.
-pub trait Tree {
+pub trait FileTree {
     /// Whether `path` is an existing file.
     fn contains(&self, path: &str) -> bool;
 
@@ -22,9 +22,9 @@ pub trait Tree {
 
 /// A tree without files: every path is taken as it is printed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoTree;
+pub struct EmptyTree;
 
-impl Tree for NoTree {
+impl FileTree for EmptyTree {
     fn contains(&self, _path: &str) -> bool {
         false
     }
@@ -100,7 +100,7 @@ impl FsTree {
     }
 }
 
-impl Tree for FsTree {
+impl FileTree for FsTree {
     fn contains(&self, path: &str) -> bool {
         !path.is_empty() && !path.contains('\0') && self.root.join(path).is_file()
     }

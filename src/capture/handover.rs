@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::environment::EnvironmentDigest;
 use super::passes;
 use super::reading::whole_lines;
-use super::spool::{self, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
+use super::spool::{self, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -22,7 +22,7 @@ use crate::base::limits::{SPOOL_SYNC_BYTES_MAX, SYNC_MS_MAX};
 use crate::base::lossless::Lossless;
 use crate::config::{Places, StateDir};
 use crate::redact::{redact_arguments, redact_text};
-use crate::run::{self, Excerpt, Finished, Transcript};
+use crate::run::{self, FileExcerpt, FinishedCommand, Transcript};
 use crate::whitelist::Check;
 
 /// File systems on the other side of a network (or of a process), by `statfs`: NFS, SMB in three dialects, FUSE, 9P,
@@ -52,18 +52,18 @@ pub struct FinishedRun {
     /// Record before returning.
     pub sync: bool,
     /// Records everything that is spooled; runs in a process of its own.
-    pub record: fn(&Places, Waiting),
+    pub record: fn(&Places, RecorderWaiter),
 }
 
 /// Who waits for the recorder, if anybody does: goes on when this is dropped.
 #[derive(Default)]
-pub struct Waiting {
+pub struct RecorderWaiter {
     _end: Option<PipeWriter>,
 }
 
 impl FinishedRun {
     /// Keeps what has to be kept of a finished run and starts the recorder if there is something for it to do.
-    pub fn hand_over(&self, finished: Finished) {
+    pub fn hand_over(&self, finished: FinishedCommand) {
         // Without HOME the state itself is in the shared temporary folder.
         if self.places.fallbacks.contains(&self.places.state) && !is_made_by_us(&self.places.state) {
             return;
@@ -78,28 +78,28 @@ impl FinishedRun {
                 return;
             }
         }
-        let excerpts: Vec<Excerpt> = finished.files.iter().filter_map(run::Region::end).collect();
-        let bytes = finished.transcript.kept() + excerpts.iter().map(Excerpt::length).sum::<u64>();
+        let excerpts: Vec<FileExcerpt> = finished.files.iter().filter_map(run::FileRegion::end).collect();
+        let bytes = finished.transcript.kept() + excerpts.iter().map(FileExcerpt::length).sum::<u64>();
         let quick = bytes <= SPOOL_SYNC_BYTES_MAX as u64 && !on_network(&self.places.state);
         if quick {
             self.spool(finished, &excerpts);
             self.start_recorder(&[], || {});
         } else {
-            let readers: Vec<RawFd> = excerpts.iter().map(Excerpt::fd).collect();
+            let readers: Vec<RawFd> = excerpts.iter().map(FileExcerpt::fd).collect();
             self.start_recorder(&readers, || self.spool(finished, &excerpts));
             std::mem::forget(excerpts);
         }
     }
 
     /// What a finished run said, with its header, for looking at it at once: the first and the last of the output.
-    pub fn copy(&self, finished: &Finished) -> Spooled {
+    pub fn copy(&self, finished: &FinishedCommand) -> SpooledRun {
         let mut transcript = Transcript::with_limits(SPOOL_SYNC_BYTES_MAX / 2, SPOOL_SYNC_BYTES_MAX / 2);
         finished.transcript.pieces().into_iter().for_each(|piece| transcript.append(piece));
-        for excerpt in finished.files.iter().filter_map(run::Region::end) {
+        for excerpt in finished.files.iter().filter_map(run::FileRegion::end) {
             excerpt.read(&mut transcript);
         }
         let header = self.header(finished, &transcript, false);
-        Spooled { header, output: transcript.pieces().concat() }
+        SpooledRun { header, output: transcript.pieces().concat() }
     }
 
     /// A pass is worth its output when it ends an open failure, or when it is the first of the day: the recorder
@@ -113,7 +113,7 @@ impl FinishedRun {
         !same_day(baseline.mtime(), Timestamp::now())
     }
 
-    fn header(&self, finished: &Finished, transcript: &Transcript, shared: bool) -> SpoolHeader {
+    fn header(&self, finished: &FinishedCommand, transcript: &Transcript, shared: bool) -> SpoolHeader {
         SpoolHeader {
             schema: SPOOL_SCHEMA,
             run: RunId::fresh(),
@@ -143,10 +143,10 @@ impl FinishedRun {
     }
 
     /// Writes the spool file to the first place that takes it.
-    fn spool(&self, mut finished: Finished, excerpts: &[Excerpt]) {
+    fn spool(&self, mut finished: FinishedCommand, excerpts: &[FileExcerpt]) {
         let mut transcript = std::mem::take(&mut finished.transcript);
         excerpts.iter().for_each(|excerpt| excerpt.read(&mut transcript));
-        let header = self.header(&finished, &transcript, excerpts.iter().any(Excerpt::shared));
+        let header = self.header(&finished, &transcript, excerpts.iter().any(FileExcerpt::shared));
         let header = SpoolHeader { environment: Some(EnvironmentDigest::now(&self.places.state)), ..header };
         if spool::write(&self.places.state, &header, &transcript.pieces()).is_ok() {
             return;
@@ -215,11 +215,11 @@ impl FinishedRun {
         }
         let started = run::run_detached(&keep, move || {
             let waiting = if wait {
-                Waiting { _end: Some(working) }
+                RecorderWaiter { _end: Some(working) }
             } else {
                 // It is closed already.
                 std::mem::forget(working);
-                Waiting::default()
+                RecorderWaiter::default()
             };
             before();
             (self.record)(&self.places, waiting);

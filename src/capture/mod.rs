@@ -1,7 +1,7 @@
 //! Hands a finished run to the recorder.
 //!
 //! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
-//! other passes are a line in the pass log. [`FinishedRun::hand_over`] decides; the recorder starts from [`Spooled::parse`].
+//! other passes are a line in the pass log. [`FinishedRun::hand_over`] decides; the recorder starts from [`SpooledRun::parse`].
 
 mod environment;
 mod handover;
@@ -12,7 +12,7 @@ mod reading;
 mod spool;
 
 pub use environment::{EnvironmentDigest, remember};
-pub use handover::{FinishedRun, Waiting, prepare_fallback};
+pub use handover::{FinishedRun, RecorderWaiter, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;
-pub use spool::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled, write as write_spool};
+pub use spool::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun, write as write_spool};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::spool::{SPOOL_SCHEMA, SpoolHeader, Spooled};
+use super::spool::{SPOOL_SCHEMA, SpoolHeader, SpooledRun};
 
 /// Why a spool file or a line of the pass log can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ impl SpoolHeader {
     }
 }
 
-impl Spooled {
+impl SpooledRun {
     /// Parses a whole spool file. Output that is shorter than the header says (a power cut: spool files aren't synced)
     /// is taken as it is. Lines that the cut tore are left out.
     ///
@@ -45,11 +45,11 @@ impl Spooled {
         let header = SpoolHeader::parse(&bytes[..end])?;
         let output = &bytes[end + 1..];
         if header.cut_bytes == 0 || header.redacted {
-            return Ok(Spooled { header, output: output.to_vec() });
+            return Ok(SpooledRun { header, output: output.to_vec() });
         }
         let cut = usize::try_from(header.cut_at).unwrap_or(usize::MAX).min(output.len());
         let (head, tail) = whole_lines(&output[..cut], &output[cut..]);
-        Ok(Spooled { header, output: [head, tail].concat() })
+        Ok(SpooledRun { header, output: [head, tail].concat() })
     }
 }
 

@@ -121,7 +121,7 @@ pub struct Identity {
 
 /// A spool file read back.
 #[derive(Debug, Clone)]
-pub struct Spooled {
+pub struct SpooledRun {
     /// Its header.
     pub header: SpoolHeader,
     /// The output, at most head + tail of the capture limits.
@@ -216,7 +216,7 @@ pub(super) mod tests {
         let path = folder.join(&names[0]);
         assert_eq!(fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(folder).expect("metadata").permissions().mode() & 0o777, 0o700);
-        let back = Spooled::parse(&fs::read(path).expect("read")).expect("parsed");
+        let back = SpooledRun::parse(&fs::read(path).expect("read")).expect("parsed");
         assert_eq!((back.header.run, back.output.as_slice()), (header.run, &b"a\xff\nbcd\n"[..]));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::finding::{CheckStatus, Finding, new_finding, with_hint};
 use super::shells;
-use super::trial::Trial;
+use super::trial::TrialProject;
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, one_line};
@@ -239,7 +239,7 @@ fn check_answers(agent: &Agent, files: &[&InstalledFile], places: &Places, envir
         if lines.is_empty() {
             continue;
         }
-        let trial = match Trial::new(environment) {
+        let trial = match TrialProject::new(environment) {
             Ok(trial) => trial,
             Err(error) => {
                 findings.push(new_finding(agent.name, CheckStatus::Warning, format!("can't be tried: {error}"), None));
@@ -276,7 +276,7 @@ fn summarize_host(
     agent: &Agent,
     scope: InstallScope,
     took: &BTreeMap<String, u128>,
-    trial: &Trial,
+    trial: &TrialProject,
     places: &Places,
 ) -> Option<Finding> {
     let slowest = *took.values().max()?;

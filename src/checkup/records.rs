@@ -43,7 +43,7 @@ pub(crate) fn check_waiting_runs(places: &Places) -> Vec<Finding> {
     let drained = if places.state.is_dir() || !recorder::pending_entries(places).is_empty() {
         recorder::drain_for_reading(places)
     } else {
-        Ok(recorder::Drained::default())
+        Ok(recorder::DrainReport::default())
     };
     let mut findings = Vec::new();
     match &drained {

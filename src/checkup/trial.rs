@@ -13,7 +13,7 @@ use crate::config::Environment;
 use crate::host::agent::Agent;
 use crate::host::agent::probe::{self, ProbeLine};
 use crate::host::dialect::Dialect;
-use crate::host::process::{Orphanage, ProcessAnswer, ProcessCall, run};
+use crate::host::process::{OrphanReaper, ProcessAnswer, ProcessCall, run};
 
 /// How long a hook may take, milliseconds; hosts wait for so long.
 const ANSWER_MS_MAX: u64 = 5_000;
@@ -23,19 +23,19 @@ const RECORD_MS_MAX: u64 = 20_000;
 const SAID_BYTES_MAX: usize = 160;
 
 /// A project that is there for a moment, so that nothing of the trial stays.
-pub(super) struct Trial {
+pub(super) struct TrialProject {
     folder: TempDir,
     /// Recorders that hooks leave behind are at work in the folder.
-    orphanage: Orphanage,
+    orphanage: OrphanReaper,
 }
 
-impl Drop for Trial {
+impl Drop for TrialProject {
     fn drop(&mut self) {
         self.orphanage.wait(Duration::from_millis(RECORD_MS_MAX));
     }
 }
 
-impl Trial {
+impl TrialProject {
     #[allow(clippy::disallowed_methods, reason = "a folder that is there for a moment")]
     /// A trial in the folder for temporary files.
     pub(super) fn new(environment: &Environment) -> std::io::Result<Self> {
@@ -46,7 +46,7 @@ impl Trial {
             fs::create_dir(folder.path().join(dir))?;
         }
         fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n")?;
-        Ok(Trial { folder, orphanage: Orphanage::open() })
+        Ok(TrialProject { folder, orphanage: OrphanReaper::open() })
     }
 
     fn call_line(&self, line: &str, input: &[u8], limit_ms: u64) -> std::io::Result<ProcessAnswer> {

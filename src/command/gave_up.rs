@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a line can't be parsed without running it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GaveUp {
+pub(crate) enum UnparsedReason {
     /// A quote, substitution or group without its end.
     Unfinished,
     /// Substitutions in substitutions, deeper than the tokenizer follows them.
@@ -21,16 +21,16 @@ pub(crate) enum GaveUp {
     Syntax,
 }
 
-impl fmt::Display for GaveUp {
+impl fmt::Display for UnparsedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            GaveUp::Unfinished => "a quote or group has no end",
-            GaveUp::TooDeep => "its substitutions are nested too deeply",
-            GaveUp::HereDocument => "it has a here-document",
-            GaveUp::Compound => "it has a loop, condition or function",
-            GaveUp::Eval => "it uses eval",
-            GaveUp::SubstitutedProgram => "the program's name is the output of another command",
-            GaveUp::Syntax => "it is not a line that a shell accepts",
+            UnparsedReason::Unfinished => "a quote or group has no end",
+            UnparsedReason::TooDeep => "its substitutions are nested too deeply",
+            UnparsedReason::HereDocument => "it has a here-document",
+            UnparsedReason::Compound => "it has a loop, condition or function",
+            UnparsedReason::Eval => "it uses eval",
+            UnparsedReason::SubstitutedProgram => "the program's name is the output of another command",
+            UnparsedReason::Syntax => "it is not a line that a shell accepts",
         })
     }
 }

@@ -4,7 +4,7 @@
 //! understood, redirections are left out, and what is only known when the line runs (here-documents, loops, `eval`, a
 //! substituted program name) is given up on instead of guessed.
 
-use super::GaveUp;
+use super::UnparsedReason;
 use super::tokenizer::{ShellTokenizer, ShellWord, is_variable_name, text_of};
 
 /// A shell line.
@@ -24,12 +24,12 @@ pub(crate) enum LineStep {
     /// `)`.
     Close,
     /// A simple command.
-    Run(Simple),
+    Run(SimpleCommand),
 }
 
 /// A simple command; redirections are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Simple {
+pub(crate) struct SimpleCommand {
     /// Its words with quotes removed. Expansions (`$x`, `$(…)`, globs) stay as they are written.
     pub words: Vec<String>,
     /// Where each word starts in the line, bytes.
@@ -43,7 +43,7 @@ impl ShellLine {
     ///
     /// # Errors
     /// When the line can't be parsed without running it; the reason.
-    pub(crate) fn parse(line: &str) -> Result<ShellLine, GaveUp> {
+    pub(crate) fn parse(line: &str) -> Result<ShellLine, UnparsedReason> {
         let mut parser = Parser {
             tokens: ShellTokenizer::new(line),
             line: ShellLine { steps: Vec::new(), all_joined_by_and: true },
@@ -69,11 +69,11 @@ impl Parser<'_> {
         self.tokens.peek(ahead)
     }
 
-    fn line(&mut self) -> Result<(), GaveUp> {
+    fn line(&mut self) -> Result<(), UnparsedReason> {
         loop {
             self.tokens.skip_blank_lines();
             if self.tokens.is_at_end() {
-                return if self.open.is_empty() { Ok(()) } else { Err(GaveUp::Unfinished) };
+                return if self.open.is_empty() { Ok(()) } else { Err(UnparsedReason::Unfinished) };
             }
             if self.command()? {
                 self.join()?;
@@ -82,17 +82,17 @@ impl Parser<'_> {
     }
 
     /// Reads one command or the start of a group. Whether a join may follow.
-    fn command(&mut self) -> Result<bool, GaveUp> {
+    fn command(&mut self) -> Result<bool, UnparsedReason> {
         if self.peek(0) == b'(' {
             if self.peek(1) == b'(' {
-                return Err(GaveUp::Compound);
+                return Err(UnparsedReason::Compound);
             }
             self.tokens.advance(1);
             self.open.push(b'(');
             self.line.steps.push(LineStep::Open);
             return Ok(false);
         }
-        let mut simple = Simple::default();
+        let mut simple = SimpleCommand::default();
         let mut read_something = false;
         loop {
             self.tokens.skip_blanks();
@@ -100,7 +100,7 @@ impl Parser<'_> {
                 0 if self.tokens.is_at_end() => break,
                 b'\n' | b';' | b'|' | b')' => break,
                 b'&' if self.peek(1) != b'>' => break,
-                b'(' => return Err(if read_something { GaveUp::Compound } else { GaveUp::Syntax }),
+                b'(' => return Err(if read_something { UnparsedReason::Compound } else { UnparsedReason::Syntax }),
                 b'<' | b'>' | b'&' if !self.tokens.is_at_process_substitution() => self.redirection()?,
                 _ => {
                     let word = self.tokens.read_word()?;
@@ -121,7 +121,7 @@ impl Parser<'_> {
                             }
                             "[[" => {
                                 if self.tokens.skip_double_bracket()? {
-                                    return Err(GaveUp::Compound);
+                                    return Err(UnparsedReason::Compound);
                                 }
                                 read_something = true;
                                 continue;
@@ -136,13 +136,13 @@ impl Parser<'_> {
         }
         if !read_something {
             // Only a group's end may be here; a join without a command is no line.
-            return if self.peek(0) == b')' { Ok(true) } else { Err(GaveUp::Syntax) };
+            return if self.peek(0) == b')' { Ok(true) } else { Err(UnparsedReason::Syntax) };
         }
         self.line.steps.push(LineStep::Run(simple));
         Ok(true)
     }
 
-    fn take(&self, simple: &mut Simple, word: ShellWord) -> Result<(), GaveUp> {
+    fn take(&self, simple: &mut SimpleCommand, word: ShellWord) -> Result<(), UnparsedReason> {
         if simple.words.is_empty() {
             if word.is_assignment {
                 simple.assignments.push(word.text);
@@ -150,13 +150,13 @@ impl Parser<'_> {
             }
             // `$(NAME)` is how make and templates write a variable; no program has a name in capitals.
             if word.is_substituted && !is_variable(word.text.as_bytes()) {
-                return Err(GaveUp::SubstitutedProgram);
+                return Err(UnparsedReason::SubstitutedProgram);
             }
             if word.is_bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
-                return Err(GaveUp::Compound);
+                return Err(UnparsedReason::Compound);
             }
             if word.text == "eval" {
-                return Err(GaveUp::Eval);
+                return Err(UnparsedReason::Eval);
             }
         }
         let is_program = |text: &str| [".ps1", ".bat", ".cmd", ".exe"].iter().any(|end| text.ends_with(end));
@@ -168,7 +168,7 @@ impl Parser<'_> {
     }
 
     /// Reads what is between two commands.
-    fn join(&mut self) -> Result<(), GaveUp> {
+    fn join(&mut self) -> Result<(), UnparsedReason> {
         loop {
             self.tokens.skip_blanks();
             let (length, and) = match (self.peek(0), self.peek(1)) {
@@ -179,11 +179,11 @@ impl Parser<'_> {
                     continue;
                 }
                 (b'&', b'&') => (2, true),
-                (b';', b';') => return Err(GaveUp::Compound),
+                (b';', b';') => return Err(UnparsedReason::Compound),
                 (b'|', b'|' | b'&') => (2, false),
                 (b'|' | b'&' | b';' | b'\n', _) => (1, false),
                 // `{ … } word` and `( … ) word` are no lines.
-                _ => return Err(GaveUp::Syntax),
+                _ => return Err(UnparsedReason::Syntax),
             };
             let ends_a_command = matches!(self.peek(0), b';' | b'\n');
             let background = self.peek(0) == b'&' && length == 1;
@@ -191,7 +191,7 @@ impl Parser<'_> {
             self.tokens.skip_blank_lines();
             let nothing_follows = self.tokens.is_at_end();
             if nothing_follows && !ends_a_command && !background {
-                return Err(GaveUp::Unfinished);
+                return Err(UnparsedReason::Unfinished);
             }
             let closes = matches!(self.peek(0), b')' | b'}');
             if background || (!and && !((nothing_follows || closes) && ends_a_command)) {
@@ -201,14 +201,14 @@ impl Parser<'_> {
                 return Ok(());
             }
             if !ends_a_command && !background {
-                return Err(GaveUp::Syntax);
+                return Err(UnparsedReason::Syntax);
             }
         }
     }
 
-    fn close(&mut self, kind: u8) -> Result<(), GaveUp> {
+    fn close(&mut self, kind: u8) -> Result<(), UnparsedReason> {
         if self.open.pop() != Some(kind) {
-            return Err(GaveUp::Syntax);
+            return Err(UnparsedReason::Syntax);
         }
         if kind == b'(' {
             self.tokens.advance(1);
@@ -220,7 +220,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn group_redirections(&mut self) -> Result<(), GaveUp> {
+    fn group_redirections(&mut self) -> Result<(), UnparsedReason> {
         loop {
             self.tokens.skip_blanks();
             let digits = self.tokens.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -235,17 +235,17 @@ impl Parser<'_> {
     }
 
     /// Skips a redirection with its target.
-    fn redirection(&mut self) -> Result<(), GaveUp> {
+    fn redirection(&mut self) -> Result<(), UnparsedReason> {
         let redirection = self.tokens.read_redirection()?;
         if redirection.is_here_document() {
-            return Err(GaveUp::HereDocument);
+            return Err(UnparsedReason::HereDocument);
         }
         self.check_word_end()
     }
 
     /// A parenthesis that touches a word makes it a function or an extended glob.
-    fn check_word_end(&self) -> Result<(), GaveUp> {
-        if self.peek(0) == b'(' { Err(GaveUp::Compound) } else { Ok(()) }
+    fn check_word_end(&self) -> Result<(), UnparsedReason> {
+        if self.peek(0) == b'(' { Err(UnparsedReason::Compound) } else { Ok(()) }
     }
 }
 

@@ -8,8 +8,8 @@ mod tests;
 mod tokenizer;
 mod typed;
 
-pub(crate) use gave_up::GaveUp;
+pub(crate) use gave_up::UnparsedReason;
 pub(crate) use key::KeyParts;
-pub(crate) use line::{LineStep, ShellLine, Simple};
+pub(crate) use line::{LineStep, ShellLine, SimpleCommand};
 pub(crate) use tokenizer::{ShellTokenizer, ShellWord};
 pub(crate) use typed::typed;

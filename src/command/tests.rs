@@ -39,20 +39,20 @@ fn commands_are_parted_at_joins_and_groups() {
 #[test]
 fn what_only_running_it_tells_is_given_up_on() {
     let cases = [
-        ("a 'b", GaveUp::Unfinished),
-        ("(a", GaveUp::Unfinished),
-        ("a &&", GaveUp::Unfinished),
-        ("a <<EOF\nb\nEOF", GaveUp::HereDocument),
-        ("for i in 1; do a; done", GaveUp::Compound),
-        ("case a in b) c;; esac", GaveUp::Compound),
-        ("f() { a; }", GaveUp::Compound),
-        ("eval a", GaveUp::Eval),
-        ("$(which a) b", GaveUp::SubstitutedProgram),
-        ("\"$(which a)\" b", GaveUp::SubstitutedProgram),
-        ("`a` b", GaveUp::SubstitutedProgram),
-        ("a )", GaveUp::Syntax),
-        ("&& a", GaveUp::Syntax),
-        ("a > ; b", GaveUp::Syntax),
+        ("a 'b", UnparsedReason::Unfinished),
+        ("(a", UnparsedReason::Unfinished),
+        ("a &&", UnparsedReason::Unfinished),
+        ("a <<EOF\nb\nEOF", UnparsedReason::HereDocument),
+        ("for i in 1; do a; done", UnparsedReason::Compound),
+        ("case a in b) c;; esac", UnparsedReason::Compound),
+        ("f() { a; }", UnparsedReason::Compound),
+        ("eval a", UnparsedReason::Eval),
+        ("$(which a) b", UnparsedReason::SubstitutedProgram),
+        ("\"$(which a)\" b", UnparsedReason::SubstitutedProgram),
+        ("`a` b", UnparsedReason::SubstitutedProgram),
+        ("a )", UnparsedReason::Syntax),
+        ("&& a", UnparsedReason::Syntax),
+        ("a > ; b", UnparsedReason::Syntax),
     ];
     for (line, gave_up) in cases {
         assert_eq!(ShellLine::parse(line), Err(gave_up), "{line}");
@@ -63,7 +63,7 @@ fn what_only_running_it_tells_is_given_up_on() {
 fn brackets_of_a_substitution_are_closed_by_their_own_kind() {
     assert_eq!(words("a ${x:-)} \"${x:-it's}\" b"), [["a", "${x:-)}", "${x:-it's}", "b"]]);
     assert_eq!(words(r#"a "$(b "$(c ")")")" $(d }) e"#), [["a", r#"$(b "$(c ")")")"#, "$(d })", "e"]]);
-    assert_eq!(ShellLine::parse(&"\"$(".repeat(100_000)), Err(GaveUp::TooDeep), "the stack is no limit");
+    assert_eq!(ShellLine::parse(&"\"$(".repeat(100_000)), Err(UnparsedReason::TooDeep), "the stack is no limit");
 }
 
 /// Pieces of which shell texts are made, with what is unbalanced among them.

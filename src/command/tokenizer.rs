@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::GaveUp;
+use super::UnparsedReason;
 use crate::base::bytes;
 
 /// Substitutions inside of quotes inside of substitutions.
@@ -156,10 +156,10 @@ impl<'a> ShellTokenizer<'a> {
     ///
     /// # Errors
     /// When there is no operator or no target.
-    pub(crate) fn read_redirection(&mut self) -> Result<Redirection, GaveUp> {
+    pub(crate) fn read_redirection(&mut self) -> Result<Redirection, UnparsedReason> {
         let rest = self.rest();
         let operator = OPERATORS.into_iter().find(|operator| rest.starts_with(operator.as_bytes()));
-        let operator = operator.ok_or(GaveUp::Syntax)?;
+        let operator = operator.ok_or(UnparsedReason::Syntax)?;
         self.at += operator.len();
         self.skip_blanks();
         Ok(Redirection { operator, target: self.read_word()? })
@@ -170,12 +170,12 @@ impl<'a> ShellTokenizer<'a> {
     ///
     /// # Errors
     /// When it has no end.
-    pub(crate) fn skip_double_bracket(&mut self) -> Result<bool, GaveUp> {
+    pub(crate) fn skip_double_bracket(&mut self) -> Result<bool, UnparsedReason> {
         let mut touches_parenthesis = false;
         loop {
             self.skip_blank_lines();
             if self.is_at_end() {
-                return Err(GaveUp::Unfinished);
+                return Err(UnparsedReason::Unfinished);
             }
             if matches!(self.peek(0), b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b';') {
                 self.at += 1;
@@ -193,7 +193,7 @@ impl<'a> ShellTokenizer<'a> {
     ///
     /// # Errors
     /// When none starts here, or it has no end.
-    pub(crate) fn read_word(&mut self) -> Result<ShellWord, GaveUp> {
+    pub(crate) fn read_word(&mut self) -> Result<ShellWord, UnparsedReason> {
         let start = self.at;
         let mut bytes = Vec::new();
         let mut word = ShellWord {
@@ -236,7 +236,7 @@ impl<'a> ShellTokenizer<'a> {
                 }
                 b'\\' => {
                     if self.at + 1 >= self.text.len() {
-                        return Err(GaveUp::Unfinished);
+                        return Err(UnparsedReason::Unfinished);
                     }
                     if self.peek(1) != b'\n' {
                         word.is_bare = false;
@@ -257,7 +257,7 @@ impl<'a> ShellTokenizer<'a> {
             }
         }
         if self.at == start {
-            return Err(GaveUp::Syntax);
+            return Err(UnparsedReason::Syntax);
         }
         word.span.end = self.at;
         word.text = text_of(bytes);
@@ -265,7 +265,7 @@ impl<'a> ShellTokenizer<'a> {
     }
 
     /// Reads `$` or a backquote outside of double quotes.
-    fn read_expansion(&mut self, word: &mut ShellWord, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn read_expansion(&mut self, word: &mut ShellWord, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         let (first, second) = (self.peek(0), self.peek(1));
         word.is_substituted |= bytes.is_empty() && (first == b'`' || second == b'(');
         word.is_bare &= first != b'`' && !matches!(second, b'(' | b'{' | b'\'' | b'"');
@@ -282,18 +282,18 @@ impl<'a> ShellTokenizer<'a> {
         }
     }
 
-    fn read_single_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn read_single_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         let start = self.at + 1;
         self.skip_single_quoted()?;
         bytes.extend_from_slice(&self.text[start..self.at - 1]);
         Ok(())
     }
 
-    fn read_double_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn read_double_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         self.at += 1;
         loop {
             match self.peek(0) {
-                0 if self.is_at_end() => return Err(GaveUp::Unfinished),
+                0 if self.is_at_end() => return Err(UnparsedReason::Unfinished),
                 b'"' => {
                     self.at += 1;
                     return Ok(());
@@ -313,11 +313,11 @@ impl<'a> ShellTokenizer<'a> {
     }
 
     /// `$'…'`: the common escapes; others stay as they are written.
-    fn read_ansi_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn read_ansi_quoted(&mut self, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         self.at += 1;
         loop {
             match (self.peek(0), self.peek(1)) {
-                (0, _) if self.is_at_end() => return Err(GaveUp::Unfinished),
+                (0, _) if self.is_at_end() => return Err(UnparsedReason::Unfinished),
                 (b'\'', _) => {
                     self.at += 1;
                     return Ok(());
@@ -340,7 +340,7 @@ impl<'a> ShellTokenizer<'a> {
     }
 
     /// Copies `$name`, `${…}`, `$(…)` or a backquoted command as it is written.
-    fn copy_substitution(&mut self, braces: BracketPair, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn copy_substitution(&mut self, braces: BracketPair, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         if self.peek(0) == b'`' {
             let start = self.at;
             self.skip_backquoted()?;
@@ -356,7 +356,7 @@ impl<'a> ShellTokenizer<'a> {
         }
     }
 
-    fn copy_bracketed(&mut self, pair: BracketPair, bytes: &mut Vec<u8>) -> Result<(), GaveUp> {
+    fn copy_bracketed(&mut self, pair: BracketPair, bytes: &mut Vec<u8>) -> Result<(), UnparsedReason> {
         let start = self.at;
         self.skip_bracketed(pair)?;
         bytes.extend_from_slice(&self.text[start..self.at]);
@@ -367,20 +367,20 @@ impl<'a> ShellTokenizer<'a> {
     ///
     /// # Errors
     /// When it has no end, or is nested too deeply.
-    pub(crate) fn skip_parenthesised(&mut self) -> Result<(), GaveUp> {
+    pub(crate) fn skip_parenthesised(&mut self) -> Result<(), UnparsedReason> {
         self.skip_bracketed(PARENTHESES)
     }
 
     /// Moves behind a bracketed part with everything nested in it; quotes inside hide brackets.
-    fn skip_bracketed(&mut self, pair: BracketPair) -> Result<(), GaveUp> {
+    fn skip_bracketed(&mut self, pair: BracketPair) -> Result<(), UnparsedReason> {
         if self.depth == NESTED_SUBSTITUTIONS_MAX {
-            return Err(GaveUp::TooDeep);
+            return Err(UnparsedReason::TooDeep);
         }
         self.depth += 1;
         let mut open = 0_usize;
         loop {
             match (self.peek(0), self.peek(1)) {
-                (0, _) if self.is_at_end() => return Err(GaveUp::Unfinished),
+                (0, _) if self.is_at_end() => return Err(UnparsedReason::Unfinished),
                 (b'\\', _) => self.at += 2,
                 (b'\'', _) if pair.has_single_quotes => self.skip_single_quoted()?,
                 (b'$', b'\'') if pair.has_single_quotes => self.skip_ansi_quoted()?,
@@ -412,17 +412,17 @@ impl<'a> ShellTokenizer<'a> {
         }
     }
 
-    fn skip_single_quoted(&mut self) -> Result<(), GaveUp> {
-        let length = bytes::find_byte(&self.text[self.at + 1..], b'\'').ok_or(GaveUp::Unfinished)?;
+    fn skip_single_quoted(&mut self) -> Result<(), UnparsedReason> {
+        let length = bytes::find_byte(&self.text[self.at + 1..], b'\'').ok_or(UnparsedReason::Unfinished)?;
         self.at += length + 2;
         Ok(())
     }
 
-    fn skip_double_quoted(&mut self) -> Result<(), GaveUp> {
+    fn skip_double_quoted(&mut self) -> Result<(), UnparsedReason> {
         self.at += 1;
         loop {
             match (self.peek(0), self.peek(1)) {
-                (0, _) if self.is_at_end() => return Err(GaveUp::Unfinished),
+                (0, _) if self.is_at_end() => return Err(UnparsedReason::Unfinished),
                 (b'"', _) => {
                     self.at += 1;
                     return Ok(());
@@ -443,21 +443,21 @@ impl<'a> ShellTokenizer<'a> {
     }
 
     /// Moves behind `$'…'`.
-    fn skip_ansi_quoted(&mut self) -> Result<(), GaveUp> {
+    fn skip_ansi_quoted(&mut self) -> Result<(), UnparsedReason> {
         self.at += 2;
         self.skip_escaped_to(b'\'')
     }
 
-    fn skip_backquoted(&mut self) -> Result<(), GaveUp> {
+    fn skip_backquoted(&mut self) -> Result<(), UnparsedReason> {
         self.at += 1;
         self.skip_escaped_to(b'`')
     }
 
     /// Moves behind the next `end` that has no backslash before it.
-    fn skip_escaped_to(&mut self, end: u8) -> Result<(), GaveUp> {
+    fn skip_escaped_to(&mut self, end: u8) -> Result<(), UnparsedReason> {
         while self.peek(0) != end {
             if self.is_at_end() {
-                return Err(GaveUp::Unfinished);
+                return Err(UnparsedReason::Unfinished);
             }
             self.at += if self.peek(0) == b'\\' { 2 } else { 1 };
         }

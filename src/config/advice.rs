@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::learning::Figure;
+use super::learning::NumericSetting;
 
 /// `[advice]`: warnings, their ranking and the holdout. Each switch turns off one thing.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,13 +124,13 @@ impl AdviceSettings {
     }
 
     /// The figure called `key`.
-    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
-        let share = |value| Figure::Share(value, 0.0..=1.0);
+    pub(super) fn figure(&mut self, key: &str) -> Option<NumericSetting<'_>> {
+        let share = |value| NumericSetting::Share(value, 0.0..=1.0);
         Some(match key {
-            "holdout_share" => Figure::Share(&mut self.holdout_share, 0.0..=0.9),
-            "limit" => Figure::Count(&mut self.limit, 0..=50),
+            "holdout_share" => NumericSetting::Share(&mut self.holdout_share, 0.0..=0.9),
+            "limit" => NumericSetting::Count(&mut self.limit, 0..=50),
             "confidence_min" => share(&mut self.confidence_min),
-            "occurrences_min" => Figure::Count(&mut self.occurrences_min, 1..=1_000_000),
+            "occurrences_min" => NumericSetting::Count(&mut self.occurrences_min, 1..=1_000_000),
             "relevance_min" => share(&mut self.relevance_min),
             "score_min" => share(&mut self.score_min),
             "weight_file" => share(&mut self.weight_file),
@@ -141,16 +141,16 @@ impl AdviceSettings {
             "extension" => share(&mut self.extension),
             "coverage" => share(&mut self.coverage),
             "young_confidence" => share(&mut self.young_confidence),
-            "half_life_days" => Figure::Count(&mut self.half_life_days, 1..=36_500),
-            "frequency_tasks" => Figure::Share(&mut self.frequency_tasks, 0.1..=1_000.0),
-            "explore_exposures" => Figure::Count(&mut self.explore_exposures, 0..=1_000_000),
+            "half_life_days" => NumericSetting::Count(&mut self.half_life_days, 1..=36_500),
+            "frequency_tasks" => NumericSetting::Share(&mut self.frequency_tasks, 0.1..=1_000.0),
+            "explore_exposures" => NumericSetting::Count(&mut self.explore_exposures, 0..=1_000_000),
             "similar_paths" => share(&mut self.similar_paths),
             "similar_words" => share(&mut self.similar_words),
             "similar_commands" => share(&mut self.similar_commands),
             "similar_category" => share(&mut self.similar_category),
             "alike" => share(&mut self.alike),
-            "hint_ms" => Figure::Count(&mut self.hint_ms, 1..=60_000),
-            "hook_ms" => Figure::Count(&mut self.hook_ms, 1..=60_000),
+            "hint_ms" => NumericSetting::Count(&mut self.hint_ms, 1..=60_000),
+            "hook_ms" => NumericSetting::Count(&mut self.hook_ms, 1..=60_000),
             _ => return None,
         })
     }

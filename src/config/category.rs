@@ -36,12 +36,12 @@ pub enum Category {
     /// None of these.
     Other,
     /// User-defined, declared here or in another clone.
-    Declared(Declared),
+    Declared(DeclaredCategory),
 }
 
 /// The name of a category that isn't shipped; made by [`Category::named`] alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Declared(Arc<str>);
+pub struct DeclaredCategory(Arc<str>);
 
 impl Category {
     /// The shipped ones.
@@ -63,7 +63,7 @@ impl Category {
         }
         let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
         let fits = plain && (1..=CATEGORY_NAME_BYTES_MAX).contains(&name.len());
-        fits.then(|| Category::Declared(Declared(name.into())))
+        fits.then(|| Category::Declared(DeclaredCategory(name.into())))
     }
 
     /// The word that definitions, events, lessons and the reference table use.
@@ -77,7 +77,7 @@ impl Category {
             Category::MissingDependency => "missing_dependency",
             Category::ConfigError => "config_error",
             Category::Other => "other",
-            Category::Declared(Declared(name)) => name,
+            Category::Declared(DeclaredCategory(name)) => name,
         }
     }
 }
@@ -121,9 +121,9 @@ const NOT_A_NAME: &str = "not the name of a category: use at most 40 letters a-z
 
 /// `[categories]`: `name = "what it means"`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Categories(BTreeMap<Category, String>);
+pub struct CategoryTable(BTreeMap<Category, String>);
 
-impl Categories {
+impl CategoryTable {
     /// Takes one of a layer.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl Categories {
     /// These, declared.
     #[cfg(test)]
     pub fn of(declared: &[(&str, &str)]) -> Self {
-        let mut categories = Categories::default();
+        let mut categories = CategoryTable::default();
         for &(name, meaning) in declared {
             categories.declare(name, &meaning.into()).expect("can be declared");
         }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_not_declared_is_refused_with_what_is() {
-        let mut categories = Categories::default();
+        let mut categories = CategoryTable::default();
         let own = Category::named("security_issue").expect("a name");
         let refusal = categories.refusal(&own).expect("not declared");
         assert!(refusal.contains("`security_issue`") && refusal.contains("lint_error, type_error"), "{refusal}");
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn there_are_so_many_and_each_says_what_it_means() {
-        let mut categories = Categories::default();
+        let mut categories = CategoryTable::default();
         for n in 0..CATEGORIES_MAX {
             categories.declare(&format!("c{n}"), &"x".into()).expect("declares");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::learning::Figure;
+use super::learning::NumericSetting;
 use crate::base::schema::PropertySchema;
 
 /// A name of a type, bytes.
@@ -70,8 +70,8 @@ impl Default for KnowledgeSettings {
 
 impl KnowledgeSettings {
     /// The figure called `key`.
-    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
-        let share = |value| Figure::Share(value, 0.0..=1.0);
+    pub(super) fn figure(&mut self, key: &str) -> Option<NumericSetting<'_>> {
+        let share = |value| NumericSetting::Share(value, 0.0..=1.0);
         Some(match key {
             "merged" => share(&mut self.merged),
             "suggested" => share(&mut self.suggested),
@@ -79,10 +79,10 @@ impl KnowledgeSettings {
             "pattern_type" => share(&mut self.pattern_type),
             "prevented" => share(&mut self.prevented),
             "superseded" => share(&mut self.superseded),
-            "limit" => Figure::Count(&mut self.limit, 1..=1_000),
-            "escalate_attempts" => Figure::Count(&mut self.escalate_attempts, 1..=1_000),
-            "context_hours" => Figure::Count(&mut self.context_hours, 1..=8_760),
-            "reuse_tokens" => Figure::Count(&mut self.reuse_tokens, 0..=1_000_000),
+            "limit" => NumericSetting::Count(&mut self.limit, 1..=1_000),
+            "escalate_attempts" => NumericSetting::Count(&mut self.escalate_attempts, 1..=1_000),
+            "context_hours" => NumericSetting::Count(&mut self.context_hours, 1..=8_760),
+            "reuse_tokens" => NumericSetting::Count(&mut self.reuse_tokens, 0..=1_000_000),
             _ => return None,
         })
     }

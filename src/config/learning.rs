@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::base::limits::SIMILARITY_MIN;
 
 /// A figure of the settings, with the values it may have.
-pub(super) enum Figure<'a> {
+pub(super) enum NumericSetting<'a> {
     /// A share or an increment.
     Share(&'a mut f64, RangeInclusive<f64>),
     /// A whole number.
@@ -66,20 +66,20 @@ impl Default for PatternSettings {
 
 impl PatternSettings {
     /// The figure called `key`.
-    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
+    pub(super) fn figure(&mut self, key: &str) -> Option<NumericSetting<'_>> {
         const COUNTS: RangeInclusive<u64> = 1..=1_000_000;
         Some(match key {
-            "similarity" => Figure::Share(&mut self.similarity, 0.5..=1.0),
-            "recurring_tasks" => Figure::Count(&mut self.recurring_tasks, COUNTS),
-            "files_coverage" => Figure::Share(&mut self.files_coverage, 0.0..=1.0),
-            "files_lift" => Figure::Share(&mut self.files_lift, 1.0..=1_000_000.0),
-            "category_share" => Figure::Share(&mut self.category_share, 0.0..=1.0),
-            "category_failures" => Figure::Count(&mut self.category_failures, COUNTS),
-            "breaks_bound" => Figure::Share(&mut self.breaks_bound, 0.0..=1.0),
-            "breaks_tasks" => Figure::Count(&mut self.breaks_tasks, COUNTS),
-            "together_similarity" => Figure::Share(&mut self.together_similarity, 0.0..=1.0),
-            "together_runs" => Figure::Count(&mut self.together_runs, COUNTS),
-            "collapse_patterns" => Figure::Count(&mut self.collapse_patterns, COUNTS),
+            "similarity" => NumericSetting::Share(&mut self.similarity, 0.5..=1.0),
+            "recurring_tasks" => NumericSetting::Count(&mut self.recurring_tasks, COUNTS),
+            "files_coverage" => NumericSetting::Share(&mut self.files_coverage, 0.0..=1.0),
+            "files_lift" => NumericSetting::Share(&mut self.files_lift, 1.0..=1_000_000.0),
+            "category_share" => NumericSetting::Share(&mut self.category_share, 0.0..=1.0),
+            "category_failures" => NumericSetting::Count(&mut self.category_failures, COUNTS),
+            "breaks_bound" => NumericSetting::Share(&mut self.breaks_bound, 0.0..=1.0),
+            "breaks_tasks" => NumericSetting::Count(&mut self.breaks_tasks, COUNTS),
+            "together_similarity" => NumericSetting::Share(&mut self.together_similarity, 0.0..=1.0),
+            "together_runs" => NumericSetting::Count(&mut self.together_runs, COUNTS),
+            "collapse_patterns" => NumericSetting::Count(&mut self.collapse_patterns, COUNTS),
             _ => return None,
         })
     }
@@ -145,8 +145,8 @@ impl Default for ConfidenceSettings {
 
 impl ConfidenceSettings {
     /// The figure called `key`.
-    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
-        let share = |value| Figure::Share(value, 0.0..=1.0);
+    pub(super) fn figure(&mut self, key: &str) -> Option<NumericSetting<'_>> {
+        let share = |value| NumericSetting::Share(value, 0.0..=1.0);
         Some(match key {
             "start" => share(&mut self.start),
             "min" => share(&mut self.min),
@@ -160,9 +160,9 @@ impl ConfidenceSettings {
             "other_agent" => share(&mut self.other_agent),
             "did_not_help" => share(&mut self.did_not_help),
             "unused_month" => share(&mut self.unused_month),
-            "unused_days" => Figure::Count(&mut self.unused_days, 0..=36_500),
-            "prior" => Figure::Share(&mut self.prior, 0.1..=1_000.0),
-            "bound" => Figure::Share(&mut self.bound, 0.001..=0.5),
+            "unused_days" => NumericSetting::Count(&mut self.unused_days, 0..=36_500),
+            "prior" => NumericSetting::Share(&mut self.prior, 0.1..=1_000.0),
+            "bound" => NumericSetting::Share(&mut self.bound, 0.001..=0.5),
             _ => return None,
         })
     }

@@ -17,7 +17,7 @@ mod state_dir;
 mod strategy;
 
 pub use advice::AdviceSettings;
-pub use category::{Categories, Category};
+pub use category::{Category, CategoryTable};
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::learning::Figure;
+use super::learning::NumericSetting;
 
 /// `[promotion]`: what may be proposed for CLAUDE.md and AGENTS.md.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,19 +57,19 @@ impl Default for PromotionSettings {
 
 impl PromotionSettings {
     /// The figure called `key`.
-    pub(super) fn figure(&mut self, key: &str) -> Option<Figure<'_>> {
-        let share = |value| Figure::Share(value, 0.0..=1.0);
+    pub(super) fn figure(&mut self, key: &str) -> Option<NumericSetting<'_>> {
+        let share = |value| NumericSetting::Share(value, 0.0..=1.0);
         Some(match key {
             "effectiveness" => share(&mut self.effectiveness),
-            "tasks" => Figure::Count(&mut self.tasks, 1..=1_000_000),
+            "tasks" => NumericSetting::Count(&mut self.tasks, 1..=1_000_000),
             "confidence" => share(&mut self.confidence),
             "knowledge_confidence" => share(&mut self.knowledge_confidence),
-            "knowledge_occurrences" => Figure::Count(&mut self.knowledge_occurrences, 1..=1_000_000),
-            "evidence" => Figure::Share(&mut self.evidence, 20.0..=1_000_000.0),
-            "lines" => Figure::Count(&mut self.lines, 1..=200),
-            "coverage" => Figure::Share(&mut self.coverage, 0.5..=1.0),
-            "retire_tasks" => Figure::Count(&mut self.retire_tasks, 1..=1_000_000),
-            "retire_days" => Figure::Count(&mut self.retire_days, 1..=36_500),
+            "knowledge_occurrences" => NumericSetting::Count(&mut self.knowledge_occurrences, 1..=1_000_000),
+            "evidence" => NumericSetting::Share(&mut self.evidence, 20.0..=1_000_000.0),
+            "lines" => NumericSetting::Count(&mut self.lines, 1..=200),
+            "coverage" => NumericSetting::Share(&mut self.coverage, 0.5..=1.0),
+            "retire_tasks" => NumericSetting::Count(&mut self.retire_tasks, 1..=1_000_000),
+            "retire_days" => NumericSetting::Count(&mut self.retire_days, 1..=36_500),
             _ => return None,
         })
     }

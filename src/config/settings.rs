@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::advice::AdviceSettings;
-use super::category::Categories;
+use super::category::CategoryTable;
 use super::hooks::{self, HookSettings};
 use super::knowledge::KnowledgeSettings;
-use super::learning::{ConfidenceSettings, Figure, PatternSettings};
+use super::learning::{ConfidenceSettings, NumericSetting, PatternSettings};
 use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
 use super::strategy::{STRATEGIES_MAX, StrategyTable};
@@ -100,7 +100,7 @@ pub struct Settings {
     /// `[promotion]`
     pub promotion: PromotionSettings,
     /// `[categories]`
-    pub categories: Categories,
+    pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
     pub strategies: BTreeMap<String, StrategyTable>,
 }
@@ -124,7 +124,7 @@ impl Default for Settings {
             advice: AdviceSettings::default(),
             knowledge: KnowledgeSettings::default(),
             promotion: PromotionSettings::default(),
-            categories: Categories::default(),
+            categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
     }
@@ -169,7 +169,7 @@ impl Settings {
 
     /// Puts one layer over the settings.
     fn apply(&mut self, file: &Path, text: &Arc<str>, problems: &mut Vec<Problem>) {
-        let mut layer = Layer { file, text, problems };
+        let mut layer = SettingsLayer { file, text, problems };
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
@@ -192,7 +192,7 @@ impl Settings {
         }
     }
 
-    fn apply_one(&mut self, layer: &mut Layer<'_>, section: &str, key: &str, value: &toml::Value) {
+    fn apply_one(&mut self, layer: &mut SettingsLayer<'_>, section: &str, key: &str, value: &toml::Value) {
         match (section, key) {
             ("lesson", "write") => layer.set(&mut self.lesson.write, section, key, value),
             ("lesson", "lines_bytes") => {
@@ -262,7 +262,7 @@ impl Settings {
         }
     }
 
-    fn take_strategy(&mut self, layer: &mut Layer<'_>, name: &str, value: &toml::Value) {
+    fn take_strategy(&mut self, layer: &mut SettingsLayer<'_>, name: &str, value: &toml::Value) {
         if self.strategies.len() >= STRATEGIES_MAX && !self.strategies.contains_key(name) {
             let hint = "remove others: until then it is not proposed";
             return layer.refuse_with(
@@ -280,13 +280,13 @@ impl Settings {
 }
 
 /// One file while it is applied.
-struct Layer<'a> {
+struct SettingsLayer<'a> {
     file: &'a Path,
     text: &'a Arc<str>,
     problems: &'a mut Vec<Problem>,
 }
 
-impl Layer<'_> {
+impl SettingsLayer<'_> {
     fn set<T: for<'de> Deserialize<'de>>(&mut self, target: &mut T, section: &str, key: &str, value: &toml::Value) {
         match value.clone().try_into() {
             Ok(value) => *target = value,
@@ -297,10 +297,10 @@ impl Layer<'_> {
         }
     }
 
-    fn set_figure(&mut self, figure: Option<Figure<'_>>, section: &str, key: &str, value: &toml::Value) {
+    fn set_figure(&mut self, figure: Option<NumericSetting<'_>>, section: &str, key: &str, value: &toml::Value) {
         match figure {
             None => self.unknown(section, key),
-            Some(Figure::Share(target, range)) => {
+            Some(NumericSetting::Share(target, range)) => {
                 let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
                 match number.filter(|number| range.contains(number)) {
                     Some(number) => *target = number,
@@ -311,7 +311,7 @@ impl Layer<'_> {
                     ),
                 }
             }
-            Some(Figure::Count(target, range)) => {
+            Some(NumericSetting::Count(target, range)) => {
                 let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
                 match number.filter(|number| range.contains(number)) {
                     Some(number) => *target = number,

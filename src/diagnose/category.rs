@@ -317,7 +317,7 @@ fn by_command<'c>(command: &str, tool: &'c super::definition::ToolText) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::tree::NoTree;
+    use crate::base::tree::EmptyTree;
     use crate::diagnose::{DefinitionSet, diagnose_output};
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
             ended: Ended::Exit(1),
             dir: "",
             root: "/p",
-            tree: &NoTree,
+            tree: &EmptyTree,
             baseline: None,
             definitions: &DefinitionSet::shipped_only(),
         });
@@ -418,7 +418,7 @@ mod tests {
                 ended: Ended::Exit(1),
                 dir: "",
                 root: "/p",
-                tree: &NoTree,
+                tree: &EmptyTree,
                 baseline: None,
                 definitions: &DefinitionSet::shipped_only(),
             })

@@ -1,6 +1,6 @@
 //! The inline tests of definitions: an output and its expected findings.
 
-use crate::base::tree::NoTree;
+use crate::base::tree::EmptyTree;
 use crate::run::Ended;
 
 use super::definition::{ExpectText, TestText};
@@ -23,7 +23,7 @@ pub(super) fn check_example(definitions: &DefinitionSet, test: &TestText) -> Res
         ended: Ended::Exit(test.exit.unwrap_or(1)),
         dir: "",
         root: ROOT,
-        tree: &NoTree,
+        tree: &EmptyTree,
         baseline: None,
         definitions,
     };

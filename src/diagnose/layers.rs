@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use crate::base::limits::DEFINITION_RULES_MAX;
 use crate::base::text::line_number;
-use crate::config::Categories;
+use crate::config::CategoryTable;
 
 use super::catalog::{self, Catalog};
 use super::definition::{self, DefinitionFileText, DefinitionRuleText, SCHEMA, ToolText};
@@ -71,7 +71,7 @@ impl DefinitionSet {
     /// The shipped ones under `files`, which come strongest layer first and may name `categories`. Never fails: what
     /// can't be used is a [`DefinitionFault`], and everything else holds. Whether regexes compile is only seen by
     /// [`DefinitionSet::check_files`].
-    pub fn from_layers(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
+    pub fn from_layers(files: &[DefinitionFile], categories: &CategoryTable) -> (Self, Vec<DefinitionFault>) {
         if files.is_empty() {
             return (Self::shipped_only(), Vec::new());
         }
@@ -159,7 +159,7 @@ fn new_fault(
 /// A file's definitions, without rules that could never hold and without those of undeclared categories.
 fn read_file(
     file: &DefinitionFile,
-    categories: &Categories,
+    categories: &CategoryTable,
     faults: &mut Vec<DefinitionFault>,
 ) -> Option<DefinitionFileText> {
     let mut text = match definition::parse(&file.text) {

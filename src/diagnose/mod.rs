@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::arena;
-use crate::base::tree::Tree;
+use crate::base::tree::FileTree;
 use crate::redact;
 use crate::run::Ended;
 use crate::whitelist::CheckKind;
@@ -145,7 +145,7 @@ pub struct DiagnosisInput<'a> {
     /// The root's absolute path; `""` when unknown.
     pub root: &'a str,
     /// The project's files.
-    pub tree: &'a dyn Tree,
+    pub tree: &'a dyn FileTree,
     /// The masked lines of the last passing output of the same command.
     pub baseline: Option<&'a Baseline>,
     /// What is known of tools.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::base::tree::Tree;
+use crate::base::tree::FileTree;
 
 /// Parts of a path that mean third-party code: dependencies, standard libraries, interpreters.
 const FOREIGN_PARTS: &[&str] = &[
@@ -120,7 +120,7 @@ pub(super) enum PathTrust {
 
 /// Resolves printed paths against the project.
 pub(super) struct PathResolver<'a> {
-    tree: &'a dyn Tree,
+    tree: &'a dyn FileTree,
     root: String,
     dir: &'a str,
     tails: RefCell<HashMap<String, Option<String>>>,
@@ -128,7 +128,7 @@ pub(super) struct PathResolver<'a> {
 
 impl<'a> PathResolver<'a> {
     /// `root` is the absolute path of the project (`""` unknown), `dir` the working directory below it.
-    pub(super) fn new(tree: &'a dyn Tree, root: &'a str, dir: &'a str) -> Self {
+    pub(super) fn new(tree: &'a dyn FileTree, root: &'a str, dir: &'a str) -> Self {
         PathResolver { tree, root: tidy_path(root).trim_end_matches('/').to_owned(), dir, tails: RefCell::default() }
     }
 
@@ -325,7 +325,7 @@ mod tests {
 
     struct Files(&'static [&'static str]);
 
-    impl Tree for Files {
+    impl FileTree for Files {
         fn contains(&self, path: &str) -> bool {
             self.0.contains(&path)
         }
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn without_a_tree_paths_are_taken_as_printed() {
-        let resolver = PathResolver::new(&crate::base::tree::NoTree, "", "");
+        let resolver = PathResolver::new(&crate::base::tree::EmptyTree, "", "");
         assert_eq!(resolver.resolve_path("./src/a.c", &[], PathTrust::Looks).as_deref(), Some("src/a.c"));
         assert_eq!(resolver.resolve_path("/x/a.c", &[], PathTrust::Looks).as_deref(), Some("/x/a.c"));
         assert_eq!(resolver.resolve_path("https://x/a.c", &[], PathTrust::Format), None);

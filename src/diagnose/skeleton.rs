@@ -9,8 +9,8 @@ use regex::bytes::Regex;
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
-use crate::base::tree::NoTree;
-use crate::config::Categories;
+use crate::base::tree::EmptyTree;
+use crate::config::CategoryTable;
 use crate::run::Ended;
 
 use super::definition::SCHEMA;
@@ -114,7 +114,7 @@ fn head_text(name: &str, category: Category, rules: &[DraftRule]) -> String {
 /// What is found in `output` with the definition in force.
 fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosis, String> {
     let file = DefinitionFile { file: name.into(), layer: 0, text: definition.to_owned(), attached: Vec::new() };
-    let (definitions, faults) = DefinitionSet::from_layers(&[file], &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&[file], &CategoryTable::default());
     if let Some(fault) = faults.first() {
         return Err(fault.reason.clone());
     }
@@ -126,7 +126,7 @@ fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosi
         ended: Ended::Exit(1),
         dir: "",
         root: super::inline::ROOT,
-        tree: &NoTree,
+        tree: &EmptyTree,
         baseline: None,
         definitions: &definitions,
     }))

@@ -8,7 +8,7 @@ use crate::config::Problem;
 
 /// What an installation is planned for.
 #[derive(Debug, Clone)]
-pub struct Site {
+pub struct InstallSite {
     /// Top of the work tree.
     pub root: PathBuf,
     /// `HOME`; without one nothing of the user's is looked at.
@@ -63,7 +63,7 @@ pub struct ConfigFileChange {
 
 /// What one host needs.
 #[derive(Debug, Clone, Default)]
-pub struct Planned {
+pub struct PlannedHost {
     /// Files to write; those that are as they should be are left out.
     pub changes: Vec<ConfigFileChange>,
     /// Files of the user's that are left alone, with the reason.

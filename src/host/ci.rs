@@ -26,7 +26,7 @@ pub enum Host {
 
 /// The job that this process is part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct CiJob {
     /// The system.
     pub host: Host,
     /// A file that takes Markdown for the job's page (`GITHUB_STEP_SUMMARY`).
@@ -51,7 +51,7 @@ const TEMPLATES: [(Host, &str); 4] = [
     (Host::Jenkins, include_str!("../../hooks/ci/Jenkinsfile")),
 ];
 
-impl Job {
+impl CiJob {
     /// Recognised by the variables that the system sets; `None` outside of CI.
     pub fn recognise(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -67,7 +67,7 @@ impl Job {
     pub fn of(host: Host, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let file = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let of_github = |name: &str| if host == Host::Github { file(name) } else { None };
-        Job { host, summary: of_github("GITHUB_STEP_SUMMARY"), outputs: of_github("GITHUB_OUTPUT") }
+        CiJob { host, summary: of_github("GITHUB_STEP_SUMMARY"), outputs: of_github("GITHUB_OUTPUT") }
     }
 }
 
@@ -82,8 +82,8 @@ impl Host {
 mod tests {
     use super::*;
 
-    fn job(variables: &[(&str, &str)]) -> Option<Job> {
-        Job::recognise(|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()))
+    fn job(variables: &[(&str, &str)]) -> Option<CiJob> {
+        CiJob::recognise(|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::host::document::EditError;
 
 /// A file that may be changed, or made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Editable {
+pub struct EditableFile {
     /// Where it really is; behind a link that is another place.
     pub path: PathBuf,
     /// What is in it; `None` where there is no such file.
@@ -24,7 +24,7 @@ pub struct Editable {
 ///
 /// # Errors
 /// A sentence for the person who wanted it changed, with what to type.
-pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
+pub fn editable(top: &Path, relative: &Path) -> Result<EditableFile, Problem> {
     let path = top.join(relative);
     let problem = |reason: String, hint: String| problem(&path, None, reason, hint);
     let looked_at = |reason: String| problem(reason, format!("ls -ld {}", quoted(&path)));
@@ -40,7 +40,7 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
             return Err(problem(reason, format!("ls -ld {}", quoted(above))));
         }
         let rest = path.strip_prefix(above).unwrap_or(relative);
-        return Ok(Editable { path: real.join(rest), text: None });
+        return Ok(EditableFile { path: real.join(rest), text: None });
     }
     let real = inside(top, &path).map_err(looked_at)?;
     let metadata = fs::metadata(&real).map_err(|error| looked_at(format!("it can't be read: {error}")))?;
@@ -57,7 +57,7 @@ pub fn editable(top: &Path, relative: &Path) -> Result<Editable, Problem> {
     let bytes = read_start(&real, CONFIG_FILE_BYTES_MAX)
         .map_err(|error| problem(format!("it can't be read: {error}"), format!("chmod u+r {}", quoted(&path))))?;
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Editable { path: real, text: Some(text) }),
+        Ok(text) => Ok(EditableFile { path: real, text: Some(text) }),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let line = line_number(error.as_bytes(), at);
@@ -121,9 +121,9 @@ mod tests {
         fs::write(top.join("real/a.json"), "{}\n").expect("written");
         symlink("real", top.join("link")).expect("a link");
         let found = editable(top, Path::new("link/a.json")).expect("editable");
-        assert_eq!(found, Editable { path: top.join("real/a.json"), text: Some("{}\n".into()) });
+        assert_eq!(found, EditableFile { path: top.join("real/a.json"), text: Some("{}\n".into()) });
         let new = editable(top, Path::new("link/x/y.json")).expect("editable");
-        assert_eq!(new, Editable { path: top.join("real/x/y.json"), text: None });
+        assert_eq!(new, EditableFile { path: top.join("real/x/y.json"), text: None });
         assert_eq!(editable(top, Path::new("b.json")).expect("editable").path, top.join("b.json"));
     }
 

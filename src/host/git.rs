@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigFileChange, Planned, Site};
+use super::{ConfigFileChange, InstallSite, PlannedHost};
 use crate::base::file::{is_program, read_start};
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::text::{count, one_line};
@@ -50,8 +50,8 @@ const HUSKY: &str = ".husky";
 /// husky and hk and in plain hooks are recorded, and the commands of `[hooks]` get a hook.
 ///
 /// Nothing is planned for a hooks folder outside of the repository: other repositories use it, too.
-pub fn plan(site: &Site, whitelist: &Whitelist, hooks: &HookSettings) -> Planned {
-    let mut planning = Planning { site, whitelist, hooks, planned: Planned::default() };
+pub fn plan(site: &InstallSite, whitelist: &Whitelist, hooks: &HookSettings) -> PlannedHost {
+    let mut planning = GitPlanner { site, whitelist, hooks, planned: PlannedHost::default() };
     let mut managers = Vec::new();
     for name in PRE_COMMIT {
         if planning.edit(name, |planning, text| precommit::wrap(text, planning.whitelist)) {
@@ -79,7 +79,7 @@ pub fn plan(site: &Site, whitelist: &Whitelist, hooks: &HookSettings) -> Planned
 
 /// A user's file with what was put into it.
 #[derive(Debug, Default)]
-struct Edited {
+struct EditedFile {
     /// What is in it then; `None` when there is nothing to put.
     text: Option<String>,
     /// What is left alone: the line, and why.
@@ -89,7 +89,7 @@ struct Edited {
 }
 
 /// A file as it is.
-struct Kept {
+struct ExistingFile {
     /// Where it is, links followed.
     path: PathBuf,
     text: String,
@@ -98,21 +98,21 @@ struct Kept {
 }
 
 /// A plan in the making.
-struct Planning<'a> {
-    site: &'a Site,
+struct GitPlanner<'a> {
+    site: &'a InstallSite,
     whitelist: &'a Whitelist,
     hooks: &'a HookSettings,
-    planned: Planned,
+    planned: PlannedHost,
 }
 
-impl Planning<'_> {
+impl GitPlanner<'_> {
     fn is_check(&self, text: &str) -> bool {
         let program = text.split_whitespace().next().unwrap_or_default();
         program.rsplit('/').next() != Some("verify-run") && self.whitelist.decide_line(text).into_check().is_some()
     }
 
     /// What a file of the repository holds; `None`, with the problem if it is one, when that is nothing to edit.
-    fn read(&mut self, file: &Path) -> Option<Kept> {
+    fn read(&mut self, file: &Path) -> Option<ExistingFile> {
         let path = match fs::canonicalize(file) {
             Ok(path) => path,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -146,7 +146,7 @@ impl Planning<'_> {
         match String::from_utf8(bytes) {
             Ok(text) => {
                 let is_executable = is_program(&path);
-                Some(Kept { path, text, is_executable })
+                Some(ExistingFile { path, text, is_executable })
             }
             // A program is not a configuration.
             Err(error) if error.as_bytes().contains(&0) => None,
@@ -183,11 +183,11 @@ impl Planning<'_> {
     }
 
     /// Edits a file of YAML at the root. Whether it is there.
-    fn edit(&mut self, name: &str, edit: impl Fn(&Self, &str) -> Result<Edited, yaml::Fault>) -> bool {
+    fn edit(&mut self, name: &str, edit: impl Fn(&Self, &str) -> Result<EditedFile, yaml::YamlFault>) -> bool {
         let file = self.site.root.join(name);
         let Some(kept) = self.read(&file) else { return file.is_file() };
         match edit(self, &kept.text) {
-            Ok(Edited { text, left, elsewhere }) => {
+            Ok(EditedFile { text, left, elsewhere }) => {
                 if elsewhere > 0 {
                     let reason = format!("{} of other repositories: they are not recorded", count(elsewhere, "hook"));
                     let hint = "to record one, make it a hook of `repo: local` with its command as `entry`";

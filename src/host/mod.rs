@@ -16,5 +16,5 @@ pub(crate) mod shims;
 pub mod survey;
 pub(crate) mod user;
 
-pub use change::{ConfigFileChange, InstallScope, Planned, Site};
+pub use change::{ConfigFileChange, InstallScope, InstallSite, PlannedHost};
 pub use permission::Permissions;

@@ -85,14 +85,14 @@ pub fn run(call: ProcessCall<'_>) -> io::Result<ProcessAnswer> {
 
 /// Takes in what commands leave running, so that it can be waited for. Linux only; elsewhere nothing is taken in.
 #[derive(Debug)]
-pub struct Orphanage(());
+pub struct OrphanReaper(());
 
-impl Orphanage {
+impl OrphanReaper {
     /// From here on until it is dropped.
     pub fn open() -> Self {
         #[cfg(target_os = "linux")]
         let _ = nix::sys::prctl::set_child_subreaper(true);
-        Orphanage(())
+        OrphanReaper(())
     }
 
     /// Waits until all of it has ended, at most so long. Nothing else may be running.
@@ -109,7 +109,7 @@ impl Orphanage {
     }
 }
 
-impl Drop for Orphanage {
+impl Drop for OrphanReaper {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         let _ = nix::sys::prctl::set_child_subreaper(false);

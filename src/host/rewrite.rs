@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::file::is_program;
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::Permissions;
-use crate::host::dialect::{Dialect, HookCall, Rewriting, Unruled};
+use crate::host::dialect::{Dialect, HookCall, RewritePolicy, UnmatchedPolicy};
 use crate::whitelist::{Whitelist, WrapperPosition};
 
 /// What comes between us and the command, so that a command of any name is one.
@@ -39,9 +39,9 @@ pub(crate) struct LineToRewrite<'a> {
 pub(crate) fn rewritten_line(asked: &LineToRewrite<'_>) -> Option<String> {
     let line = asked.line;
     let wanted = match asked.dialect.rewriting {
-        Rewriting::Asks => true,
-        Rewriting::Allows => asked.rewrite,
-        Rewriting::Never => false,
+        RewritePolicy::Asks => true,
+        RewritePolicy::Allows => asked.rewrite,
+        RewritePolicy::Never => false,
     };
     if !wanted || is_disabled() {
         return None;
@@ -71,7 +71,7 @@ fn allowed_before(
     is_alone: bool,
     us: &str,
     rules: &Permissions,
-    unruled: Unruled,
+    unruled: UnmatchedPolicy,
 ) -> Option<String> {
     let command = opening.words.join(" ");
     if rules.is_against(&command) {
@@ -84,24 +84,24 @@ fn allowed_before(
         return Some(with(ONLY_CHECKS));
     }
     let is_the_same = match unruled {
-        Unruled::Run => true,
-        Unruled::Asked | Unruled::Judged => !rules.allows(&command) || allowed(PLAIN),
+        UnmatchedPolicy::Run => true,
+        UnmatchedPolicy::Asked | UnmatchedPolicy::Judged => !rules.allows(&command) || allowed(PLAIN),
         // It may be allowed by a rule that hooks don't see (`claude -p --allowedTools`), and the new line would be
         // refused.
-        Unruled::Refused => allowed(PLAIN),
+        UnmatchedPolicy::Refused => allowed(PLAIN),
     };
     is_the_same.then(|| with(PLAIN))
 }
 
 /// What happens to a command without a rule: Claude Code says in the environment of its hooks that it is not attended
 /// (`-p`, its SDK).
-fn unruled_policy(asked: &LineToRewrite<'_>) -> Unruled {
+fn unruled_policy(asked: &LineToRewrite<'_>) -> UnmatchedPolicy {
     let is_unattended = || {
         env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|value| value == "0")
             || env::var("CLAUDE_CODE_ENTRYPOINT").is_ok_and(|value| value.starts_with("sdk"))
     };
     match asked.call.unruled {
-        Unruled::Asked if asked.dialect.name == "claude" && is_unattended() => Unruled::Refused,
+        UnmatchedPolicy::Asked if asked.dialect.name == "claude" && is_unattended() => UnmatchedPolicy::Refused,
         told => told,
     }
 }

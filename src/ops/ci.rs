@@ -11,7 +11,7 @@ use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::event::EventBody;
-use crate::host::ci::{Host, Job, JobReport};
+use crate::host::ci::{CiJob, Host, JobReport};
 use crate::report::{ReportedRun, SummarizedRun};
 use crate::retrieval::hint::{HintSources, hint_lines};
 use crate::store::{StoreError, own_writer};
@@ -23,7 +23,7 @@ const KNOWN_MAX: usize = 5;
 #[derive(Debug)]
 pub(crate) struct CiRequest<'a> {
     /// The job.
-    pub job: &'a Job,
+    pub job: &'a CiJob,
     /// The job's session: all runs of it are reported on. `None` for the last run alone.
     pub session: Option<&'a str>,
     /// Only runs that were started then or later.

@@ -11,11 +11,11 @@ use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::base::refusal::Refusal;
 use crate::diagnose::{self, Category};
 use crate::pattern::detector::DetectorRegistry;
-use crate::recorder::definitions::{Loaded, load_definitions, to_problem};
+use crate::recorder::definitions::{LoadedDefinitions, load_definitions, to_problem};
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// As [`load_definitions`], with every regex compiled and every inline test run.
-pub(crate) fn check_definitions(request: &Request) -> Loaded {
+pub(crate) fn check_definitions(request: &Request) -> LoadedDefinitions {
     let categories = &request.settings().categories;
     let mut loaded = load_definitions(&request.places, &request.environment, categories);
     let faults = loaded.definitions.check_files(&loaded.files);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::request::Request;
-use crate::capture::Spooled;
+use crate::capture::SpooledRun;
 use crate::lesson::LessonFolder;
 use crate::pattern::detector::DetectorRegistry;
 use crate::recorder;
@@ -23,11 +23,11 @@ pub(crate) fn time_limit(request: &Request) -> Option<Duration> {
 
 /// `seen before: …, n times in m tasks; fixed by …`, of the pattern of the failure that was seen most often; `None` when
 /// it is new, muted, or nothing can be read.
-pub(crate) fn hint_line(request: &Request, failed: &Spooled) -> Option<String> {
+pub(crate) fn hint_line(request: &Request, failed: &SpooledRun) -> Option<String> {
     find_hint(request, failed).ok().flatten()
 }
 
-fn find_hint(request: &Request, failed: &Spooled) -> Result<Option<String>, StoreError> {
+fn find_hint(request: &Request, failed: &SpooledRun) -> Result<Option<String>, StoreError> {
     let settings = request.settings();
     let Some(index) = request.open_with_lessons(&mut Vec::new())? else {
         return Ok(None);

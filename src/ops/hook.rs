@@ -19,10 +19,10 @@ use super::warn;
 
 use crate::advice::mention;
 use crate::base::text::{ellipsis, one_line};
-use crate::capture::{self, Identity, Spooled};
+use crate::capture::{self, Identity, SpooledRun};
 use crate::config::{Environment, Places};
 use crate::event::EntryTypeName;
-use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, Moment};
+use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, HookEvent};
 use crate::host::rewrite::{self, LineToRewrite};
 use crate::host::shims;
 use crate::recorder;
@@ -56,19 +56,19 @@ pub(crate) struct HookReply {
 /// A hook's call.
 pub(crate) struct Hook {
     dialect: &'static Dialect,
-    moment: Moment,
+    moment: HookEvent,
     said: Value,
     call: HookCall,
     request: Request,
     /// The user wants commands replaced even where that allows them.
     rewrite: bool,
     /// What a check that failed printed, as far as the host shows it.
-    failed: Option<Spooled>,
+    failed: Option<SpooledRun>,
 }
 
 impl Hook {
     /// Understands a call: `said` is what the host wrote to standard input. `None` where there is nothing to answer.
-    pub(crate) fn read_event(dialect: &'static Dialect, moment: Moment, said: &[u8], rewrite: bool) -> Option<Self> {
+    pub(crate) fn read_event(dialect: &'static Dialect, moment: HookEvent, said: &[u8], rewrite: bool) -> Option<Self> {
         let said: Value = serde_json::from_slice(said).ok()?;
         let call = dialect.read(moment, &said);
         if call.ignored {
@@ -99,13 +99,13 @@ impl Hook {
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
         }
         let file = std::env::var_os("CLAUDE_ENV_FILE").filter(|_| self.dialect.agent == "claude-code");
-        if let (Moment::SessionStart, Some(file), Some(shims)) =
+        if let (HookEvent::SessionStart, Some(file), Some(shims)) =
             (self.moment, file, self.request.environment.shims_dir())
         {
             // Without them a check is still recorded where the agent names us, or the hook sees its end.
             let _ = shims::put_in_front(&shims, file.as_ref());
         }
-        if self.moment == Moment::SessionEnd && !recorder::pending_entries(&self.request.places).is_empty() {
+        if self.moment == HookEvent::SessionEnd && !recorder::pending_entries(&self.request.places).is_empty() {
             recording::start_recorder(&self.request.places);
         }
     }
@@ -118,7 +118,7 @@ impl Hook {
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
     pub(crate) fn plain_reply(&self) -> HookReply {
         let line = match (&self.call.action, self.moment) {
-            (HookAction::Shell(line), Moment::BeforeTool) => self.rewritten_line(line),
+            (HookAction::Shell(line), HookEvent::BeforeTool) => self.rewritten_line(line),
             _ => None,
         };
         let text = self.dialect.write(self.moment, &self.said, &HookAnswer { context: None, line: line.clone() });
@@ -159,7 +159,7 @@ impl Hook {
         } else {
             warn::format_reply(&self.request, &asked, &mut answer).ok()?
         };
-        if self.moment == Moment::SessionStart {
+        if self.moment == HookEvent::SessionStart {
             said.push_str(&self.entries_text(&answer.data).unwrap_or_default());
         }
         let said = said.trim();
@@ -176,14 +176,14 @@ impl Hook {
         };
         let whitelist = || Whitelist::open(&self.request.places, &self.request.environment);
         Some(match (self.moment, &self.call.action) {
-            (Moment::BeforeTool, HookAction::Edit(files)) => {
+            (HookEvent::BeforeTool, HookAction::Edit(files)) => {
                 WarnRequest { files: files.clone(), at_hand: true, ..asked }
             }
-            (Moment::BeforeTool, HookAction::Shell(line)) => {
+            (HookEvent::BeforeTool, HookAction::Shell(line)) => {
                 whitelist().decide_line(line).into_check()?;
                 WarnRequest { command: Some(line.clone()), at_hand: true, ..asked }
             }
-            (Moment::AfterTool | Moment::AfterFailure, _) => {
+            (HookEvent::AfterTool | HookEvent::AfterFailure, _) => {
                 let failed = self.failed.as_ref()?;
                 let Request { places, environment, .. } = &self.request;
                 let categories = &self.request.settings().categories;
@@ -192,8 +192,8 @@ impl Hook {
                 let started_at = failed.header.started_at;
                 WarnRequest { failed: Some(CurrentFailure { keys, started_at }), at_hand: true, ..asked }
             }
-            (Moment::SessionStart, _) => asked,
-            (Moment::Prompt, _) => {
+            (HookEvent::SessionStart, _) => asked,
+            (HookEvent::Prompt, _) => {
                 let prompt = mention::strip_host_blocks(self.call.prompt.as_deref()?);
                 if prompt.is_empty() {
                     return None;
@@ -239,9 +239,9 @@ fn line_of(page: &EntryPage) -> String {
 }
 
 /// The moment of a call: as the command line names it, else as the host does.
-pub(crate) fn hook_moment(named: Option<&str>, said: &[u8]) -> Option<Moment> {
-    named.and_then(Moment::named).or_else(|| {
+pub(crate) fn hook_moment(named: Option<&str>, said: &[u8]) -> Option<HookEvent> {
+    named.and_then(HookEvent::named).or_else(|| {
         let said: Value = serde_json::from_slice(said).ok()?;
-        Moment::named(said.get("hook_event_name").or_else(|| said.get("hookName"))?.as_str()?)
+        HookEvent::named(said.get("hook_event_name").or_else(|| said.get("hookName"))?.as_str()?)
     })
 }

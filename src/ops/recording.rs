@@ -2,39 +2,39 @@
 
 use super::memory;
 use super::request::Request;
-use crate::capture::Waiting;
+use crate::capture::RecorderWaiter;
 use crate::config::{Environment, Places};
-use crate::recorder::{self, Drained};
+use crate::recorder::{self, DrainReport};
 use crate::run;
 use crate::store::StoreError;
 
 /// Starts the recorder in a process of its own. To be called by a process of one thread.
 pub(crate) fn start_recorder(places: &Places) {
     // Without a process, the next recorder takes what waits.
-    let _ = run::run_detached(&[], || record_all(places, Waiting::default()));
+    let _ = run::run_detached(&[], || record_all(places, RecorderWaiter::default()));
 }
 
 /// The recorder's work. What it could not do is in its log; there is no user to show it to.
-pub(crate) fn record_all(places: &Places, waiting: Waiting) {
+pub(crate) fn record_all(places: &Places, waiting: RecorderWaiter) {
     promote_at(places, recorder::drain(places));
     // The first process of a container waits until everything is done: its end is everybody's.
     drop(waiting);
 }
 
 /// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
-pub(crate) fn record_now(places: &Places, waiting: Waiting) {
+pub(crate) fn record_now(places: &Places, waiting: RecorderWaiter) {
     promote_at(places, recorder::drain_sync(places, || drop(waiting)));
 }
 
 /// As [`promote_ended`], for a recorder, which has no request.
-fn promote_at(places: &Places, drained: Result<Drained, StoreError>) {
+fn promote_at(places: &Places, drained: Result<DrainReport, StoreError>) {
     if let Some(drained) = drained.ok().filter(|drained| drained.promotes) {
         promote_ended(&Request::at_places(places.clone(), Environment::from_process()), &drained);
     }
 }
 
 /// Makes knowledge of what was learnt in tasks that are over, where what was recorded says that something waits for that.
-pub(super) fn promote_ended(request: &Request, drained: &Drained) {
+pub(super) fn promote_ended(request: &Request, drained: &DrainReport) {
     if !drained.promotes {
         return;
     }

@@ -12,7 +12,7 @@ use crate::advice::strategy::declared_strategies;
 use crate::base::ids;
 use crate::base::refusal::Refusal;
 use crate::base::text::{ellipsis, one_line, prefix};
-use crate::base::tree::NoTree;
+use crate::base::tree::EmptyTree;
 use crate::config::{Problem, Settings};
 use crate::diagnose::{self, DiagnosisInput};
 use crate::event::{AttemptOutcome, ErrorMatch, EventBody, Run, StrategyChange, StrategyMatchKind, StrategyNote};
@@ -206,7 +206,7 @@ pub(crate) fn diagnose_text(request: &Request, text: &str) -> ErrorSource {
         ended: Ended::Exit(1),
         dir: "",
         root: &request.places.root.to_string_lossy(),
-        tree: &NoTree,
+        tree: &EmptyTree,
         baseline: None,
         definitions: &loaded.definitions,
     });

@@ -35,7 +35,7 @@ pub(super) struct Attribution {
 
 /// A failing run with the first run of its open failure: what was there before that one is an earlier state.
 #[derive(Clone, Copy)]
-pub(super) struct Failing<'a> {
+pub(super) struct FailingRun<'a> {
     /// The run whose failure was open.
     pub run: &'a Run,
     /// The commit of the first failing run.
@@ -50,7 +50,7 @@ pub(super) struct Failing<'a> {
 /// When the store can't be read. What git can't tell stays unknown: then nothing is related by imports or undone.
 pub(super) fn attribute_changes(
     recorder: &mut Recorder<'_>,
-    failing: Failing<'_>,
+    failing: FailingRun<'_>,
     sets: &AtomSets,
     change: &RecordedChange,
 ) -> Result<Attribution, StoreError> {
@@ -62,7 +62,7 @@ pub(super) fn attribute_changes(
         change.files.iter().filter(|file| !is_derived(&file.path.display())).take(SNAPSHOT_DIFF_FILES_MAX).collect();
     let trees = recorder.store.index().trees_before(&failing.run.root, failing.since, TREES_MAX)?;
     let mut look = AttributionSearch { recorder, failing: failing.run, change, blobs: None };
-    let evidence = Evidence::from_run(failing.run, sets);
+    let evidence = FailureEvidence::from_run(failing.run, sets);
     let related = look.related_files(&evidence, &changed);
     let returned = look.find_reverted(&changed, failing.commit, &trees);
     let is_returned = |file: &&FileChange| returned.contains(&file.path.display());
@@ -78,7 +78,7 @@ pub(super) fn attribute_changes(
 }
 
 /// What a failure names.
-struct Evidence {
+struct FailureEvidence {
     /// Files of its items.
     own: BTreeSet<String>,
     /// Files of their stack frames.
@@ -89,7 +89,7 @@ struct Evidence {
     is_local: bool,
 }
 
-impl Evidence {
+impl FailureEvidence {
     fn from_run(run: &Run, sets: &AtomSets) -> Self {
         let (gone, rest) = if sets.fixed.is_empty() {
             (&sets.persisted, &[][..])
@@ -110,7 +110,7 @@ impl Evidence {
         let kept = lines.iter().filter(|_| others.is_empty()).map(String::as_str);
         let said = gone.0.iter().map(|atom| atom.text.as_str()).chain(kept).collect::<Vec<_>>().join("\n");
         let is_local = matches!(run.check, Some(CheckKind::Lint | CheckKind::Format));
-        Evidence { own, frames, said, is_local }
+        FailureEvidence { own, frames, said, is_local }
     }
 
     /// How a changed file is named by the failure itself.
@@ -142,7 +142,7 @@ struct AttributionSearch<'a, 'b, 'c> {
 
 impl AttributionSearch<'_, '_, '_> {
     /// The changed files that may have fixed the failure, the nearest first.
-    fn related_files<'f>(&mut self, evidence: &Evidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
+    fn related_files<'f>(&mut self, evidence: &FailureEvidence, changed: &[&'f FileChange]) -> Vec<&'f FileChange> {
         let said = FileReferences::from_text("", &evidence.said);
         let named: Vec<Option<FileRelation>> = changed.iter().map(|file| evidence.names_file(file, &said)).collect();
         let mut found: Vec<(FileRelation, &FileChange)> =
@@ -175,7 +175,12 @@ impl AttributionSearch<'_, '_, '_> {
     }
 
     /// Which of these files the failing ones import or are imported by; with `deep` also through one file between.
-    fn find_neighbours(&mut self, evidence: &Evidence, changed: &[&FileChange], deep: bool) -> Option<Vec<bool>> {
+    fn find_neighbours(
+        &mut self,
+        evidence: &FailureEvidence,
+        changed: &[&FileChange],
+        deep: bool,
+    ) -> Option<Vec<bool>> {
         let trees = self.change.trees.as_ref()?;
         let (before, after) = (trees.before.clone(), trees.after.clone());
         let own: Vec<&str> = evidence.own.iter().chain(&evidence.frames).take(OWN_MAX).map(String::as_str).collect();

@@ -161,12 +161,12 @@ fn leave_out_base(
 }
 
 /// What makes a check weaker, with what has to be said in the log: looked for in a thread of its own.
-pub(super) enum Weakened {
+pub(super) enum WeakenedSearch {
     Begun(JoinHandle<(Vec<WeakenedCheckRecord>, Vec<String>)>),
     Found(Vec<WeakenedCheckRecord>, Vec<String>),
 }
 
-impl Weakened {
+impl WeakenedSearch {
     /// Begins to look for what made a check weaker between an earlier run, given with its commit, and one in which
     /// something is gone. `counts` are the tests that ran in two runs of the same check. `None` where the
     /// tree is the same.
@@ -203,10 +203,10 @@ impl Weakened {
         };
         let alone = look.clone();
         Ok(Some(match thread::Builder::new().spawn(look) {
-            Ok(begun) => Weakened::Begun(begun),
+            Ok(begun) => WeakenedSearch::Begun(begun),
             Err(_) => {
                 let (marks, notes) = alone();
-                Weakened::Found(marks, notes)
+                WeakenedSearch::Found(marks, notes)
             }
         }))
     }
@@ -214,8 +214,8 @@ impl Weakened {
     /// What was found, which is waited for.
     pub(super) fn end_check(self, notes: &mut Vec<String>) -> Vec<WeakenedCheckRecord> {
         let (marks, said) = match self {
-            Weakened::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Weakened::Found(marks, said) => (marks, said),
+            WeakenedSearch::Begun(begun) => begun.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            WeakenedSearch::Found(marks, said) => (marks, said),
         };
         notes.extend(said);
         marks

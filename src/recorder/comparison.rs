@@ -1,7 +1,7 @@
 //! Diffs a finished run against the last failing run, and against earlier runs with unverified failures.
 
-use super::attribution::{self, Attribution, Failing};
-use super::changes::{self, RecordedChange, Weakened};
+use super::attribution::{self, Attribution, FailingRun};
+use super::changes::{self, RecordedChange, WeakenedSearch};
 use super::context::Recorder;
 use super::open_failures::OpenFailure;
 use super::projects::RecordedRun;
@@ -52,7 +52,8 @@ pub(super) fn judge_open_failure<'a>(
         // A run that fails may end early.
         _ => ((since.0, since.1.commit.as_deref()), None),
     };
-    let weakened = if whole.fixed.is_empty() { None } else { Weakened::begin_check(recorder, from, recorded, counts)? };
+    let weakened =
+        if whole.fixed.is_empty() { None } else { WeakenedSearch::begin_check(recorder, from, recorded, counts)? };
     let remaining = (!same && outcome != AttemptOutcome::Success).then(|| {
         let atoms = last.persisted.0.iter().chain(&last.not_reached.0);
         atoms.map(|atom| atom.hash.clone()).collect()
@@ -71,7 +72,7 @@ pub(super) fn judge_open_failure<'a>(
         let mut change = changes::changes_between(recorder, from, recorded)?;
         // Between them may be a run of another check, which proves nothing about this failure.
         let failed = if from.1.failure.is_some() { from.1 } else { &open.before };
-        let failing = Failing { run: failed, commit: first.commit.as_deref(), since: first.started_at };
+        let failing = FailingRun { run: failed, commit: first.commit.as_deref(), since: first.started_at };
         let attribution = attribution::attribute_changes(recorder, failing, &sets, &change)?;
         change.diff = fix::related_first(&change.diff, &attribution.related, &change.files);
         looked.push(RunComparison { from, shown, sets, change, attribution });

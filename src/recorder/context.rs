@@ -1,6 +1,6 @@
 //! What every step of recording works with.
 
-use super::drained::Drained;
+use super::drained::DrainReport;
 use super::in_flight::InFlight;
 use super::projects::Projects;
 use crate::store::Store;
@@ -10,5 +10,5 @@ pub(super) struct Recorder<'a> {
     pub projects: &'a mut Projects,
     pub in_flight: &'a mut InFlight,
     pub store: &'a mut Store,
-    pub report: &'a mut Drained,
+    pub report: &'a mut DrainReport,
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::base::file::read_start;
 use crate::base::limits::{CONFIG_FILE_BYTES_MAX, DEFINITION_FILES_MAX};
-use crate::config::{Categories, Environment, Places, Problem};
+use crate::config::{CategoryTable, Environment, Places, Problem};
 use crate::diagnose::{self, DefinitionFault, DefinitionFile, DefinitionSet};
 
 /// The strongest layer.
 const PROJECT: usize = 0;
 
 /// What was read.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedDefinitions {
     /// The definitions in force.
     pub definitions: DefinitionSet,
     /// The files they come from, the strongest layer first; without the shipped ones.
@@ -23,11 +23,15 @@ pub(crate) struct Loaded {
 
 /// The definitions for a place, which may name `categories`. Never fails: a file that can't be used is a problem, and the
 /// others hold.
-pub(crate) fn load_definitions(places: &Places, environment: &Environment, categories: &Categories) -> Loaded {
+pub(crate) fn load_definitions(
+    places: &Places,
+    environment: &Environment,
+    categories: &CategoryTable,
+) -> LoadedDefinitions {
     let (files, mut faults) = read_definitions(places, environment);
     let (definitions, more) = DefinitionSet::from_layers(&files, categories);
     faults.extend(more);
-    Loaded { definitions, files, problems: faults.into_iter().map(to_problem).collect() }
+    LoadedDefinitions { definitions, files, problems: faults.into_iter().map(to_problem).collect() }
 }
 
 /// The files alone, for their detectors: reading the definitions in them takes longer than a hook has.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{assemble, reports};
 use crate::base::private;
 use crate::base::tree::FsTree;
-use crate::capture::{SpoolHeader, Spooled};
+use crate::capture::{SpoolHeader, SpooledRun};
 use crate::command::KeyParts;
 use crate::config::{Places, StateDir};
 use crate::diagnose::{self, Baseline, DefinitionSet, Diagnosis, DiagnosisInput};
@@ -19,7 +19,7 @@ pub(super) struct DiagnosedFailure {
 }
 
 impl DiagnosedFailure {
-    pub(super) fn from_spooled(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Self {
+    pub(super) fn from_spooled(places: &Places, definitions: &DefinitionSet, spooled: &SpooledRun) -> Self {
         let mut diagnosis = diagnose_spooled(places, definitions, spooled);
         if spooled.header.reader_left {
             diagnosis.items.retain(|item| !is_of_the_reader(&item.message));
@@ -35,7 +35,7 @@ fn is_of_the_reader(message: &str) -> bool {
 }
 
 /// The keys of what failed in a run that isn't recorded yet, in the order of the output.
-pub(crate) fn pattern_keys(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Vec<String> {
+pub(crate) fn pattern_keys(places: &Places, definitions: &DefinitionSet, spooled: &SpooledRun) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for item in DiagnosedFailure::from_spooled(places, definitions, spooled).items {
         if !item.is_uninformative() && !keys.contains(&item.pattern) {
@@ -45,7 +45,7 @@ pub(crate) fn pattern_keys(places: &Places, definitions: &DefinitionSet, spooled
     keys
 }
 
-fn diagnose_spooled(places: &Places, definitions: &DefinitionSet, spooled: &Spooled) -> Diagnosis {
+fn diagnose_spooled(places: &Places, definitions: &DefinitionSet, spooled: &SpooledRun) -> Diagnosis {
     let header = &spooled.header;
     let command = header.argv.iter().map(|arg| arg.display()).collect::<Vec<_>>();
     let command = shell_words::join(command);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::context::Recorder;
-use super::drained::Drained;
+use super::drained::DrainReport;
 use super::in_flight::InFlight;
 use super::projects::Projects;
 use super::queue::{self, Queue, SpoolEntryKind};
@@ -30,7 +30,7 @@ const HOLDER_LOOKS: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// When the store can't be opened: it is newer, or its folder can't be written. The spool stays.
-pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
+pub(crate) fn drain(places: &Places) -> Result<DrainReport, StoreError> {
     let until = Instant::now() + Duration::from_millis(HOLDER_WAIT_MS_MAX);
     let mut drained = drain_within(places, Duration::ZERO, None, || {})?;
     // Not everybody who holds the lock records: a hook that takes over shared lessons, a command that notes one thing.
@@ -45,7 +45,7 @@ pub(crate) fn drain(places: &Places) -> Result<Drained, StoreError> {
 ///
 /// # Errors
 /// As [`drain`].
-pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Drained, StoreError> {
+pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<DrainReport, StoreError> {
     let limit = Duration::from_millis(SYNC_MS_MAX);
     drain_within(places, limit, Some(Instant::now() + limit), recorded)
 }
@@ -54,12 +54,12 @@ pub(crate) fn drain_sync(places: &Places, recorded: impl FnOnce()) -> Result<Dra
 ///
 /// # Errors
 /// As [`drain`].
-pub(crate) fn drain_for_reading(places: &Places) -> Result<Drained, StoreError> {
+pub(crate) fn drain_for_reading(places: &Places) -> Result<DrainReport, StoreError> {
     drain_within(places, Duration::from_millis(LOCK_WAIT_MS_MAX), None, || {})
 }
 
 /// Adds to the notes what went wrong and what was left for later.
-fn note_result(drained: &mut Drained, error: Option<&StoreError>) {
+fn note_result(drained: &mut DrainReport, error: Option<&StoreError>) {
     drained.notes.extend(error.map(ToString::to_string));
     drained.notes.extend(drained.left.iter().map(|(path, why)| format!("left {}: {why}", text::path(path))));
 }
@@ -69,8 +69,8 @@ fn drain_within(
     wait: Duration,
     until: Option<Instant>,
     recorded: impl FnOnce(),
-) -> Result<Drained, StoreError> {
-    let mut drained = Drained::default();
+) -> Result<DrainReport, StoreError> {
+    let mut drained = DrainReport::default();
     let mut recorded = Some(recorded);
     loop {
         let lock = match lock_store(&places.state, wait) {
@@ -149,7 +149,7 @@ fn drain_or_rebuild(
     prepared: &mut PreparedDrain,
     store: &mut Store,
     until: Option<Instant>,
-    drained: &mut Drained,
+    drained: &mut DrainReport,
 ) -> Result<(), StoreError> {
     match prepared.record(store, until, drained) {
         Err(damage) if damage.is_damage() => {
@@ -170,7 +170,7 @@ struct PreparedDrain {
 }
 
 impl PreparedDrain {
-    fn new(places: &Places, lock: &Lock, until: Option<Instant>, report: &mut Drained) -> Self {
+    fn new(places: &Places, lock: &Lock, until: Option<Instant>, report: &mut DrainReport) -> Self {
         let mut projects = Projects::new(places);
         let queue = Queue::collect_entries(places, report);
         let in_flight = InFlight::spawn(&mut projects, &queue.entries, until);
@@ -182,7 +182,12 @@ impl PreparedDrain {
         if self.queue.entries.is_empty() { Ok(()) } else { task::end_with_branches(&mut self.projects, store) }
     }
 
-    fn record(&mut self, store: &mut Store, until: Option<Instant>, report: &mut Drained) -> Result<(), StoreError> {
+    fn record(
+        &mut self,
+        store: &mut Store,
+        until: Option<Instant>,
+        report: &mut DrainReport,
+    ) -> Result<(), StoreError> {
         let PreparedDrain { projects, queue, in_flight, _lock } = self;
         let mut recorder = Recorder { projects, in_flight, store, report };
         record_queue(&mut recorder, queue, until)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// What a drain did.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Drained {
+pub(crate) struct DrainReport {
     /// Runs recorded, passed or failed.
     pub runs: usize,
     /// Failures among them.
@@ -28,7 +28,7 @@ pub(crate) struct Drained {
     pub busy: bool,
 }
 
-impl Drained {
+impl DrainReport {
     /// Notes that `what` could not be kept, which stops nothing.
     pub(super) fn note_error(&mut self, what: &str, result: io::Result<()>) {
         if let Err(error) = result {

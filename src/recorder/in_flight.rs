@@ -12,7 +12,7 @@ use super::diagnosis::DiagnosedFailure;
 use super::projects::Projects;
 use super::queue::SpoolEntry;
 use super::snapshots::SnapshotBatch;
-use crate::capture::{SpoolHeader, Spooled};
+use crate::capture::{SpoolHeader, SpooledRun};
 use crate::fix::snapshot::{self, Diff, DiffLimits, SkippedSnapshot};
 use crate::fix::weakened;
 use crate::store::{Store, StoreError};
@@ -29,7 +29,7 @@ pub(super) struct InFlight {
 struct SpawnedDiagnosis {
     path: PathBuf,
     /// The parsed file, before it is diagnosed. Nothing comes where it could not be read or parsed.
-    spooled: Receiver<Arc<Spooled>>,
+    spooled: Receiver<Arc<SpooledRun>>,
     diagnosed: JoinHandle<Option<DiagnosedFailure>>,
 }
 
@@ -41,7 +41,7 @@ impl InFlight {
     }
 
     /// A spool file that a thread reads already, as soon as it is parsed.
-    pub(super) fn parsed_spool(&self, path: &Path) -> Option<Arc<Spooled>> {
+    pub(super) fn parsed_spool(&self, path: &Path) -> Option<Arc<SpooledRun>> {
         self.diagnosis.as_ref().filter(|spawned| spawned.path == path)?.spooled.recv().ok()
     }
 
@@ -50,7 +50,7 @@ impl InFlight {
         &mut self,
         projects: &mut Projects,
         path: &Path,
-        spooled: &Spooled,
+        spooled: &SpooledRun,
     ) -> DiagnosedFailure {
         let spawned = self.diagnosis.take_if(|spawned| spawned.path == path);
         let found = spawned
@@ -102,7 +102,7 @@ fn spawn_diagnosis(projects: &mut Projects, entries: &[SpoolEntry]) -> Option<Sp
     let (places, file) = (projects.project_places().clone(), first.path.clone());
     let (sender, spooled) = mpsc::sync_channel(1);
     let work = move || {
-        let spooled = Arc::new(Spooled::parse(&fs::read(file).ok()?).ok()?);
+        let spooled = Arc::new(SpooledRun::parse(&fs::read(file).ok()?).ok()?);
         // The recorder goes on with it while it is diagnosed here.
         let _ = sender.send(Arc::clone(&spooled));
         Some(DiagnosedFailure::from_spooled(&places, &definitions, &spooled))

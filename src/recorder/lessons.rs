@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::context::Recorder;
-use super::merges::Merges;
+use super::merges::PatternMerges;
 use super::open_failures::OpenFailure;
 use super::{assemble, shared_lessons};
 use crate::base::clock::Timestamp;
@@ -35,7 +35,7 @@ pub(super) fn decide_lesson(
     store: &Store,
     header: &SpoolHeader,
     items: &[DiagnosticRecord],
-    merges: &Merges,
+    merges: &PatternMerges,
     unwanted: Option<NoLessonReason>,
     settings: &Settings,
 ) -> Result<LessonDecision, StoreError> {
@@ -182,8 +182,8 @@ pub(super) fn close_lessons(
             match withdraw_lesson(recorder, root, &lesson, path, &fix) {
                 Ok(true) => continue,
                 Ok(false) => {}
-                Err(Withdrawing::Store(error)) => return Err(error),
-                Err(Withdrawing::File(error)) => recorder.report.notes.push(error.to_string()),
+                Err(WithdrawalError::Store(error)) => return Err(error),
+                Err(WithdrawalError::File(error)) => recorder.report.notes.push(error.to_string()),
             }
         }
         let Some(path) = path else { continue };
@@ -250,7 +250,7 @@ fn has_recurred(store: &Store, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Why a lesson could not be withdrawn.
-enum Withdrawing {
+enum WithdrawalError {
     Store(StoreError),
     File(crate::lesson::Error),
 }
@@ -263,26 +263,26 @@ fn withdraw_lesson(
     lesson: &str,
     path: Option<&Path>,
     fix: &str,
-) -> Result<bool, Withdrawing> {
+) -> Result<bool, WithdrawalError> {
     let Recorder { projects, store, .. } = recorder;
     let folder = projects.lesson_folder_at(root);
     if let Some(path) = path
-        && !folder.is_own_lesson(path).map_err(Withdrawing::File)?
+        && !folder.is_own_lesson(path).map_err(WithdrawalError::File)?
     {
         return Ok(false);
     }
-    let runs = store.index().runs_of_id(lesson).map_err(Withdrawing::Store)?;
+    let runs = store.index().runs_of_id(lesson).map_err(WithdrawalError::Store)?;
     let change = LessonChangeKind::Withdrawn { runs: runs.clone(), fix: Some(fix.to_owned()) };
     let change = LessonChange { lesson: lesson.to_owned(), change, by: None };
     let parts: Vec<String> = std::iter::once(lesson.to_owned()).chain(runs.iter().map(ToString::to_string)).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let event =
         Event::with_derived_id("withdrawn", &parts, Timestamp::now(), store.writer_name(), EventBody::Lesson(change));
-    if !store.index().has_event(RunId(event.id)).map_err(Withdrawing::Store)? {
-        store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(Withdrawing::Store)?;
+    if !store.index().has_event(RunId(event.id)).map_err(WithdrawalError::Store)? {
+        store.append_unsynced(&[event]).and_then(|()| store.sync()).map_err(WithdrawalError::Store)?;
     }
     if let Some(path) = path {
-        folder.remove(path).map_err(Withdrawing::File)?;
+        folder.remove(path).map_err(WithdrawalError::File)?;
     }
     Ok(true)
 }

@@ -16,14 +16,14 @@ const LOOKUPS_MAX: usize = 200;
 
 /// What the recorder merges.
 #[derive(Debug, Default)]
-pub(super) struct Merges {
+pub(super) struct PatternMerges {
     /// The events.
     pub events: Vec<Event>,
     /// The key of each new pattern that was merged, and the key of the pattern that it was merged with.
     into: HashMap<String, String>,
 }
 
-impl Merges {
+impl PatternMerges {
     /// Looks for patterns that say the same as the new ones of a run: in the store, else among the run's own.
     ///
     /// Their events are derived from the run, so that finding them twice is finding them once.
@@ -36,7 +36,7 @@ impl Merges {
         items: &[DiagnosticRecord],
         similarity_min: f64,
     ) -> Result<Self, StoreError> {
-        let mut merges = Merges::default();
+        let mut merges = PatternMerges::default();
         let keys: Vec<&str> = items.iter().map(|item| item.pattern.as_str()).collect();
         let mut known = store.index().known_patterns(&keys)?;
         let mut own = PatternLeaders::default();
@@ -51,7 +51,7 @@ impl Merges {
             if similarity_min <= 1.0
                 && let Some(into) = cut_copy(store, item)?
             {
-                merges.push(store.writer_name(), run, item, into, &Reason::CutCopy);
+                merges.push(store.writer_name(), run, item, into, &MergeReason::CutCopy);
                 continue;
             }
             let Some(near) = fingerprint::sketch_message(&item.to_diagnostic()) else { continue };
@@ -60,7 +60,9 @@ impl Merges {
                 None => own.find_nearest(&near, similarity_min).map(|(own, found)| (own_keys[own].to_owned(), found)),
             };
             match found {
-                Some((into, compared)) => merges.push(store.writer_name(), run, item, into, &Reason::Near(compared)),
+                Some((into, compared)) => {
+                    merges.push(store.writer_name(), run, item, into, &MergeReason::Near(compared))
+                }
                 None => {
                     own.push(near);
                     own_keys.push(&item.pattern);
@@ -75,7 +77,7 @@ impl Merges {
         self.into.get(key).map_or(key, String::as_str)
     }
 
-    fn push(&mut self, writer: &str, run: RunId, item: &DiagnosticRecord, into: String, reason: &Reason) {
+    fn push(&mut self, writer: &str, run: RunId, item: &DiagnosticRecord, into: String, reason: &MergeReason) {
         let from = item.pattern.clone();
         let parts = [&*run.to_string(), &from, &into];
         let body = EventBody::Merge(PatternMerge {
@@ -83,10 +85,10 @@ impl Merges {
             into: into.clone(),
             by: Some(NEAR_DUPLICATE.to_owned()),
             similarity_permille: match reason {
-                Reason::Near(compared) => Some(to_permille(compared.similarity)),
-                Reason::CutCopy => None,
+                MergeReason::Near(compared) => Some(to_permille(compared.similarity)),
+                MergeReason::CutCopy => None,
             },
-            why: matches!(reason, Reason::CutCopy).then(|| "the same test's failure, cut by the tool".to_owned()),
+            why: matches!(reason, MergeReason::CutCopy).then(|| "the same test's failure, cut by the tool".to_owned()),
         });
         self.events.push(Event::with_derived_id("merge", &parts, Timestamp::now(), writer, body));
         self.into.insert(from, into);
@@ -94,7 +96,7 @@ impl Merges {
 }
 
 /// Why a pattern is another one.
-enum Reason {
+enum MergeReason {
     /// Their texts are almost the same.
     Near(MessageComparison),
     /// One is the beginning of the other, of the same test.

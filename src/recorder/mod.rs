@@ -41,7 +41,7 @@ use crate::config::Places;
 pub(crate) use assemble::lesson_facts;
 pub(crate) use diagnosis::pattern_keys;
 pub(crate) use drain::{drain, drain_for_reading, drain_sync};
-pub(crate) use drained::Drained;
+pub(crate) use drained::DrainReport;
 pub(crate) use lessons::fix_facts;
 pub(crate) use log::recent_lines as recent_log;
 pub(crate) use projects::local_machine;

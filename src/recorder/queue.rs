@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::drained::Drained;
+use super::drained::DrainReport;
 use crate::base::clock::Timestamp;
 use crate::base::file;
 use crate::base::ids::RunId;
@@ -122,7 +122,7 @@ fn state_dirs(places: &Places) -> impl Iterator<Item = &StateDir> {
 
 impl Queue {
     /// Claims the pass logs and reads all headers. Unparsable files are moved to `bad/` beside them.
-    pub(super) fn collect_entries(places: &Places, drained: &mut Drained) -> Self {
+    pub(super) fn collect_entries(places: &Places, drained: &mut DrainReport) -> Self {
         let mut queue = Queue { entries: Vec::new(), claimed: Vec::new() };
         for pending in pending_entries(places) {
             if pending.kind == SpoolEntryKind::Run {
@@ -149,7 +149,7 @@ impl Queue {
 
     /// Removes claimed pass logs that have no writer any more. What was read of the others is blanked: the command
     /// lines in them are as they were typed, and the next recorder may be days away.
-    pub(super) fn release_entries(&self, drained: &Drained) {
+    pub(super) fn release_entries(&self, drained: &DrainReport) {
         for (log, bytes) in &self.claimed {
             if drained.left.iter().any(|(path, _)| path == log) {
                 continue;
@@ -162,7 +162,7 @@ impl Queue {
         }
     }
 
-    fn add_spool(&mut self, path: &Path, drained: &mut Drained) {
+    fn add_spool(&mut self, path: &Path, drained: &mut DrainReport) {
         let line = match header_line(path) {
             Ok(line) => line,
             Err(error) => {
@@ -177,7 +177,7 @@ impl Queue {
         }
     }
 
-    fn add_passes(&mut self, log: PathBuf, drained: &mut Drained) {
+    fn add_passes(&mut self, log: PathBuf, drained: &mut DrainReport) {
         let bytes = match private::read(&log) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -209,7 +209,7 @@ fn blank_log(log: &Path, bytes: usize) {
 }
 
 /// Moves a spool file that can't be parsed to `bad/`, so that it is not tried again and again.
-pub(super) fn set_aside(path: &Path, why: &str, drained: &mut Drained) {
+pub(super) fn set_aside(path: &Path, why: &str, drained: &mut DrainReport) {
     let dir = StateDir::bad_spool_beside(path);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let target = free_name(|n| dir.join(if n == 1 { name.clone() } else { format!("{name}.{n}") }));

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use super::context::Recorder;
 use super::diagnosis::{self, DiagnosedFailure};
 use super::markers::mark_open;
-use super::merges::Merges;
+use super::merges::PatternMerges;
 use super::projects::RecordedRun;
 use super::queue::{self, SpoolEntry};
 use super::{assemble, attempts, head, lessons, observed, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::capture::{Identity, SpoolError, SpoolHeader, Spooled};
+use crate::capture::{Identity, SpoolError, SpoolHeader, SpooledRun};
 use crate::diagnose::{self, Baseline, RunnerSummary};
 use crate::event::{Event, EventBody, Failure, Run};
 use crate::fix;
@@ -95,12 +95,12 @@ pub(super) fn record_spool(recorder: &mut Recorder<'_>, entry: &SpoolEntry) -> R
 }
 
 /// The whole spool file of an entry; `None` when it can't be recorded now, which is reported.
-fn read_spooled(recorder: &mut Recorder<'_>, entry: &SpoolEntry) -> Option<Arc<Spooled>> {
+fn read_spooled(recorder: &mut Recorder<'_>, entry: &SpoolEntry) -> Option<Arc<SpooledRun>> {
     if let Some(spooled) = recorder.in_flight.parsed_spool(&entry.path) {
         return Some(spooled);
     }
     let left = match fs::read(&entry.path) {
-        Ok(bytes) => match Spooled::parse(&bytes) {
+        Ok(bytes) => match SpooledRun::parse(&bytes) {
             Ok(spooled) => return Some(Arc::new(spooled)),
             Err(error @ SpoolError::Newer(_)) => error.to_string(),
             Err(SpoolError::Bad(why)) => {
@@ -130,7 +130,7 @@ fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u
 }
 
 /// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.
-fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: &mut Run) -> Result<(), StoreError> {
+fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &SpooledRun, run: &mut Run) -> Result<(), StoreError> {
     let Recorder { projects, in_flight, store, report } = recorder;
     let header = &spooled.header;
     // What follows from the run comes first: where the run is, they are.
@@ -140,7 +140,7 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: 
         let settings = &projects.project_at(header.repository.root.path()).settings;
         // Above 1 nothing is similar enough: without learning it stays separate.
         let similarity = if settings.advice.learning { settings.patterns.similarity } else { 1.0 };
-        let merges = Merges::from_leaders(store, header.run, &items, similarity)?;
+        let merges = PatternMerges::from_leaders(store, header.run, &items, similarity)?;
         let reason = unwanted::reason_against_lesson(header, &diagnosis);
         let lesson = lessons::decide_lesson(store, header, &items, &merges, reason, settings)?;
         let failure = assemble::assemble_failure(header.run, &diagnosis, items, lesson);
@@ -158,14 +158,14 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &Spooled, run: 
 }
 
 /// What a passing run printed: what is new in the output of the next one that fails is seen by it.
-fn keep_baseline(recorder: &mut Recorder<'_>, spooled: &Spooled) {
+fn keep_baseline(recorder: &mut Recorder<'_>, spooled: &SpooledRun) {
     let json = serde_json::to_vec(&Baseline::from_output(&spooled.output)).unwrap_or_default();
     let path = diagnosis::baseline_path(recorder.projects.project_places(), &spooled.header);
     recorder.report.note_error("the baseline", write_packed(&path, &json));
 }
 
 /// The lesson and the output of a failing run.
-fn keep_failure(recorder: &mut Recorder<'_>, spooled: &Spooled, run: &Run) {
+fn keep_failure(recorder: &mut Recorder<'_>, spooled: &SpooledRun, run: &Run) {
     let id = spooled.header.run;
     lessons::write_lesson(recorder, id, run);
     let path = recorder.projects.project_places().state.raw_output(id);

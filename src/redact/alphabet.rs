@@ -72,7 +72,7 @@ const SEPARATORS: &[u8] = b"-_./+=~";
 
 /// How the bytes of a value are spread.
 #[derive(Debug, Default)]
-struct Spread {
+struct ByteSpread {
     lower: usize,
     upper: usize,
     digits: usize,
@@ -82,9 +82,9 @@ struct Spread {
     pieces: usize,
 }
 
-impl Spread {
-    fn measure_spread(value: &[u8]) -> Spread {
-        let mut spread = Spread::default();
+impl ByteSpread {
+    fn measure_spread(value: &[u8]) -> ByteSpread {
+        let mut spread = ByteSpread::default();
         let mut before = 0_u8;
         let mut in_capitals = false;
         for &b in value {
@@ -123,7 +123,7 @@ impl Spread {
 /// versions and the names of things fall into words; commit ids and checksums have one case.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
-    let spread = Spread::measure_spread(&value[..value.len() - padding]);
+    let spread = ByteSpread::measure_spread(&value[..value.len() - padding]);
     value.len() >= 16
         && padding <= 3
         && spread.others == 0
@@ -151,7 +151,7 @@ fn has_words(value: &[u8]) -> bool {
 /// separator, as hexadecimal and Base32 keys are.
 pub(super) fn is_opaque(value: &[u8], min: usize) -> bool {
     let padding = value.iter().rev().take_while(|&&b| b == b'=').count();
-    let spread = Spread::measure_spread(&value[..value.len() - padding]);
+    let spread = ByteSpread::measure_spread(&value[..value.len() - padding]);
     let letters = spread.lower + spread.upper;
     value.len() >= min
         && spread.others == 0

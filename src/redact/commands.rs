@@ -20,17 +20,17 @@ enum CommandForm {
 
 /// An option of a program.
 #[derive(Debug)]
-struct Secretive {
+struct SecretOption {
     program: &'static str,
     option: &'static str,
     form: CommandForm,
 }
 
-const fn new_row(program: &'static str, option: &'static str, form: CommandForm) -> Secretive {
-    Secretive { program, option, form }
+const fn new_row(program: &'static str, option: &'static str, form: CommandForm) -> SecretOption {
+    SecretOption { program, option, form }
 }
 
-const OPTIONS: [Secretive; 15] = [
+const OPTIONS: [SecretOption; 15] = [
     new_row("curl", "-u", CommandForm::Pair),
     new_row("curl", "--user", CommandForm::Pair),
     new_row("curl", "-U", CommandForm::Pair),
@@ -57,7 +57,7 @@ pub(super) fn program_names() -> impl Iterator<Item = &'static str> {
 
 /// The first password among the words behind a program's name, as the number of its word and the bytes in it.
 pub(super) fn password_in<W: AsRef<[u8]>>(program: &[u8], words: &[W]) -> Option<(usize, Range<usize>)> {
-    let options: Vec<&Secretive> = OPTIONS.iter().filter(|row| row.program.as_bytes() == program).collect();
+    let options: Vec<&SecretOption> = OPTIONS.iter().filter(|row| row.program.as_bytes() == program).collect();
     words.iter().enumerate().find_map(|(number, word)| {
         let word = word.as_ref();
         options.iter().find_map(|row| {

@@ -40,12 +40,12 @@ pub(super) fn tail_end(text: &[u8], at: usize, body: Alphabet) -> Option<usize> 
 
 /// What was replaced in a text.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(super) struct ReplacedValues {
     found: Vec<(String, &'static str)>,
     known: HashSet<String>,
 }
 
-impl Values {
+impl ReplacedValues {
     /// Remembers a value that was replaced.
     pub(super) fn add_value(&mut self, value: &str, kind: &'static str) {
         let bytes = value.as_bytes();

@@ -8,7 +8,7 @@ const OPEN: usize = usize::MAX;
 
 /// What a body must have beside its alphabet and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
+pub(super) enum BodyRequirement {
     /// Nothing: the literal says it all.
     Nothing,
     /// A digit.
@@ -23,7 +23,7 @@ pub(super) enum Needs {
 
 /// A format that begins with a literal.
 #[derive(Debug)]
-pub(super) struct Prefixed {
+pub(super) struct PrefixedFormat {
     /// What it begins with, in this very case.
     pub(super) prefix: &'static str,
     /// What to call it.
@@ -33,12 +33,12 @@ pub(super) struct Prefixed {
     pub(super) min: usize,
     /// A longer run of these bytes is something else.
     pub(super) max: usize,
-    pub(super) needs: Needs,
+    pub(super) needs: BodyRequirement,
 }
 
 /// A format with a literal inside.
 #[derive(Debug)]
-pub(super) struct Inside {
+pub(super) struct EmbeddedFormat {
     /// The literal, in this very case.
     pub(super) literal: &'static str,
     pub(super) kind: &'static str,
@@ -48,25 +48,25 @@ pub(super) struct Inside {
     pub(super) after: Alphabet,
     pub(super) after_min: usize,
     pub(super) after_max: usize,
-    pub(super) needs: Needs,
+    pub(super) needs: BodyRequirement,
 }
 
-const fn open_format(prefix: &'static str, kind: &'static str, body: Alphabet, min: usize) -> Prefixed {
-    Prefixed { prefix, kind, body, min, max: OPEN, needs: Needs::Nothing }
+const fn open_format(prefix: &'static str, kind: &'static str, body: Alphabet, min: usize) -> PrefixedFormat {
+    PrefixedFormat { prefix, kind, body, min, max: OPEN, needs: BodyRequirement::Nothing }
 }
 
-const fn exact_format(prefix: &'static str, kind: &'static str, body: Alphabet, length: usize) -> Prefixed {
-    Prefixed { prefix, kind, body, min: length, max: length, needs: Needs::Digit }
+const fn exact_format(prefix: &'static str, kind: &'static str, body: Alphabet, length: usize) -> PrefixedFormat {
+    PrefixedFormat { prefix, kind, body, min: length, max: length, needs: BodyRequirement::Digit }
 }
 
-const fn with_needs(needs: Needs, format: Prefixed) -> Prefixed {
-    Prefixed { needs, ..format }
+const fn with_needs(needs: BodyRequirement, format: PrefixedFormat) -> PrefixedFormat {
+    PrefixedFormat { needs, ..format }
 }
 
 #[rustfmt::skip]
-pub(super) const PREFIXED: &[Prefixed] = &[
+pub(super) const PREFIXED: &[PrefixedFormat] = &[
     // Clouds.
-    with_needs(Needs::Nothing, exact_format("AKIA", "aws-key", Upper, 16)),
+    with_needs(BodyRequirement::Nothing, exact_format("AKIA", "aws-key", Upper, 16)),
     exact_format("ASIA", "aws-key", Base32, 16),
     exact_format("ABIA", "aws-key", Base32, 16),
     exact_format("ACCA", "aws-key", Base32, 16),
@@ -75,10 +75,10 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     exact_format("LTAI", "alibaba-key", Alnum, 20),
     exact_format("LTAI", "alibaba-key", Alnum, 12),
     exact_format("AKID", "tencent-key", Alnum, 32),
-    with_needs(Needs::Nothing, open_format("AIza", "google-key", Url, 35)),
+    with_needs(BodyRequirement::Nothing, open_format("AIza", "google-key", Url, 35)),
     open_format("ya29.", "google-token", Url, 20),
     open_format("GOCSPX-", "google-secret", Url, 20),
-    with_needs(Needs::Mixed, open_format("1//0", "google-token", Url, 30)),
+    with_needs(BodyRequirement::Mixed, open_format("1//0", "google-token", Url, 30)),
     open_format("doo_v1_", "digitalocean-token", Hex, 64),
     open_format("dop_v1_", "digitalocean-token", Hex, 64),
     open_format("dor_v1_", "digitalocean-token", Hex, 64),
@@ -91,8 +91,8 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("cfut_", "cloudflare-key", Url, 40),
     open_format("tk-us-", "scalingo-token", Url, 48),
     open_format("AQVN", "yandex-key", Url, 35),
-    with_needs(Needs::Dots(1), open_format("t1.", "yandex-token", Dotted, 88)),
-    open_format("4b1d", "clickhouse-key", Alnum, 38).limited_to(38, Needs::Digit),
+    with_needs(BodyRequirement::Dots(1), open_format("t1.", "yandex-token", Dotted, 88)),
+    open_format("4b1d", "clickhouse-key", Alnum, 38).limited_to(38, BodyRequirement::Digit),
     open_format("dapi", "databricks-token", HexDash, 32),
     open_format("dt0c01.", "dynatrace-token", Dotted, 89),
     open_format("dt0s01.", "dynatrace-token", Dotted, 40),
@@ -118,11 +118,11 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("hvr.", "vault-token", Url, 24),
     exact_format("s.", "vault-token", Alnum, 24),
     open_format("ops_eyJ", "1password-token", Base64, 100),
-    open_format("A3-", "1password-key", UpperDash, 31).limited_to(37, Needs::Digit),
+    open_format("A3-", "1password-key", UpperDash, 31).limited_to(37, BodyRequirement::Digit),
     open_format("AGE-SECRET-KEY-1", "age-key", Upper, 50),
     open_format("AGE-SECRET-KEY-PQ-1", "age-key", Upper, 50),
     open_format("sha256~", "openshift-token", Url, 43),
-    open_format("ico-", "infracost-key", Alnum, 32).limited_to(32, Needs::Digit),
+    open_format("ico-", "infracost-key", Alnum, 32).limited_to(32, BodyRequirement::Digit),
     // Where code is kept, built and published.
     open_format("ghp_", "github-token", Alnum, 30),
     open_format("gho_", "github-token", Alnum, 30),
@@ -147,13 +147,13 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("PRIVATE-TOKEN: ", "gitlab-token", Dotted, 16),
     open_format("ATATT3", "atlassian-token", UrlPadded, 60),
     open_format("ATCTT3", "atlassian-token", UrlPadded, 60),
-    open_format("ATBB", "bitbucket-password", Alnum, 28).limited_to(40, Needs::Mixed),
+    open_format("ATBB", "bitbucket-password", Alnum, 28).limited_to(40, BodyRequirement::Mixed),
     open_format("BBDC-", "bitbucket-token", Base64, 40),
     open_format("npm_", "npm-token", Alnum, 36),
     open_format("pypi-", "pypi-token", Url, 60),
     open_format("rubygems_", "rubygems-key", Hex, 48),
-    open_format("cio", "crates-token", Alnum, 32).limited_to(32, Needs::Mixed),
-    open_format("oy2", "nuget-key", Alnum, 43).limited_to(43, Needs::Digit),
+    open_format("cio", "crates-token", Alnum, 32).limited_to(32, BodyRequirement::Mixed),
+    open_format("oy2", "nuget-key", Alnum, 43).limited_to(43, BodyRequirement::Digit),
     open_format("CLOJARS_", "clojars-token", Alnum, 60),
     open_format("dckr_pat_", "docker-token", Url, 20),
     open_format("dckr_oat_", "docker-token", Url, 20),
@@ -163,9 +163,9 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("CCIPRJ_", "circleci-token", Word, 40),
     open_format("bkua_", "buildkite-token", Hex, 40),
     open_format("sgp_", "sourcegraph-token", Word, 40),
-    open_format("API-", "octopus-key", Upper, 26).limited_to(30, Needs::Digit),
-    with_needs(Needs::Dots(2), open_format("pat.", "harness-token", Dotted, 68)),
-    with_needs(Needs::Dots(2), open_format("sat.", "harness-token", Dotted, 68)),
+    open_format("API-", "octopus-key", Upper, 26).limited_to(30, BodyRequirement::Digit),
+    with_needs(BodyRequirement::Dots(2), open_format("pat.", "harness-token", Dotted, 68)),
+    with_needs(BodyRequirement::Dots(2), open_format("sat.", "harness-token", Dotted, 68)),
     open_format("sonar_", "sonar-token", Hex, 40),
     open_format("squ_", "sonar-token", Hex, 40),
     open_format("sqp_", "sonar-token", Hex, 40),
@@ -177,8 +177,8 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("PMAT-", "postman-token", Alnum, 26),
     open_format("rdme_", "readme-key", Alnum, 70),
     open_format("ntn_", "notion-token", Alnum, 43),
-    open_format("secret_", "notion-token", Alnum, 43).limited_to(43, Needs::Mixed),
-    with_needs(Needs::Dots(1), open_format("pat", "airtable-token", Dotted, 79).limited_to(79, Needs::Dots(1))),
+    open_format("secret_", "notion-token", Alnum, 43).limited_to(43, BodyRequirement::Mixed),
+    with_needs(BodyRequirement::Dots(1), open_format("pat", "airtable-token", Dotted, 79).limited_to(79, BodyRequirement::Dots(1))),
     open_format("s-s4t2ud-", "42-secret", Hex, 64),
     open_format("s-s4t2af-", "42-secret", Hex, 64),
     open_format("fio-u-", "frameio-token", UrlPadded, 64),
@@ -198,7 +198,7 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("xkeysib-", "brevo-key", Url, 64),
     open_format("xsmtpsib-", "brevo-key", Url, 64),
     exact_format("SK", "twilio-key", AnyHex, 32),
-    open_format("re_", "resend-key", Word, 32).limited_to(36, Needs::Mixed),
+    open_format("re_", "resend-key", Word, 32).limited_to(36, BodyRequirement::Mixed),
     // Payment and shops.
     open_format("sk_live_", "stripe-key", Word, 10),
     open_format("sk_test_", "stripe-key", Word, 10),
@@ -209,7 +209,7 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("whsec_", "stripe-key", Base64, 24),
     open_format("sq0atp-", "square-token", Url, 22),
     open_format("sq0csp-", "square-secret", Url, 22),
-    open_format("EAAA", "square-token", Url, 22).limited_to(60, Needs::Mixed),
+    open_format("EAAA", "square-token", Url, 22).limited_to(60, BodyRequirement::Mixed),
     open_format("EAA", "facebook-token", Alnum, 100),
     open_format("shpat_", "shopify-token", Alnum, 32),
     open_format("shpca_", "shopify-token", Alnum, 32),
@@ -238,7 +238,7 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("sk-admin-", "openai-key", Url, 16),
     open_format("sk-or-v1-", "openrouter-key", Alnum, 32),
     open_format("sk-lf-", "langfuse-key", HexDash, 36),
-    with_needs(Needs::Digit, open_format("sk-", "openai-key", Alnum, 20)),
+    with_needs(BodyRequirement::Digit, open_format("sk-", "openai-key", Alnum, 20)),
     open_format("hf_", "huggingface-token", Alnum, 34),
     open_format("api_org_", "huggingface-token", Alnum, 34),
     open_format("r8_", "replicate-token", Alnum, 37),
@@ -250,7 +250,7 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("lsv2_sk_", "langsmith-key", Word, 32),
     open_format("nvapi-", "nvidia-key", Url, 60),
     open_format("jina_", "jina-key", Url, 50),
-    open_format("tvly-", "tavily-key", Url, 30).limited_to(64, Needs::Digit),
+    open_format("tvly-", "tavily-key", Url, 30).limited_to(64, BodyRequirement::Digit),
     open_format("rpa_", "runpod-key", Alnum, 40),
     open_format("pnu_", "prefect-token", Alnum, 36),
     open_format("sm_aat_", "settlemint-token", Alnum, 16),
@@ -269,10 +269,10 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("NRRA-", "newrelic-key", Alnum, 42),
     open_format("phx_", "posthog-key", Alnum, 40),
     open_format("tfp_", "typeform-token", Dotted, 44),
-    open_format("aio_", "adafruit-key", Alnum, 28).limited_to(28, Needs::Digit),
-    with_needs(Needs::Dots(1), open_format("sk.eyJ", "mapbox-token", Dotted, 60)),
-    with_needs(Needs::Dots(1), open_format("pk.eyJ", "mapbox-token", Dotted, 60)),
-    with_needs(Needs::Percent, open_format("AAAAAAAAAAAAAAAAAAAAA", "twitter-token", Percent, 60)),
+    open_format("aio_", "adafruit-key", Alnum, 28).limited_to(28, BodyRequirement::Digit),
+    with_needs(BodyRequirement::Dots(1), open_format("sk.eyJ", "mapbox-token", Dotted, 60)),
+    with_needs(BodyRequirement::Dots(1), open_format("pk.eyJ", "mapbox-token", Dotted, 60)),
+    with_needs(BodyRequirement::Percent, open_format("AAAAAAAAAAAAAAAAAAAAA", "twitter-token", Percent, 60)),
     // Where messages are posted to.
     open_format("hooks.slack.com/services/", "slack-webhook", Base64, 20),
     open_format("hooks.slack.com/workflows/", "slack-webhook", Base64, 20),
@@ -282,10 +282,10 @@ pub(super) const PREFIXED: &[Prefixed] = &[
     open_format("webhook.office.com/webhookb2/", "teams-webhook", Address, 80),
 ];
 
-impl Prefixed {
+impl PrefixedFormat {
     /// With a longest body.
-    const fn limited_to(self, max: usize, needs: Needs) -> Prefixed {
-        Prefixed { max, needs, ..self }
+    const fn limited_to(self, max: usize, needs: BodyRequirement) -> PrefixedFormat {
+        PrefixedFormat { max, needs, ..self }
     }
 }
 
@@ -295,18 +295,18 @@ const fn inside_format(
     kind: &'static str,
     before: (Alphabet, usize, usize),
     after: (Alphabet, usize, usize),
-    needs: Needs,
-) -> Inside {
+    needs: BodyRequirement,
+) -> EmbeddedFormat {
     let ((before, before_min, before_max), (after, after_min, after_max)) = (before, after);
-    Inside { literal, kind, before, before_min, before_max, after, after_min, after_max, needs }
+    EmbeddedFormat { literal, kind, before, before_min, before_max, after, after_min, after_max, needs }
 }
 
-pub(super) const INSIDE: &[Inside] = &[
-    inside_format("Q~", "azure-secret", (Tilde, 4, 4), (Tilde, 31, 34), Needs::Nothing),
-    inside_format(".atlasv1.", "terraform-token", (Alnum, 14, 14), (UrlPadded, 60, OPEN), Needs::Nothing),
-    inside_format("_mmk", "maxmind-key", (Word, 36, 36), (Alnum, 0, 0), Needs::Digit),
-    inside_format("-us", "mailchimp-key", (AnyHex, 32, 32), (Digits, 1, 2), Needs::Digit),
-    inside_format(":AA", "telegram-token", (Digits, 8, 10), (Url, 33, 33), Needs::Nothing),
-    inside_format(".acc_", "authress-key", (Dotted, 12, 64), (Wide, 40, OPEN), Needs::Dots(1)),
-    inside_format(".acc-", "authress-key", (Dotted, 12, 64), (Wide, 40, OPEN), Needs::Dots(1)),
+pub(super) const INSIDE: &[EmbeddedFormat] = &[
+    inside_format("Q~", "azure-secret", (Tilde, 4, 4), (Tilde, 31, 34), BodyRequirement::Nothing),
+    inside_format(".atlasv1.", "terraform-token", (Alnum, 14, 14), (UrlPadded, 60, OPEN), BodyRequirement::Nothing),
+    inside_format("_mmk", "maxmind-key", (Word, 36, 36), (Alnum, 0, 0), BodyRequirement::Digit),
+    inside_format("-us", "mailchimp-key", (AnyHex, 32, 32), (Digits, 1, 2), BodyRequirement::Digit),
+    inside_format(":AA", "telegram-token", (Digits, 8, 10), (Url, 33, 33), BodyRequirement::Nothing),
+    inside_format(".acc_", "authress-key", (Dotted, 12, 64), (Wide, 40, OPEN), BodyRequirement::Dots(1)),
+    inside_format(".acc-", "authress-key", (Dotted, 12, 64), (Wide, 40, OPEN), BodyRequirement::Dots(1)),
 ];

@@ -45,15 +45,15 @@ const ROUNDS_MAX: usize = 4;
 
 /// What a literal announces.
 #[derive(Debug, Clone, Copy)]
-enum Sign {
+enum LiteralKind {
     /// A token that begins with it.
-    Prefix(&'static formats::Prefixed),
+    Prefix(&'static formats::PrefixedFormat),
     /// A token that has it inside.
-    Inside(&'static formats::Inside),
+    Inside(&'static formats::EmbeddedFormat),
     /// A service whose keys are recognised by their length.
     Provider(&'static providers::Provider),
     /// A name that announces a value.
-    Name(names::Weight),
+    Name(names::NameWeight),
     /// Anything else.
     Form(fn(&[u8], Range<usize>) -> Option<Secret>),
     /// `-----END `: what is above it.
@@ -61,30 +61,30 @@ enum Sign {
 }
 
 /// The literals, with what each announces.
-static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
-    let mut table: Vec<(&str, Sign)> = vec![
-        (".ey", Sign::Form(token::find_jwt)),
-        ("eyJ", Sign::Form(token::jwt_start)),
-        ("ZXlK", Sign::Form(token::encoded_jwt)),
-        ("bearer", Sign::Form(carriers::find_bearer)),
-        ("basic ", Sign::Form(token::find_basic)),
-        ("authorization", Sign::Form(carriers::find_authorization)),
-        ("-H ", Sign::Form(carriers::find_header)),
-        ("--header", Sign::Form(carriers::find_header)),
-        ("cookie", Sign::Form(carriers::find_cookie)),
-        ("sig=", Sign::Form(carriers::find_signature)),
-        ("signature=", Sign::Form(carriers::find_signature)),
-        ("machine ", Sign::Form(carriers::find_netrc)),
-        ("private-lines:", Sign::Form(carriers::private_lines)),
-        ("://", Sign::Form(carriers::url_credentials)),
-        ("-----BEGIN ", Sign::Form(pem::from_header)),
-        ("-----END ", Sign::PemEnd),
+static SIGNS: LazyLock<Vec<(&str, LiteralKind)>> = LazyLock::new(|| {
+    let mut table: Vec<(&str, LiteralKind)> = vec![
+        (".ey", LiteralKind::Form(token::find_jwt)),
+        ("eyJ", LiteralKind::Form(token::jwt_start)),
+        ("ZXlK", LiteralKind::Form(token::encoded_jwt)),
+        ("bearer", LiteralKind::Form(carriers::find_bearer)),
+        ("basic ", LiteralKind::Form(token::find_basic)),
+        ("authorization", LiteralKind::Form(carriers::find_authorization)),
+        ("-H ", LiteralKind::Form(carriers::find_header)),
+        ("--header", LiteralKind::Form(carriers::find_header)),
+        ("cookie", LiteralKind::Form(carriers::find_cookie)),
+        ("sig=", LiteralKind::Form(carriers::find_signature)),
+        ("signature=", LiteralKind::Form(carriers::find_signature)),
+        ("machine ", LiteralKind::Form(carriers::find_netrc)),
+        ("private-lines:", LiteralKind::Form(carriers::private_lines)),
+        ("://", LiteralKind::Form(carriers::url_credentials)),
+        ("-----BEGIN ", LiteralKind::Form(pem::from_header)),
+        ("-----END ", LiteralKind::PemEnd),
     ];
-    table.extend(commands::program_names().map(|program| (program, Sign::Form(commands::on_line))));
-    table.extend(formats::PREFIXED.iter().map(|format| (format.prefix, Sign::Prefix(format))));
-    table.extend(formats::INSIDE.iter().map(|format| (format.literal, Sign::Inside(format))));
-    table.extend(providers::PROVIDERS.iter().map(|provider| (provider.name, Sign::Provider(provider))));
-    table.extend(names::NAMES.iter().map(|&(name, weight)| (name, Sign::Name(weight))));
+    table.extend(commands::program_names().map(|program| (program, LiteralKind::Form(commands::on_line))));
+    table.extend(formats::PREFIXED.iter().map(|format| (format.prefix, LiteralKind::Prefix(format))));
+    table.extend(formats::INSIDE.iter().map(|format| (format.literal, LiteralKind::Inside(format))));
+    table.extend(providers::PROVIDERS.iter().map(|provider| (provider.name, LiteralKind::Provider(provider))));
+    table.extend(names::NAMES.iter().map(|&(name, weight)| (name, LiteralKind::Name(weight))));
     table
 });
 
@@ -141,7 +141,7 @@ pub(crate) fn sanitize_name(text: &str) -> Option<String> {
 /// Borrowed when there were none. Give it whole output, not single lines: a private key spans many, and a value that
 /// is found beside its name is also replaced where it is alone.
 pub fn redact_text(text: &str) -> (Cow<'_, str>, usize) {
-    let mut values = cut::Values::default();
+    let mut values = cut::ReplacedValues::default();
     let (mut redacted, mut count) = redact_once(text, &mut values);
     // What was taken out may have been what made the next one look like a word of a sentence.
     let mut again = count;
@@ -160,7 +160,7 @@ pub fn redact_text(text: &str) -> (Cow<'_, str>, usize) {
     (redacted, count)
 }
 
-fn redact_once<'a>(text: &'a str, values: &mut cut::Values) -> (Cow<'a, str>, usize) {
+fn redact_once<'a>(text: &'a str, values: &mut cut::ReplacedValues) -> (Cow<'a, str>, usize) {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut count) = (0, 0);
@@ -280,14 +280,14 @@ fn redact_argument(arg: &str) -> (String, usize) {
 }
 
 /// `copied` bytes are out already: no secret starts before.
-fn judge_sign(text: &[u8], copied: usize, sign: Sign, hit: Range<usize>) -> Option<Secret> {
+fn judge_sign(text: &[u8], copied: usize, sign: LiteralKind, hit: Range<usize>) -> Option<Secret> {
     match sign {
-        Sign::Prefix(format) => token::with_prefix(text, hit, format),
-        Sign::Inside(format) => token::token_around(text, hit, format),
-        Sign::Provider(provider) => providers::key_beside(text, hit, provider),
-        Sign::Name(weight) => name::find_assignment(text, hit, weight),
-        Sign::Form(find) => find(text, hit),
-        Sign::PemEnd => pem::from_footer(text, copied, hit),
+        LiteralKind::Prefix(format) => token::with_prefix(text, hit, format),
+        LiteralKind::Inside(format) => token::token_around(text, hit, format),
+        LiteralKind::Provider(provider) => providers::key_beside(text, hit, provider),
+        LiteralKind::Name(weight) => name::find_assignment(text, hit, weight),
+        LiteralKind::Form(find) => find(text, hit),
+        LiteralKind::PemEnd => pem::from_footer(text, copied, hit),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::alphabet::{is_opaque, looks_random};
-use super::names::{BEFORE_KEY, HARMLESS_KEYS, NAMES, NOT_VALUES, Weight};
+use super::names::{BEFORE_KEY, HARMLESS_KEYS, NAMES, NOT_VALUES, NameWeight};
 use super::{MARKER, NAME_BYTES_MAX, Secret, VALUE_BYTES_MAX, run_end, run_start};
 
 /// A value behind a hint is judged by at most this many bytes.
@@ -15,7 +15,7 @@ const CONTEXT_BYTES_MAX: usize = 40;
 
 /// How the name and its value are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Join {
+enum NameValueJoin {
     /// `NAME=value`
     Tight,
     /// `name = value`, `name: value`, `"name": value`, `name => value`, `<name>value`, `"name", "value"`
@@ -26,7 +26,7 @@ enum Join {
     Prose,
 }
 
-struct Value {
+struct NamedValue {
     range: Range<usize>,
     quoted: bool,
 }
@@ -74,7 +74,7 @@ pub(super) fn is_marker(text: &str) -> bool {
 pub(super) fn flag_kind(arg: &str) -> Option<&'static str> {
     let name = arg.strip_prefix('-')?;
     let name = name.strip_prefix('-').unwrap_or(name).to_ascii_lowercase();
-    let known = NAMES.iter().filter(|(_, weight)| matches!(weight, Weight::Strong | Weight::Weak));
+    let known = NAMES.iter().filter(|(_, weight)| matches!(weight, NameWeight::Strong | NameWeight::Weak));
     known
         .filter(|(known, _)| name.ends_with(known))
         .max_by_key(|(known, _)| known.len())
@@ -87,7 +87,7 @@ pub(super) fn is_key_flag(arg: &str) -> bool {
 }
 
 /// The value behind the name at `hit`, if it is one to hide.
-pub(super) fn find_assignment(text: &[u8], hit: Range<usize>, weight: Weight) -> Option<Secret> {
+pub(super) fn find_assignment(text: &[u8], hit: Range<usize>, weight: NameWeight) -> Option<Secret> {
     let start = run_start(text, hit.start, NAME_BYTES_MAX, is_name);
     let end = run_end(text, hit.end, NAME_BYTES_MAX, is_name);
     if text[..start].ends_with(MARKER) {
@@ -98,26 +98,26 @@ pub(super) fn find_assignment(text: &[u8], hit: Range<usize>, weight: Weight) ->
     // A longer name that ends here, or one further right, judges the same value; one is enough, but each may be first.
     let ends_it = text[hit.end..end].iter().all(u8::is_ascii_digit);
     let weight = match weight {
-        Weight::Key if !ends_it || !begins_a_word(text, start, hit.start) => Weight::Hint,
+        NameWeight::Key if !ends_it || !begins_a_word(text, start, hit.start) => NameWeight::Hint,
         weight if ends_it => weight,
-        _ => Weight::Hint,
+        _ => NameWeight::Hint,
     };
-    let max = if weight == Weight::Hint { HINT_VALUE_BYTES_MAX } else { VALUE_BYTES_MAX };
+    let max = if weight == NameWeight::Hint { HINT_VALUE_BYTES_MAX } else { VALUE_BYTES_MAX };
     let (value, join) = value_behind(&name, max, weight)?;
     let shown = &text[value.range.clone()];
     if shown.is_empty()
-        || (weight == Weight::Hint && !looks_random(shown))
+        || (weight == NameWeight::Hint && !looks_random(shown))
         || is_digest(shown)
         || is_placeholder(shown, identifier, value.quoted)
     {
         return None;
     }
     let is_secret = match (weight, join) {
-        (Weight::Hint, _) => !is_public(identifier),
-        (_, Join::Prose) => is_prose_value(&name, shown, weight),
-        (Weight::Strong, _) => is_strong_value(&name, &value, join),
-        (Weight::Weak, _) => is_weak_value(&name, &value, join),
-        (Weight::Key, _) => is_key_value(&name, &value, join),
+        (NameWeight::Hint, _) => !is_public(identifier),
+        (_, NameValueJoin::Prose) => is_prose_value(&name, shown, weight),
+        (NameWeight::Strong, _) => is_strong_value(&name, &value, join),
+        (NameWeight::Weak, _) => is_weak_value(&name, &value, join),
+        (NameWeight::Key, _) => is_key_value(&name, &value, join),
     };
     let range = value.range.start..whole_value_end(text, &value, max);
     is_secret.then_some(Secret { range, kind: kind_of_name(identifier) })
@@ -143,12 +143,12 @@ fn kind_of_name(name: &[u8]) -> &'static str {
 }
 
 /// Finds the value after an identifier.
-fn value_behind(name: &SecretName<'_>, max: usize, weight: Weight) -> Option<(Value, Join)> {
+fn value_behind(name: &SecretName<'_>, max: usize, weight: NameWeight) -> Option<(NamedValue, NameValueJoin)> {
     let (text, end) = (name.text, name.end);
     if text.get(end) == Some(&b'>') && text[..name.start].ends_with(b"<") {
         let stop = run_end(text, end + 1, max, |b| b != b'<' && b != b'\n');
         let is_element = text.get(stop) == Some(&b'<') && !text.get(end + 1).is_none_or(|&b| is_placeholder_start(b));
-        return is_element.then_some((Value { range: end + 1..stop, quoted: true }, Join::Loose));
+        return is_element.then_some((NamedValue { range: end + 1..stop, quoted: true }, NameValueJoin::Loose));
     }
     let closed = run_end(text, end, 2, |b| b"\"'`]\\".contains(&b));
     let spaced = run_end(text, closed, 8, is_space);
@@ -158,12 +158,12 @@ fn value_behind(name: &SecretName<'_>, max: usize, weight: Weight) -> Option<(Va
         Some(b',') if closed > end && closed == spaced => {
             let at = run_end(text, spaced + 1, 2, is_space);
             text.get(at).filter(|&&b| b == b'"' || b == b'\'')?;
-            (at, Join::Loose)
+            (at, NameValueJoin::Loose)
         }
         // `key="password" value="…"`
-        Some(b'v') if closed > end && text[spaced..].starts_with(b"value=") => (spaced + 6, Join::Loose),
-        Some(_) if closed == end && spaced > end && name.is_option() => (spaced, Join::Space),
-        Some(_) if closed == end && spaced > end => (behind_words(text, end, spaced, weight)?, Join::Prose),
+        Some(b'v') if closed > end && text[spaced..].starts_with(b"value=") => (spaced + 6, NameValueJoin::Loose),
+        Some(_) if closed == end && spaced > end && name.is_option() => (spaced, NameValueJoin::Space),
+        Some(_) if closed == end && spaced > end => (behind_words(text, end, spaced, weight)?, NameValueJoin::Prose),
         _ => return None,
     };
     if text.get(at).is_none_or(|&b| is_placeholder_start(b)) {
@@ -173,15 +173,15 @@ fn value_behind(name: &SecretName<'_>, max: usize, weight: Weight) -> Option<(Va
     if let Some(&quote @ (b'"' | b'\'' | b'`')) = text.get(open) {
         let start = open + 1;
         let end = run_end(text, start, max, |b| b != quote && b != b'\n' && (open == at || b != b'\\'));
-        return Some((Value { range: start..end, quoted: true }, join));
+        return Some((NamedValue { range: start..end, quoted: true }, join));
     }
-    let is_whole = is_constant(name.identifier_bytes()) && join == Join::Tight;
+    let is_whole = is_constant(name.identifier_bytes()) && join == NameValueJoin::Tight;
     let end = run_end(text, at, max, |b| in_bare_value(b, is_whole));
-    Some((Value { range: at..end, quoted: false }, join))
+    Some((NamedValue { range: at..end, quoted: false }, join))
 }
 
 /// Where the value begins behind `=`, `:`, `=>`, `:=`, `?=` or `||=`.
-fn behind_sign(text: &[u8], end: usize, sign: usize) -> Option<(usize, Join)> {
+fn behind_sign(text: &[u8], end: usize, sign: usize) -> Option<(usize, NameValueJoin)> {
     let after = run_end(text, sign, 3, |b| b"=:>?|".contains(&b));
     let shown = &text[sign..after];
     if [&b"=="[..], b"===", b"::", b"?", b"??", b"|", b"||", b"?:", b"?."].contains(&shown) {
@@ -189,17 +189,17 @@ fn behind_sign(text: &[u8], end: usize, sign: usize) -> Option<(usize, Join)> {
     }
     let at = run_end(text, after, 8, is_space);
     let is_tight = sign == end && at == after && shown == b"=";
-    Some((at, if is_tight { Join::Tight } else { Join::Loose }))
+    Some((at, if is_tight { NameValueJoin::Tight } else { NameValueJoin::Loose }))
 }
 
 /// Where the value begins behind words: `token is …`, `key for staging: …`.
-fn behind_words(text: &[u8], end: usize, spaced: usize, weight: Weight) -> Option<usize> {
+fn behind_words(text: &[u8], end: usize, spaced: usize, weight: NameWeight) -> Option<usize> {
     let between = run_end(text, end, BETWEEN_BYTES_MAX, |b| is_name(b) || is_space(b));
     if let Some(b'=' | b':') = text.get(between) {
         let (at, _) = behind_sign(text, end, between)?;
         return Some(at);
     }
-    let is_named = weight == Weight::Strong || weight == Weight::Weak || weight == Weight::Key;
+    let is_named = weight == NameWeight::Strong || weight == NameWeight::Weak || weight == NameWeight::Key;
     let verb = [&b"is "[..], b"was "].into_iter().find(|verb| text[spaced..].starts_with(verb));
     is_named.then(|| spaced + verb.map_or(0, |verb| verb.len()))
 }
@@ -214,7 +214,7 @@ fn in_bare_value(b: u8, constant: bool) -> bool {
 }
 
 /// The value's end when it is longer than what was judged.
-fn whole_value_end(text: &[u8], value: &Value, max: usize) -> usize {
+fn whole_value_end(text: &[u8], value: &NamedValue, max: usize) -> usize {
     if value.range.len() < max {
         return value.range.end;
     }
@@ -264,7 +264,7 @@ fn is_placeholder(value: &[u8], identifier: &[u8], quoted: bool) -> bool {
 }
 
 /// `password` and its like: any value, but not the words of a sentence or of source code.
-fn is_strong_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+fn is_strong_value(name: &SecretName<'_>, value: &NamedValue, join: NameValueJoin) -> bool {
     let (text, identifier) = (name.text, name.identifier_bytes());
     let shown = &text[value.range.clone()];
     let is_path = shown[0] == b'/' || shown.starts_with(b"./") || shown.starts_with(b"~/");
@@ -277,22 +277,24 @@ fn is_strong_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
     }
     let word = shown.iter().all(u8::is_ascii_alphabetic);
     match join {
-        Join::Tight => true,
+        NameValueJoin::Tight => true,
         _ if value.quoted => !shown.contains(&b' ') || !in_sentence(text, name.start),
-        Join::Space => !word || shown.len() >= 6 || ends_line(text, value.range.end),
+        NameValueJoin::Space => !word || shown.len() >= 6 || ends_line(text, value.range.end),
         // In a sentence ("wrong password: hunter2") a plain word says more about the password than it is one, and a
         // capital or a comma after it (`password: String,`) makes it source code.
-        Join::Loose | Join::Prose if word => {
+        NameValueJoin::Loose | NameValueJoin::Prose if word => {
             !in_sentence(text, name.start) && shown[0].is_ascii_lowercase() && ends_line(text, value.range.end)
         }
         // `const SECRET: c_long = 447`: a type.
-        Join::Loose if text[value.range.end..].starts_with(b" =") => false,
-        Join::Loose | Join::Prose => !is_path && shown.len() >= 4 && shown.iter().any(u8::is_ascii_alphanumeric),
+        NameValueJoin::Loose if text[value.range.end..].starts_with(b" =") => false,
+        NameValueJoin::Loose | NameValueJoin::Prose => {
+            !is_path && shown.len() >= 4 && shown.iter().any(u8::is_ascii_alphanumeric)
+        }
     }
 }
 
 /// `token`: parsers and lexers say it too, so the value has to have letters and digits, and in a sentence to be long.
-fn is_weak_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+fn is_weak_value(name: &SecretName<'_>, value: &NamedValue, join: NameValueJoin) -> bool {
     let (text, identifier) = (name.text, name.identifier_bytes());
     let shown = &text[value.range.clone()];
     if is_public(identifier) || !value.quoted && is_field(shown) {
@@ -305,8 +307,8 @@ fn is_weak_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
         && !shown.contains(&b' ')
         && shown.iter().all(|&b| b.is_ascii_alphanumeric() || b"-_+/=.~%:|".contains(&b));
     match join {
-        Join::Tight if is_constant(identifier) || identifier.starts_with(b"--") => true,
-        Join::Tight => opaque && shown.len() >= 6,
+        NameValueJoin::Tight if is_constant(identifier) || identifier.starts_with(b"--") => true,
+        NameValueJoin::Tight => opaque && shown.len() >= 6,
         _ if in_sentence(text, name.start) => opaque && (looks_random(shown) || is_opaque(shown, 20)),
         _ => opaque && shown.len() >= 8,
     }
@@ -323,7 +325,7 @@ fn is_field(value: &[u8]) -> bool {
 }
 
 /// `key`: maps, caches and databases have keys too, and `CACHE_KEY=…` is as long as a secret.
-fn is_key_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
+fn is_key_value(name: &SecretName<'_>, value: &NamedValue, join: NameValueJoin) -> bool {
     let identifier = name.identifier_bytes().to_ascii_lowercase();
     let shown = &name.text[value.range.clone()];
     if HARMLESS_KEYS.iter().any(|part| contains_part(&identifier, part)) {
@@ -333,8 +335,8 @@ fn is_key_value(name: &SecretName<'_>, value: &Value, join: Join) -> bool {
     if is_bare && !is_key_of(name) {
         return looks_random(shown) || is_opaque(shown, 32) && is_one_run(shown) && !is_harmless_here(name);
     }
-    let is_argument =
-        matches!(join, Join::Tight | Join::Space) && (name.is_option() || is_constant(name.identifier_bytes()));
+    let is_argument = matches!(join, NameValueJoin::Tight | NameValueJoin::Space)
+        && (name.is_option() || is_constant(name.identifier_bytes()));
     is_opaque(shown, if is_argument || value.quoted { 10 } else { 12 })
 }
 
@@ -359,8 +361,8 @@ fn is_harmless_here(name: &SecretName<'_>) -> bool {
 }
 
 /// `token 3f9…`, `key for staging: 3f9…`: nothing but the value says that it is one.
-fn is_prose_value(name: &SecretName<'_>, shown: &[u8], weight: Weight) -> bool {
-    if weight == Weight::Key {
+fn is_prose_value(name: &SecretName<'_>, shown: &[u8], weight: NameWeight) -> bool {
+    if weight == NameWeight::Key {
         let identifier = name.identifier_bytes().to_ascii_lowercase();
         let harmless = HARMLESS_KEYS.iter().any(|part| contains_part(&identifier, part)) || is_harmless_here(name);
         return !harmless && (looks_random(shown) || is_key_of(name) && is_opaque(shown, 20));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::alphabet::{Alphabet, bits_per_byte};
 use super::cut;
-use super::formats::{Inside, Needs, Prefixed};
+use super::formats::{BodyRequirement, EmbeddedFormat, PrefixedFormat};
 use super::{Secret, VALUE_BYTES_MAX, run_end, run_start};
 
 /// A body is judged by at most this many bytes; all of it is replaced.
@@ -19,21 +19,23 @@ const CUT_BODY_BYTES_MIN: usize = 4;
 const JWT_STARTS: [&[u8]; 7] =
     [b"eyJhbGci", b"eyJ0eXAi", b"eyJraWQi", b"eyJlbmMi", b"eyJjdHki", b"eyJ4NXQ", b"eyJqa3Ui"];
 
-impl Needs {
+impl BodyRequirement {
     pub(super) fn are_met(self, body: &[u8]) -> bool {
         let has = |class: fn(&u8) -> bool| body.iter().any(class);
         match self {
-            Needs::Nothing => true,
-            Needs::Digit => has(u8::is_ascii_digit),
-            Needs::Mixed => has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase),
-            Needs::Percent => body.contains(&b'%'),
-            Needs::Dots(count) => body.iter().filter(|&&b| b == b'.').count() >= usize::from(count),
+            BodyRequirement::Nothing => true,
+            BodyRequirement::Digit => has(u8::is_ascii_digit),
+            BodyRequirement::Mixed => {
+                has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+            }
+            BodyRequirement::Percent => body.contains(&b'%'),
+            BodyRequirement::Dots(count) => body.iter().filter(|&&b| b == b'.').count() >= usize::from(count),
         }
     }
 }
 
 /// The token that starts with this hit of `format`'s prefix.
-pub(super) fn with_prefix(text: &[u8], hit: Range<usize>, format: &Prefixed) -> Option<Secret> {
+pub(super) fn with_prefix(text: &[u8], hit: Range<usize>, format: &PrefixedFormat) -> Option<Secret> {
     // The automaton ignores case, issuers don't.
     if &text[hit.clone()] != format.prefix.as_bytes() || !may_start(text, hit.start, format.prefix) {
         return None;
@@ -55,7 +57,7 @@ fn may_start(text: &[u8], start: usize, prefix: &str) -> bool {
 }
 
 /// Where a token ends of which a tool shows only the start (`ghp_a1B2c3...`) or both ends (`ghp_a1B2...q7R8`).
-fn cut_end(text: &[u8], hit: &Range<usize>, end: usize, format: &Prefixed) -> Option<usize> {
+fn cut_end(text: &[u8], hit: &Range<usize>, end: usize, format: &PrefixedFormat) -> Option<usize> {
     // Dots may count as the body's.
     let dots = memchr::memmem::find(&text[hit.end..end], b"...").map_or(end, |at| hit.end + at);
     let body = &text[hit.end..dots];
@@ -68,7 +70,7 @@ fn cut_end(text: &[u8], hit: &Range<usize>, end: usize, format: &Prefixed) -> Op
 }
 
 /// The token around this hit of `format`'s literal.
-pub(super) fn token_around(text: &[u8], hit: Range<usize>, format: &Inside) -> Option<Secret> {
+pub(super) fn token_around(text: &[u8], hit: Range<usize>, format: &EmbeddedFormat) -> Option<Secret> {
     if &text[hit.clone()] != format.literal.as_bytes() {
         return None;
     }

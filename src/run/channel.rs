@@ -25,7 +25,7 @@ pub(super) const BLOCK_BYTES: usize = 64 << 10;
 const OWED_BYTES_MAX: usize = 1 << 20;
 
 /// How to write to the outer descriptor without waiting in the call.
-enum Way {
+enum WriteMethod {
     /// `pwritev2(RWF_NOWAIT)`.
     Pipe,
     /// `send(MSG_DONTWAIT)`.
@@ -53,7 +53,7 @@ pub(super) struct Channel {
     /// The caller's descriptor, as it was inherited.
     outer: RawFd,
     kind: ChannelKind,
-    way: Way,
+    way: WriteMethod,
     /// What was read and not written yet lies at `start..end`.
     buffer: Box<[u8]>,
     start: usize,
@@ -75,8 +75,8 @@ impl Channel {
     /// A channel from `inner`, our end, to the inherited descriptor `outer`.
     pub(super) fn new(inner: OwnedFd, outer: RawFd, kind: ChannelKind) -> Self {
         let way = match kind {
-            ChannelKind::Pipe(_) => Way::Pipe,
-            ChannelKind::Socket => Way::Socket,
+            ChannelKind::Pipe(_) => WriteMethod::Pipe,
+            ChannelKind::Socket => WriteMethod::Socket,
             ChannelKind::Terminal(_) => private(outer),
         };
         let buffer = vec![0; BLOCK_BYTES].into_boxed_slice();
@@ -136,7 +136,7 @@ impl Channel {
 
     /// Descriptors that a process which takes the relay over needs.
     pub(super) fn fds(&self) -> Vec<RawFd> {
-        let private = if let Way::Private(fd) = &self.way { Some(fd.as_raw_fd()) } else { None };
+        let private = if let WriteMethod::Private(fd) = &self.way { Some(fd.as_raw_fd()) } else { None };
         self.inner.iter().map(AsRawFd::as_raw_fd).chain([self.outer]).chain(private).collect()
     }
 
@@ -250,17 +250,19 @@ impl Channel {
             }
             let bytes = &self.buffer[self.start..self.start + count];
             let result = match &self.way {
-                Way::Pipe => sys::write_nowait(self.outer, bytes),
-                Way::Socket => sys::send_nowait(self.outer, bytes),
-                Way::Private(fd) => sys::write(fd.as_raw_fd(), bytes),
-                Way::Waiting if has_room(self.outer) => sys::write(self.outer, bytes),
-                Way::Waiting => break,
+                WriteMethod::Pipe => sys::write_nowait(self.outer, bytes),
+                WriteMethod::Socket => sys::send_nowait(self.outer, bytes),
+                WriteMethod::Private(fd) => sys::write(fd.as_raw_fd(), bytes),
+                WriteMethod::Waiting if has_room(self.outer) => sys::write(self.outer, bytes),
+                WriteMethod::Waiting => break,
             };
             match result {
                 Ok(written) => self.start += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if matches!(self.way, Way::Pipe) && cannot_nowait(&error) => self.way = private(self.outer),
+                Err(error) if matches!(self.way, WriteMethod::Pipe) && cannot_nowait(&error) => {
+                    self.way = private(self.outer)
+                }
                 Err(_) => return self.reader_gone(),
             }
         }
@@ -272,10 +274,10 @@ impl Channel {
         match (&self.kind, &self.way) {
             (ChannelKind::Terminal(_), way) => {
                 let ready = if at_end { pending } else { pending.strip_suffix(b"\r").unwrap_or(pending) };
-                if matches!(way, Way::Waiting) { ready.len().min(ATOMIC_BYTES) } else { ready.len() }
+                if matches!(way, WriteMethod::Waiting) { ready.len().min(ATOMIC_BYTES) } else { ready.len() }
             }
             // More than an atomic write could wait in the call.
-            (_, Way::Waiting) => line_cut(pending, at_end).min(ATOMIC_BYTES),
+            (_, WriteMethod::Waiting) => line_cut(pending, at_end).min(ATOMIC_BYTES),
             _ if self.pages => pending.len(),
             _ => line_cut(pending, at_end),
         }
@@ -309,12 +311,12 @@ fn line_cut(pending: &[u8], at_end: bool) -> usize {
 }
 
 /// A description of our own for the same terminal or pipe: only its flags are ours to set.
-fn private(outer: RawFd) -> Way {
+fn private(outer: RawFd) -> WriteMethod {
     let path = std::ffi::CString::new(format!("/dev/fd/{outer}")).unwrap_or_default();
     match sys::open(&path, OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY) {
         // On macOS /dev/fd hands out the same description: its flags are not ours, and O_NONBLOCK was not set.
-        Ok(fd) if cfg!(target_os = "linux") => Way::Private(fd),
-        _ => Way::Waiting,
+        Ok(fd) if cfg!(target_os = "linux") => WriteMethod::Private(fd),
+        _ => WriteMethod::Waiting,
     }
 }
 

@@ -4,14 +4,14 @@ use std::ffi::c_int;
 
 use nix::libc;
 
-use super::plan::Ends;
+use super::plan::ChildEnds;
 use super::program::Program;
 use super::signals::Signals;
 use super::sys;
 
 /// Gives everything back as the wrapper found it, puts the channels in place and executes the command. Runs in the
 /// wrapper's memory (see [`sys::start`]); returns the code to exit with when that failed.
-pub(super) fn become_command(program: &Program, ends: &Ends, signals: &Signals, wrapper: libc::pid_t) -> c_int {
+pub(super) fn become_command(program: &Program, ends: &ChildEnds, signals: &Signals, wrapper: libc::pid_t) -> c_int {
     sys::die_with_parent();
     // (0 after `unshare --pid`: the parent is in another PID namespace.)
     if ![wrapper, 0].contains(&sys::parent_id()) {

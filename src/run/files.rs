@@ -13,7 +13,7 @@ use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 
 /// The part of a file that a run wrote.
 #[derive(Debug)]
-pub struct Region {
+pub struct FileRegion {
     fd: RawFd,
     append: bool,
     start: u64,
@@ -21,19 +21,19 @@ pub struct Region {
     shared: bool,
 }
 
-impl Region {
+impl FileRegion {
     /// Before the run: remembers where it begins. A description for appending says offset 0 until it has written,
     /// so there the size counts.
     pub fn begin(fd: RawFd) -> Self {
         let append = sys::flags(fd).is_ok_and(|flags| flags & libc::O_APPEND != 0);
         let size = size(fd);
         let start = if append { size } else { sys::position(fd).unwrap_or(size) };
-        Region { fd, append, start, shared: append || size > 0 }
+        FileRegion { fd, append, start, shared: append || size > 0 }
     }
 
     /// After the run: what was written since. `None` when that is nothing, or the file can't be opened again (the
     /// inherited descriptor may be for writing only).
-    pub fn end(&self) -> Option<Excerpt> {
+    pub fn end(&self) -> Option<FileExcerpt> {
         let size = size(self.fd);
         let end = if self.append { size } else { sys::position(self.fd).unwrap_or(size).min(size) };
         if end <= self.start {
@@ -41,19 +41,19 @@ impl Region {
         }
         let path = std::ffi::CString::new(format!("/dev/fd/{}", self.fd)).ok()?;
         let reader = sys::open(&path, OFlag::O_RDONLY | OFlag::O_NOCTTY).ok()?;
-        Some(Excerpt { reader, range: self.start..end, shared: self.shared })
+        Some(FileExcerpt { reader, range: self.start..end, shared: self.shared })
     }
 }
 
 /// What a run wrote to a file, to be read when it is wanted.
 #[derive(Debug)]
-pub struct Excerpt {
+pub struct FileExcerpt {
     reader: OwnedFd,
     range: Range<u64>,
     shared: bool,
 }
 
-impl Excerpt {
+impl FileExcerpt {
     /// Whether other processes may have written to it meanwhile.
     pub fn shared(&self) -> bool {
         self.shared

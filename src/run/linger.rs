@@ -27,7 +27,7 @@ pub(super) fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) 
     channels.iter_mut().for_each(Channel::outlive);
     *transcript = Transcript::with_limits(0, 0);
     while !channels.iter().all(Channel::is_finished) {
-        if turn(&mut channels, &mut [], transcript, Wait::Long).is_err() {
+        if turn(&mut channels, &mut [], transcript, TurnWait::Long).is_err() {
             break;
         }
     }
@@ -36,7 +36,7 @@ pub(super) fn relay_on(mut channels: Vec<Channel>, transcript: &mut Transcript) 
 
 /// How long a [`turn`] waits for something to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum TurnWait {
     /// Not at all: it serves what is ready.
     Not,
     /// Milliseconds.
@@ -54,14 +54,14 @@ pub(super) fn turn(
     channels: &mut [Channel],
     others: &mut [libc::pollfd],
     transcript: &mut Transcript,
-    wait: Wait,
+    wait: TurnWait,
 ) -> std::io::Result<bool> {
     let mut watches: Vec<libc::pollfd> = others.to_vec();
     watches.extend(channels.iter().flat_map(Channel::watches));
     let holds = channels.iter().any(Channel::holds);
     let timeout = match wait {
-        Wait::Long if !holds => -1,
-        Wait::AtMost(ms) if !holds => i32::try_from(ms).unwrap_or(i32::MAX),
+        TurnWait::Long if !holds => -1,
+        TurnWait::AtMost(ms) if !holds => i32::try_from(ms).unwrap_or(i32::MAX),
         _ => 0,
     };
     let ready = sys::poll(&mut watches, timeout)?;
@@ -104,7 +104,7 @@ mod tests {
             for (fd, text) in writes {
                 sys::write_all(fd.as_raw_fd(), text.as_bytes());
             }
-            turn(&mut channels, &mut [], &mut transcript, Wait::Not).expect("polls");
+            turn(&mut channels, &mut [], &mut transcript, TurnWait::Not).expect("polls");
             transcript.pieces().concat()
         };
         relay(&[(&to_err, "FAIL a.test.js > adds\n")]);

@@ -36,7 +36,7 @@ mod transcript;
 
 pub use detach::{is_init, privileged, run_detached, session, wait_for_end};
 pub use ended::{Ended, end_as};
-pub use files::{Excerpt, Region};
+pub use files::{FileExcerpt, FileRegion};
 pub use nested::recording_ancestors;
 pub use program::Program;
 pub use pty::columns;
@@ -44,5 +44,5 @@ pub use rounds::ROUNDS;
 pub use say::{has_stderr, say_on_stderr};
 pub use shim::{MARK as SHIMS_MARK, Shim, as_command, is_shims_folder, real_program};
 pub use signals::ignore_broken_pipes;
-pub use supervise::{Finished, release_signals, supervise};
+pub use supervise::{FinishedCommand, release_signals, supervise};
 pub use transcript::Transcript;

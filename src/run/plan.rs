@@ -9,7 +9,7 @@ use nix::libc;
 #[cfg(target_os = "linux")]
 use super::channel::BLOCK_BYTES;
 use super::channel::{Channel, ChannelKind};
-use super::files::Region;
+use super::files::FileRegion;
 use super::{pty, sys};
 
 /// Descriptors above 2 that are looked at for further copies of the same pipe.
@@ -29,7 +29,7 @@ fn is_packet_pipe(_flags: i32) -> bool {
 
 /// What a descriptor is, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Object {
+enum DescriptorKind {
     /// A pipe or FIFO.
     Pipe,
     /// A Unix stream socket.
@@ -44,9 +44,9 @@ enum Object {
 
 /// A stream of the command with everything that decides about it.
 #[derive(Debug, Clone, Copy)]
-struct Outer {
+struct OuterStream {
     fd: RawFd,
-    object: Object,
+    object: DescriptorKind,
     /// Equal for two descriptors of the same object.
     identity: (u64, u64),
     /// Status flags of the description.
@@ -54,9 +54,9 @@ struct Outer {
 }
 
 /// The command's ends of the channels, and where each goes.
-pub(super) struct Ends(Vec<(OwnedFd, Vec<RawFd>)>);
+pub(super) struct ChildEnds(Vec<(OwnedFd, Vec<RawFd>)>);
 
-impl Ends {
+impl ChildEnds {
     /// In the child: puts the ends in place. They stay open over exec, no other descriptor of verify-run does.
     ///
     /// # Errors
@@ -76,9 +76,9 @@ pub(super) struct StreamPlan {
     /// One per object that is captured by relaying.
     pub channels: Vec<Channel>,
     /// To be installed in the child and closed in the wrapper.
-    pub ends: Ends,
+    pub ends: ChildEnds,
     /// One per regular file.
-    pub files: Vec<Region>,
+    pub files: Vec<FileRegion>,
     /// A stream goes to the command as it is, to a device such as `/dev/null`: what is written to it is never seen.
     pub unseen: bool,
 }
@@ -89,11 +89,13 @@ impl StreamPlan {
     /// # Errors
     /// When a channel can't be set up; nothing has changed then, and the command should be executed bare.
     pub(super) fn make() -> io::Result<Self> {
-        let outers: Vec<Outer> = [libc::STDOUT_FILENO, libc::STDERR_FILENO].iter().filter_map(|fd| look(*fd)).collect();
-        let mut plan = StreamPlan { channels: Vec::new(), ends: Ends(Vec::new()), files: Vec::new(), unseen: false };
+        let outers: Vec<OuterStream> =
+            [libc::STDOUT_FILENO, libc::STDERR_FILENO].iter().filter_map(|fd| look(*fd)).collect();
+        let mut plan =
+            StreamPlan { channels: Vec::new(), ends: ChildEnds(Vec::new()), files: Vec::new(), unseen: false };
         let mut seen: Vec<(u64, u64)> = Vec::new();
         for outer in &outers {
-            if outer.object == Object::Inherited {
+            if outer.object == DescriptorKind::Inherited {
                 plan.unseen |= outer.flags & libc::O_ACCMODE != libc::O_RDONLY;
                 continue;
             }
@@ -101,13 +103,13 @@ impl StreamPlan {
                 continue;
             }
             seen.push(outer.identity);
-            if outer.object == Object::File {
-                plan.files.push(Region::begin(outer.fd));
+            if outer.object == DescriptorKind::File {
+                plan.files.push(FileRegion::begin(outer.fd));
                 continue;
             }
             let mut targets: Vec<RawFd> =
                 outers.iter().filter(|other| other.identity == outer.identity).map(|other| other.fd).collect();
-            if outer.object != Object::Terminal {
+            if outer.object != DescriptorKind::Terminal {
                 targets.extend(copies(outer));
             }
             let (channel, end) = open(outer)?;
@@ -119,25 +121,25 @@ impl StreamPlan {
 }
 
 /// `None` when the descriptor is closed.
-fn look(fd: RawFd) -> Option<Outer> {
+fn look(fd: RawFd) -> Option<OuterStream> {
     let stat = sys::stat(fd)?;
     let flags = sys::flags(fd).ok()?;
-    let mut outer = Outer { fd, object: Object::Inherited, identity: file_identity(&stat), flags };
+    let mut outer = OuterStream { fd, object: DescriptorKind::Inherited, identity: file_identity(&stat), flags };
     if flags & libc::O_ACCMODE == libc::O_RDONLY {
         return Some(outer);
     }
     outer.object = match stat.st_mode & libc::S_IFMT {
         // A relay would lose the borders of packets.
-        libc::S_IFIFO if !is_packet_pipe(flags) => Object::Pipe,
+        libc::S_IFIFO if !is_packet_pipe(flags) => DescriptorKind::Pipe,
         // Only these can be replaced by a pair without the command seeing another family or losing borders.
-        libc::S_IFSOCK if sys::is_unix_stream(fd) => Object::Socket,
-        libc::S_IFREG => Object::File,
+        libc::S_IFSOCK if sys::is_unix_stream(fd) => DescriptorKind::Socket,
+        libc::S_IFREG => DescriptorKind::File,
         libc::S_IFCHR if pty::is_terminal(fd) => {
             // Two names of one terminal (/dev/tty and its device) have to share one half terminal.
             outer.identity = (u64::MAX, pty::device(fd, &stat));
-            Object::Terminal
+            DescriptorKind::Terminal
         }
-        _ => Object::Inherited,
+        _ => DescriptorKind::Inherited,
     };
     Some(outer)
 }
@@ -149,7 +151,7 @@ fn file_identity(stat: &libc::stat) -> (u64, u64) {
 
 /// Other writable descriptors of the same pipe or socket (`3>&1`): they have to go through the channel too, or what
 /// is written to them overtakes.
-fn copies(outer: &Outer) -> Vec<RawFd> {
+fn copies(outer: &OuterStream) -> Vec<RawFd> {
     let mut watches: Vec<libc::pollfd> = (3..COPIES_FD_MAX).map(|fd| sys::watch(fd, 0)).collect();
     // One call tells which are open. With a lower limit on descriptors it fails, and a shorter list doesn't.
     while sys::poll(&mut watches, 0).is_err() && !watches.is_empty() {
@@ -164,13 +166,13 @@ fn copies(outer: &Outer) -> Vec<RawFd> {
 }
 
 /// Opens an object of the same kind: (the channel with our end, the command's end).
-fn open(outer: &Outer) -> io::Result<(Channel, OwnedFd)> {
+fn open(outer: &OuterStream) -> io::Result<(Channel, OwnedFd)> {
     let (inner, end, kind) = match outer.object {
-        Object::Terminal => {
+        DescriptorKind::Terminal => {
             let (terminal, inner, end) = pty::open(outer.fd)?;
             (inner, end, ChannelKind::Terminal(terminal))
         }
-        Object::Socket => {
+        DescriptorKind::Socket => {
             let (inner, end) = sys::socket_pair()?;
             (inner, end, ChannelKind::Socket)
         }
@@ -180,7 +182,7 @@ fn open(outer: &Outer) -> io::Result<(Channel, OwnedFd)> {
             (inner, end, ChannelKind::Pipe(capacity))
         }
     };
-    if outer.object != Object::Terminal {
+    if outer.object != DescriptorKind::Terminal {
         sys::fcntl(inner.as_raw_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         // The command sees the flags that its own descriptor would have had.
         let visible = OFlag::from_bits_truncate(outer.flags) & (OFlag::O_NONBLOCK | OFlag::O_APPEND);

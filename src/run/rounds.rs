@@ -44,7 +44,7 @@ const WORKED_MS_MAX: u64 = 5_000;
 
 /// What is known of one process: 64 bytes, in the machine's own order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Slot {
+struct ProcessSlot {
     pid: u32,
     /// How often it was handed on.
     passes: u32,
@@ -69,8 +69,8 @@ pub(super) struct LoopCandidate<'c> {
 
 impl LoopCandidate<'_> {
     /// Whether handing the call to it would go round. If not, it is noted that it was handed to it.
-    pub(super) fn round(&self) -> Option<Round> {
-        self.goes_round().then(|| Round { folder: self.folder.to_owned(), key: self.key() })
+    pub(super) fn round(&self) -> Option<PassedProgram> {
+        self.goes_round().then(|| PassedProgram { folder: self.folder.to_owned(), key: self.key() })
     }
 
     fn goes_round(&self) -> bool {
@@ -116,12 +116,12 @@ fn is_other_shim(name: &OsStr, place: &[u8], file: &CStr) -> bool {
 
 /// A program that was passed over, because it would hand the call back.
 #[derive(Debug)]
-pub struct Round {
+pub struct PassedProgram {
     folder: Vec<u8>,
     key: u64,
 }
 
-impl Round {
+impl PassedProgram {
     /// Whether the call may be handed to it all the same, since there is no other program of the name. That is noted.
     pub fn may_go_on(&self) -> bool {
         let Some(rounds) = Rounds::open(&self.folder) else {
@@ -162,12 +162,16 @@ impl Rounds {
     }
 
     /// What is known of the process, with its id and start; empty if the slot is another one's.
-    fn of(&self, pid: libc::pid_t) -> Slot {
+    fn of(&self, pid: libc::pid_t) -> ProcessSlot {
         let mut buffer = [0; STAT_BYTES];
         let started = Process::look(pid, &mut buffer).map_or(0, |process| process.started);
         let pid = pid.unsigned_abs();
         let slot = self.read(pid);
-        if (slot.pid, slot.started) == (pid, started) { slot } else { Slot { pid, started, ..Slot::default() } }
+        if (slot.pid, slot.started) == (pid, started) {
+            slot
+        } else {
+            ProcessSlot { pid, started, ..ProcessSlot::default() }
+        }
     }
 
     /// How many processes in a row above this one were handed to the same program; counted up to `max`.
@@ -184,16 +188,16 @@ impl Rounds {
         max
     }
 
-    fn read(&self, pid: u32) -> Slot {
+    fn read(&self, pid: u32) -> ProcessSlot {
         let mut bytes = [0; SLOT_BYTES];
         match sys::read_at(self.file.as_raw_fd(), &mut bytes, offset(pid)) {
-            Ok(SLOT_BYTES) => Slot::from_bytes(&bytes),
-            _ => Slot::default(),
+            Ok(SLOT_BYTES) => ProcessSlot::from_bytes(&bytes),
+            _ => ProcessSlot::default(),
         }
     }
 
     /// If it can't be noted (a full disk), a round takes longer or isn't found out.
-    fn note(&self, slot: Slot) {
+    fn note(&self, slot: ProcessSlot) {
         let _ = sys::write_at(self.file.as_raw_fd(), &slot.to_bytes(), offset(slot.pid));
     }
 }
@@ -202,7 +206,7 @@ fn offset(pid: u32) -> u64 {
     u64::from(pid) % SLOTS * SLOT_BYTES as u64
 }
 
-impl Slot {
+impl ProcessSlot {
     /// Whether the process has come here again and again without doing anything else for long.
     fn is_quick(&self, now: u64) -> bool {
         self.passes >= PASSES_MAX && now.saturating_sub(self.at) < PASS_MS_MAX
@@ -229,7 +233,7 @@ impl Slot {
         let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
         let mut word = || words.next().unwrap_or(0);
         let first = word();
-        Slot {
+        ProcessSlot {
             pid: first as u32,
             passes: (first >> 32) as u32,
             started: word(),
@@ -255,14 +259,14 @@ mod tests {
 
     #[test]
     fn a_slot_is_read_as_it_was_written() {
-        let slot = Slot { pid: 7, passes: u32::MAX, started: 1, at: u64::MAX, seen: [1, 2, 3, 4, 5] };
-        assert_eq!(Slot::from_bytes(&slot.to_bytes()), slot);
-        assert_eq!(Slot::from_bytes(&[0; SLOT_BYTES]), Slot::default());
+        let slot = ProcessSlot { pid: 7, passes: u32::MAX, started: 1, at: u64::MAX, seen: [1, 2, 3, 4, 5] };
+        assert_eq!(ProcessSlot::from_bytes(&slot.to_bytes()), slot);
+        assert_eq!(ProcessSlot::from_bytes(&[0; SLOT_BYTES]), ProcessSlot::default());
     }
 
     #[test]
     fn more_programs_than_there_is_room_for_overwrite_each_other() {
-        let slot = (1..=9).fold(Slot::default(), |slot, key| slot.with(key, 10));
+        let slot = (1..=9).fold(ProcessSlot::default(), |slot, key| slot.with(key, 10));
         assert_eq!(slot.passes, 9);
         assert!(slot.seen.contains(&9) && !slot.seen.contains(&0));
         // After a pause it is no round any more.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
-use super::rounds::{LoopCandidate, Round};
+use super::rounds::{LoopCandidate, PassedProgram};
 use super::sys;
 
 /// The file that makes a folder one of shims, whatever the folder is called.
@@ -36,7 +36,7 @@ pub enum FoundProgram {
     /// A shim, ours or of another installation.
     Ours,
     /// What would hand the call back here.
-    Round(Round),
+    Round(PassedProgram),
 }
 
 /// The call of a shim.

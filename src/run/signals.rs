@@ -30,7 +30,7 @@ pub(super) enum SignalOrigin {
 
 /// A signal that was sent to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Received {
+pub(super) struct ReceivedSignal {
     /// Its number.
     pub number: c_int,
     /// Its sender.
@@ -52,7 +52,7 @@ pub(super) enum SignalVerdict {
     Resized,
 }
 
-impl Received {
+impl ReceivedSignal {
     /// Judges the signal. `command` is the command's process id.
     pub(super) fn verdict(self, command: libc::pid_t) -> SignalVerdict {
         match (self.number, self.origin) {
@@ -129,7 +129,7 @@ impl Signals {
     }
 
     /// The next signal that has arrived.
-    pub(super) fn next(&self) -> Option<Received> {
+    pub(super) fn next(&self) -> Option<ReceivedSignal> {
         source::next(self.fd())
     }
 }
@@ -298,7 +298,7 @@ mod source {
         Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(fd) })
     }
 
-    pub(super) fn next(fd: RawFd) -> Option<Received> {
+    pub(super) fn next(fd: RawFd) -> Option<ReceivedSignal> {
         let mut record = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         // SAFETY: the bytes of the record, which are ours to write and initialised.
         let bytes = unsafe { std::slice::from_raw_parts_mut(record.as_mut_ptr().cast::<u8>(), size_of_val(&record)) };
@@ -312,7 +312,7 @@ mod source {
             code if code > 0 => SignalOrigin::Kernel,
             _ => SignalOrigin::Process(record.ssi_pid.cast_signed()),
         };
-        Some(Received { number: record.ssi_signo.cast_signed(), origin })
+        Some(ReceivedSignal { number: record.ssi_signo.cast_signed(), origin })
     }
 }
 
@@ -379,7 +379,7 @@ mod source {
         Ok(read_end)
     }
 
-    pub(super) fn next(fd: RawFd) -> Option<Received> {
+    pub(super) fn next(fd: RawFd) -> Option<ReceivedSignal> {
         let mut record = [0; 8];
         if sys::read(fd, &mut record).ok()? != record.len() {
             return None;
@@ -389,7 +389,7 @@ mod source {
             0 => SignalOrigin::Unknown,
             pid => SignalOrigin::Process(pid),
         };
-        Some(Received { number, origin })
+        Some(ReceivedSignal { number, origin })
     }
 }
 
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     fn verdict(number: c_int, origin: SignalOrigin) -> SignalVerdict {
-        Received { number, origin }.verdict(4_000_000)
+        ReceivedSignal { number, origin }.verdict(4_000_000)
     }
 
     #[test]

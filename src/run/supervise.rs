@@ -10,12 +10,12 @@ use super::canary::Canary;
 use super::channel::Channel;
 use super::child::become_command;
 use super::ended::Ended;
-use super::files::Region;
+use super::files::FileRegion;
 use super::keys::TerminalKeys;
-use super::linger::{Wait, in_turn, relay_on, turn};
+use super::linger::{TurnWait, in_turn, relay_on, turn};
 use super::plan::StreamPlan;
 use super::program::Program;
-use super::signals::{self, Received, SignalOrigin, SignalVerdict, Signals};
+use super::signals::{self, ReceivedSignal, SignalOrigin, SignalVerdict, Signals};
 use super::sys::{self, ChildState};
 use super::transcript::Transcript;
 use crate::base::clock::Timestamp;
@@ -29,7 +29,7 @@ const CANARY_AFTER_MS: u64 = 10;
 const TURNS_BEFORE_STOP_MAX: usize = 64;
 
 /// A command that has ended.
-pub struct Finished {
+pub struct FinishedCommand {
     /// How.
     pub ended: Ended,
     /// How this process has to end: as the command, unless a signal came while its last output was being delivered.
@@ -37,7 +37,7 @@ pub struct Finished {
     /// What was relayed.
     pub transcript: Transcript,
     /// What went to files.
-    pub files: Vec<Region>,
+    pub files: Vec<FileRegion>,
     /// Some output went to a device, or to a reader that left before the end: what was kept is not all of it.
     pub partly_seen: bool,
     /// A reader of the output left before the end.
@@ -57,14 +57,14 @@ pub struct Finished {
 ///
 /// # Errors
 /// When it can't be supervised. Nothing was started and nothing has changed: execute it bare.
-pub fn supervise(program: &Program) -> io::Result<Finished> {
+pub fn supervise(program: &Program) -> io::Result<FinishedCommand> {
     let StreamPlan { channels, ends, files, unseen } = StreamPlan::make()?;
     let signals = Signals::take()?;
     sys::name_process(RECORDING);
     let (started_at, clock) = (Timestamp::now(), Instant::now());
     let wrapper = sys::own_id();
     // What the whole group got while there was no command yet, the command still has to get.
-    let early: Vec<Received> = std::iter::from_fn(|| signals.next()).collect();
+    let early: Vec<ReceivedSignal> = std::iter::from_fn(|| signals.next()).collect();
     let command = match sys::start(|| become_command(program, &ends, &signals, wrapper)) {
         Ok(command) => command,
         Err(error) => {
@@ -100,7 +100,7 @@ pub fn supervise(program: &Program) -> io::Result<Finished> {
     }
     let end_as = late.map_or(ended, Ended::Signal);
     let interrupted = run.interrupted;
-    Ok(Finished {
+    Ok(FinishedCommand {
         ended,
         end_as,
         transcript: run.transcript,
@@ -141,14 +141,14 @@ struct SupervisedRun {
 impl SupervisedRun {
     /// Relays and passes signals on until the command has ended. `clock` is when it was started.
     fn until_end(&mut self, clock: Instant) -> Ended {
-        let mut wait = Wait::AtMost(CANARY_AFTER_MS);
+        let mut wait = TurnWait::AtMost(CANARY_AFTER_MS);
         loop {
             let signalled = self.turn(wait);
-            if let Wait::AtMost(_) = wait {
+            if let TurnWait::AtMost(_) = wait {
                 let left = Duration::from_millis(CANARY_AFTER_MS).saturating_sub(clock.elapsed());
                 if left.is_zero() {
                     self.canary = Canary::start().ok();
-                    wait = Wait::Long;
+                    wait = TurnWait::Long;
                 }
             }
             if !signalled {
@@ -164,7 +164,7 @@ impl SupervisedRun {
     }
 
     /// One turn of the channels; whether signals have arrived.
-    fn turn(&mut self, wait: Wait) -> bool {
+    fn turn(&mut self, wait: TurnWait) -> bool {
         let keys = self.keys.as_ref().map_or(-1, TerminalKeys::fd);
         let mut own = [sys::watch(self.signals.fd(), libc::POLLIN), sys::watch(keys, libc::POLLIN)];
         // A failing poll (no memory) is tried again.
@@ -178,7 +178,7 @@ impl SupervisedRun {
         own[0].revents != 0
     }
 
-    fn receive(&mut self, received: Received) {
+    fn receive(&mut self, received: ReceivedSignal) {
         let number = received.number;
         self.interrupted |= number == libc::SIGINT;
         match received.verdict(self.command) {
@@ -240,7 +240,7 @@ impl SupervisedRun {
     /// was not continued with us, it is now.
     fn stop(&mut self, signal: c_int) {
         for _ in 0..TURNS_BEFORE_STOP_MAX {
-            if !turn(&mut self.channels, &mut [], &mut self.transcript, Wait::Not).unwrap_or(false) {
+            if !turn(&mut self.channels, &mut [], &mut self.transcript, TurnWait::Not).unwrap_or(false) {
                 break;
             }
         }
@@ -269,14 +269,16 @@ impl SupervisedRun {
             if self.late.is_some() {
                 return self.late;
             }
-            if !self.turn(Wait::Long) {
+            if !self.turn(TurnWait::Long) {
                 continue;
             }
             while let Some(received) = self.signals.next() {
                 match received {
-                    Received { origin: SignalOrigin::Process(pid), .. } if pid == sys::own_id() => {}
-                    Received { number: libc::SIGTSTP | libc::SIGTTIN, .. } => signals::act_by_default(received.number),
-                    Received { number, .. } if signals::ends_by_default(number) => return Some(number),
+                    ReceivedSignal { origin: SignalOrigin::Process(pid), .. } if pid == sys::own_id() => {}
+                    ReceivedSignal { number: libc::SIGTSTP | libc::SIGTTIN, .. } => {
+                        signals::act_by_default(received.number)
+                    }
+                    ReceivedSignal { number, .. } if signals::ends_by_default(number) => return Some(number),
                     _ => {}
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::command::GaveUp;
+use crate::command::UnparsedReason;
 
 /// The reasons, from the least to the most telling one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum NotACheckReason {
     /// Part of the script's name says that it changes things or does not end.
     ScriptDenied { name: String, part: String },
     /// The line can't be parsed.
-    GaveUp(GaveUp),
+    GaveUp(UnparsedReason),
     /// Runners in runners in runners.
     TooDeep,
     /// An argument that would make it a check is missing.

@@ -4,7 +4,7 @@ use super::program::base_name;
 use super::recognise::{CheckSearch, change_of_directory};
 use super::resolution::Resolution;
 use super::{Check, Whitelist};
-use crate::command::{LineStep, ShellLine, Simple};
+use crate::command::{LineStep, ShellLine, SimpleCommand};
 
 /// A longer line is left alone, bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -76,7 +76,12 @@ impl Whitelist {
     }
 
     /// The check that a simple command is, and at which word its program is named.
-    fn find_wrapped_check(&self, simple: &Simple, words: &[&[u8]], trail: &Resolution) -> Option<(usize, Check)> {
+    fn find_wrapped_check(
+        &self,
+        simple: &SimpleCommand,
+        words: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<(usize, Check)> {
         let start = simple.words.iter().position(|word| !BEFORE_A_COMMAND.contains(&word.as_str()))?;
         // An option of what precedes it (`command -v npm`, `time -p make test`), or a name that isn't known yet.
         if simple.words[start].starts_with(['-', '$', '~', '*', '?', '[', '{', '%']) {
@@ -96,7 +101,7 @@ enum CommandEffect {
     Doubt,
 }
 
-fn command_effect(simple: &Simple) -> CommandEffect {
+fn command_effect(simple: &SimpleCommand) -> CommandEffect {
     let named = simple.words.first().map_or("", String::as_str);
     // `$(NAME)` is a variable to make, and a command to a shell.
     let is_substituted = named.starts_with("$(");
@@ -123,7 +128,7 @@ fn command_effect(simple: &Simple) -> CommandEffect {
 }
 
 /// `set -x`, `set -o verbose`: the shell prints the line, or parts of it.
-fn is_tracing(simple: &Simple) -> bool {
+fn is_tracing(simple: &SimpleCommand) -> bool {
     let short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['x', 'v']);
     let long = |word: &str| matches!(word, "xtrace" | "verbose");
     simple.words.first().is_some_and(|word| word == "set")

@@ -5,7 +5,7 @@ mod blocks;
 use std::path::Path;
 
 use verify_run::host::agent::{AGENTS, probe};
-use verify_run::host::dialect::{DIALECTS, Moment, Rewriting};
+use verify_run::host::dialect::{DIALECTS, HookEvent, RewritePolicy};
 
 use crate::pages::redacted;
 use crate::sandbox::{Sandbox, VERIFY_RUN, need, skip};
@@ -81,24 +81,25 @@ fn the_documentation_says_what_the_hooks_of_each_agent_can_do() {
     let rows = DIALECTS.map(|dialect| {
         let agent = AGENTS.iter().find(|agent| agent.name == dialect.name).expect("an agent");
         let rewrites = match dialect.rewriting {
-            Rewriting::Asks => "yes",
-            Rewriting::Allows => "with `--rewrite`",
-            Rewriting::Never => "no",
+            RewritePolicy::Asks => "yes",
+            RewritePolicy::Allows => "with `--rewrite`",
+            RewritePolicy::Never => "no",
         };
-        let ends = [("post-tool", Moment::AfterTool), ("post-fail", Moment::AfterFailure)].map(|(name, moment)| {
-            let said = probe::payload(agent.name, name, Path::new("/p"))?;
-            dialect.read(moment, &said).ended.filter(|ended| ended.code != 0)
-        });
+        let ends =
+            [("post-tool", HookEvent::AfterTool), ("post-fail", HookEvent::AfterFailure)].map(|(name, moment)| {
+                let said = probe::payload(agent.name, name, Path::new("/p"))?;
+                dialect.read(moment, &said).ended.filter(|ended| ended.code != 0)
+            });
         let ended = ends.into_iter().flatten().next();
         let tells =
             ended.as_ref().map_or("no", |ended| if ended.output.is_some() { "yes" } else { "without its output" });
         let hears = |moment| dialect.hears.contains(&moment);
-        let after = hears(Moment::AfterTool) || hears(Moment::AfterFailure);
+        let after = hears(HookEvent::AfterTool) || hears(HookEvent::AfterFailure);
         let texts = [
-            ("edit, command", hears(Moment::BeforeTool)),
+            ("edit, command", hears(HookEvent::BeforeTool)),
             ("failure", after && ended.is_some()),
-            ("start", hears(Moment::SessionStart)),
-            ("prompt", hears(Moment::Prompt)),
+            ("start", hears(HookEvent::SessionStart)),
+            ("prompt", hears(HookEvent::Prompt)),
         ];
         let texts: Vec<&str> = texts.into_iter().filter(|(_, is_heard)| *is_heard).map(|(name, _)| name).collect();
         let texts = if texts.is_empty() { "never".to_owned() } else { texts.join(", ") };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use regex::bytes::Regex;
 use verify_run::config::{HookSettings, Problem};
-use verify_run::host::Site;
+use verify_run::host::InstallSite;
 use verify_run::host::git::{self, GUARD};
 use verify_run::run::Ended;
 use verify_run::whitelist::Whitelist;
@@ -54,7 +54,7 @@ fn uninstall(sandbox: &Sandbox) {
 #[track_caller]
 fn apply(sandbox: &Sandbox, hooks: &HookSettings) -> Vec<Problem> {
     let folder = sandbox.git(["rev-parse", "--git-path", "hooks"]);
-    let site = Site {
+    let site = InstallSite {
         root: sandbox.work(),
         home: Some(sandbox.home()),
         git_hooks: Some(sandbox.path(folder.trim())),

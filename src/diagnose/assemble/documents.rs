@@ -123,7 +123,7 @@ fn written_key(item: &Diagnostic) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::base::tree::NoTree;
+    use crate::base::tree::EmptyTree;
     use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, diagnose_output};
     use crate::run::Ended;
 
@@ -136,7 +136,7 @@ mod tests {
             ended: Ended::Exit(1),
             dir: "",
             root: "/p",
-            tree: &NoTree,
+            tree: &EmptyTree,
             baseline: None,
             definitions: &DefinitionSet::shipped_only(),
         })

@@ -288,7 +288,7 @@ fn heading_path<'l>(line: &'l str, resolver: &PathResolver<'_>) -> Option<&'l st
 
 #[cfg(test)]
 mod tests {
-    use crate::base::tree::NoTree;
+    use crate::base::tree::EmptyTree;
     use crate::diagnose::{DefinitionSet, DiagnosisInput, diagnose_output};
     use crate::run::Ended;
 
@@ -301,7 +301,7 @@ mod tests {
             ended: Ended::Exit(1),
             dir: "",
             root: "",
-            tree: &NoTree,
+            tree: &EmptyTree,
             baseline: None,
             definitions: &DefinitionSet::shipped_only(),
         });

@@ -2,8 +2,8 @@ use regex::bytes::RegexBuilder;
 
 use super::*;
 use crate::base::literals::LONG_TEXT_BYTES_MIN;
-use crate::base::tree::NoTree;
-use crate::config::Categories;
+use crate::base::tree::EmptyTree;
+use crate::config::CategoryTable;
 use crate::diagnose::definition::DefinitionFileText;
 use crate::diagnose::{DefinitionFile, DefinitionSet, DiagnosisInput, diagnose_output, inline};
 use crate::run::Ended;
@@ -20,7 +20,7 @@ fn every_shipped_rule_compiles_and_holds_the_rules_of_rules() {
     for (name, file) in files() {
         for tool in &file.tools {
             assert!(!tool.from.is_empty(), "{name}: {} does not say what it was written from", tool.name);
-            let odd = tool.all_categories().find_map(|category| Categories::default().refusal(category));
+            let odd = tool.all_categories().find_map(|category| CategoryTable::default().refusal(category));
             assert_eq!(odd, None, "{name}: {}", tool.name);
             for rule in &tool.rules {
                 let place = format!("{name}.toml, {}, {}", tool.name, rule.regex);
@@ -95,7 +95,7 @@ fn only_what_may_match_is_compiled() {
         text: "[[tool]]\nname = \"own\"\n".into(),
         attached: Vec::new(),
     };
-    let definitions = DefinitionSet::from_layers(&[own], &Categories::default()).0;
+    let definitions = DefinitionSet::from_layers(&[own], &CategoryTable::default()).0;
     let catalog = definitions.catalog();
     let output = "> eslint .\n\n/home/dev/project/src/a.js\n  1:7  error  'x' is never used  no-unused-vars\n\n\
                   ✖ 1 problem (1 error, 0 warnings)\n";
@@ -110,7 +110,7 @@ fn only_what_may_match_is_compiled() {
             ended: Ended::Exit(if passed { 0 } else { 1 }),
             dir: "",
             root: "",
-            tree: &NoTree,
+            tree: &EmptyTree,
             baseline: None,
             definitions: &definitions,
         });

@@ -1,5 +1,5 @@
 use super::*;
-use crate::base::tree::NoTree;
+use crate::base::tree::EmptyTree;
 use crate::diagnose::{DiagnosisInput, diagnose_output};
 use crate::run::Ended;
 
@@ -27,7 +27,7 @@ fn found_by(definitions: &DefinitionSet, output: &str) -> Vec<(String, Option<St
         ended: Ended::Exit(1),
         dir: "",
         root: "",
-        tree: &NoTree,
+        tree: &EmptyTree,
         baseline: None,
         definitions,
     });
@@ -38,13 +38,13 @@ fn found_by(definitions: &DefinitionSet, output: &str) -> Vec<(String, Option<St
 fn the_project_wins_over_the_user_and_the_user_over_what_is_shipped() {
     let output = "!! src/a.x@3 wrong\n";
     let files = [file("p.toml", PROJECT, &tool("mine", "!!")), file("u.toml", USER, &tool("mine", "##"))];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!(faults, []);
     assert_eq!(found_by(&definitions, output), [("mine".to_owned(), Some("src/a.x".to_owned()), Some(3))]);
     // The user's definition of the same name is replaced as a whole, not mixed in.
     assert_eq!(found_by(&definitions, "## src/a.x@3 wrong\n"), []);
     let (definitions, _) =
-        DefinitionSet::from_layers(&[file("u.toml", USER, &tool("tsc", "!!"))], &Categories::default());
+        DefinitionSet::from_layers(&[file("u.toml", USER, &tool("tsc", "!!"))], &CategoryTable::default());
     assert_eq!(found_by(&definitions, output)[0].0, "tsc");
     let tsc = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\n";
     assert!(found_by(&definitions, tsc).iter().all(|(tool, ..)| tool != "tsc"));
@@ -56,7 +56,7 @@ fn remove_takes_lower_definitions_away_and_names_what_it_misses() {
     let tsc = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\n";
     let (definitions, faults) = DefinitionSet::from_layers(
         &[file("p.toml", PROJECT, "remove = [\"tsc\", \"missing\"]\n")],
-        &Categories::default(),
+        &CategoryTable::default(),
     );
     assert!(definitions.definition_names().all(|name| name != "tsc"));
     assert!(found_by(&definitions, tsc).iter().all(|(tool, ..)| tool != "tsc"));
@@ -71,7 +71,7 @@ fn a_broken_file_leaves_the_others_in_force() {
         file("b.toml", PROJECT, &tool("mine", "!!")),
         file("c.toml", PROJECT, "verify_run_schema = 2\n"),
     ];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
     let said: Vec<_> = faults.iter().map(|fault| (fault.file.to_str(), fault.line, fault.without)).collect();
     assert_eq!(said, [(Some("a.toml"), Some(3), THE_FILE), (Some("c.toml"), None, THE_FILE)]);
@@ -83,7 +83,7 @@ fn a_rule_that_cannot_hold_names_its_line_and_the_others_of_its_tool_hold() {
         + "[[tool.rule]]\nkind = \"drop\"\nneeds = \"\"\nregex = '^x'\n\
            [[tool.rule]]\nkind = \"note\"\nneeds = \"(\"\nregex = '^(x'\n";
     let files = [file("p.toml", PROJECT, &text)];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
     assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(10), THE_RULE));
     let faults = definitions.check_files(&files);
@@ -97,7 +97,7 @@ fn a_failing_inline_test_says_expected_and_got_and_which_rule_matched() {
         + "[[tool.test]]\ninput = \"!! src/a.x@3 wrong\"\nexpect = [{ file = \"src/a.x\", line = 3 }]\n\
            [[tool.test]]\ninput = \"!! src/a.x@3 wrong\"\nexpect = [{ file = \"src/b.x\" }]\n";
     let files = [file("p.toml", PROJECT, &text)];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!(faults, []);
     let faults = definitions.check_files(&files);
     assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(11), None), "{faults:?}");
@@ -115,7 +115,7 @@ fn a_failing_inline_test_says_expected_and_got_and_which_rule_matched() {
 #[test]
 fn a_definition_may_stand_once_in_a_folder() {
     let files = [file("a.toml", PROJECT, &tool("mine", "!!")), file("b.toml", PROJECT, &tool("mine", "##"))];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!((faults.len(), faults[0].line, faults[0].without), (1, Some(2), THE_DEFINITION));
     assert_eq!(found_by(&definitions, "!! src/a.x@3 wrong\n")[0].0, "mine");
 }
@@ -124,7 +124,7 @@ fn a_definition_may_stand_once_in_a_folder() {
 fn an_imported_errorformat_claims_its_lines_and_a_broken_part_names_its_tool() {
     let text = "[[tool]]\nname = \"odd\"\nerrorformat = [\"%E%f line %l\", \"%Z  %m\"]\n\
                 [[tool]]\nname = \"bad\"\nmatcher = \"none.json\"\nerrorformat = \"%y\"\n";
-    let (definitions, faults) = DefinitionSet::from_layers(&[file("p.toml", PROJECT, text)], &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&[file("p.toml", PROJECT, text)], &CategoryTable::default());
     let output = "start\nsrc/a.x line 3\n  is wrong\nsrc/b.x:5:1: error: of another tool\n";
     let found = found_by(&definitions, output);
     assert_eq!(found[0], ("odd".to_owned(), Some("src/a.x".to_owned()), Some(3)));
@@ -144,7 +144,7 @@ const SCANNER: &str = "# ours\n[[tool]]\nname = \"scan\"\ncategory = \"security_
     [[tool.test]]\ninput = \"!! a.x@3 wrong\"\nexpect = [{ file = \"a.x\" }]\ncategory = \"security_issue\"\n";
 
 fn category_of(definitions: &DefinitionSet, output: &str) -> String {
-    let (ended, tree) = (Ended::Exit(1), &NoTree);
+    let (ended, tree) = (Ended::Exit(1), &EmptyTree);
     let (command, tool, kind, dir, root, baseline) = ("scan", None, None, "", "", None);
     let output = output.as_bytes();
     let input = DiagnosisInput { output, command, tool, kind, ended, dir, root, tree, baseline, definitions };
@@ -154,7 +154,7 @@ fn category_of(definitions: &DefinitionSet, output: &str) -> String {
 #[test]
 fn a_declared_category_is_one_like_any_other_and_wins_a_tie() {
     let files = [file("p.toml", PROJECT, SCANNER)];
-    let categories = Categories::of(&[("security_issue", "a scanner found something")]);
+    let categories = CategoryTable::of(&[("security_issue", "a scanner found something")]);
     let (definitions, faults) = DefinitionSet::from_layers(&files, &categories);
     assert_eq!((faults, definitions.check_files(&files)), (Vec::new(), Vec::new()));
     assert_eq!(category_of(&definitions, "!! a.x@3 wrong\n"), "security_issue");
@@ -166,7 +166,7 @@ fn a_declared_category_is_one_like_any_other_and_wins_a_tie() {
 fn a_category_that_nobody_declared_is_named_with_its_line_and_what_there_is() {
     let weak = file("u.toml", USER, &tool("scan", "!!"));
     let strong = file("p.toml", PROJECT, &format!("{SCANNER}{}", tool("mine", "%%")));
-    let categories = Categories::of(&[("flaky_network", "the other side was away")]);
+    let categories = CategoryTable::of(&[("flaky_network", "the other side was away")]);
     let (definitions, faults) = DefinitionSet::from_layers(&[strong, weak], &categories);
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert_eq!((faults[0].line, faults[0].without), (Some(4), THE_DEFINITION));

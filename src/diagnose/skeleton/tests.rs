@@ -5,7 +5,7 @@ fn made(sample: &str) -> Skeleton {
     let made = draft_skeleton("acme", Category::LintError, sample.as_bytes()).expect("a skeleton");
     let file = DefinitionFile { file: "acme.toml".into(), layer: 0, text: made.text.clone(), attached: Vec::new() };
     let files = [file];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!((faults, definitions.check_files(&files)), (Vec::new(), Vec::new()), "{}", made.text);
     made
 }

@@ -4,14 +4,14 @@ mod pitfalls;
 mod properties;
 mod unseen;
 
-use crate::base::tree::{NoTree, Tree, ends_with_path};
+use crate::base::tree::{EmptyTree, FileTree, ends_with_path};
 use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, diagnose_output};
 use crate::run::Ended;
 
 /// A project of these files.
 struct Files(&'static [&'static str]);
 
-impl Tree for Files {
+impl FileTree for Files {
     fn contains(&self, path: &str) -> bool {
         self.0.contains(&path)
     }
@@ -24,11 +24,11 @@ impl Tree for Files {
 
 /// The diagnosis of a run that ended with 1, without a project.
 fn diagnosed(command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
-    diagnosed_in(&NoTree, command, output)
+    diagnosed_in(&EmptyTree, command, output)
 }
 
 /// … in a project with these files.
-fn diagnosed_in(tree: &dyn Tree, command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
+fn diagnosed_in(tree: &dyn FileTree, command: &str, output: impl AsRef<[u8]>) -> Diagnosis {
     diagnose_output(&DiagnosisInput {
         output: output.as_ref(),
         command,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::base::limits::ITEMS_MAX;
-use crate::config::Categories;
+use crate::config::CategoryTable;
 use crate::diagnose::{Category, DefinitionFile, DefinitionSet, DiagnosisInput, Severity, diagnose_output};
 use crate::run::Ended;
 
@@ -284,7 +284,7 @@ fn definitions_that_match_everything() {
     let wide = "[[tool]]\nname = \"wide\"\nerrorformat = '%f:%l:%c: %m,%f:%l: %m'\n";
     let files =
         [DefinitionFile { file: PathBuf::from("wide.toml"), layer: 0, text: wide.to_owned(), attached: Vec::new() }];
-    let (definitions, faults) = DefinitionSet::from_layers(&files, &Categories::default());
+    let (definitions, faults) = DefinitionSet::from_layers(&files, &CategoryTable::default());
     assert_eq!(faults, []);
     let said = diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::compute_fingerprint;
-use crate::base::tree::NoTree;
+use crate::base::tree::EmptyTree;
 use crate::diagnose::{DefinitionSet, DiagnosisInput, Diagnostic, diagnose_output};
 use crate::run::Ended;
 
@@ -22,7 +22,7 @@ fn items(definitions: &DefinitionSet, (command, dir, output): &Form) -> Vec<Diag
         ended: Ended::Exit(1),
         dir,
         root: "/home/dev/project",
-        tree: &NoTree,
+        tree: &EmptyTree,
         baseline: None,
         definitions,
     };

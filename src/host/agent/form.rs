@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::host::dialect::{Dialect, Rewriting};
+use crate::host::dialect::{Dialect, RewritePolicy};
 use crate::host::document::json::JsonEntry;
 
 /// How long a host waits for an answer, seconds. Ours takes milliseconds; a machine that is asleep must not hold it.
@@ -11,19 +11,19 @@ const ANSWER_SECONDS_MAX: u64 = 5;
 /// The hooks of a host.
 pub struct InstructionForm {
     /// How one is written.
-    pub shape: Shape,
+    pub shape: HookShape,
     /// The host's event, ours, and the tools that it is about; an empty matcher is for events without tools.
-    pub events: &'static [Event],
+    pub events: &'static [HookEventEntry],
     /// How earlier versions wrote them. Such an entry is replaced, whoever wrote it.
     pub earlier: &'static [InstructionForm],
 }
 
 /// The host's event, ours, and the tools that it is about.
-pub(super) type Event = (&'static str, &'static str, &'static str);
+pub(super) type HookEventEntry = (&'static str, &'static str, &'static str);
 
 /// How a hook is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum HookShape {
     /// Groups with a matcher; program and arguments apart. Only in earlier versions: a missing program is an error.
     Words,
     /// Groups with a matcher; a bare command line. Only in earlier versions: a missing program is an error.
@@ -51,8 +51,8 @@ impl InstructionForm {
     /// allows them.
     pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<JsonEntry> {
         let version = match self.shape {
-            Shape::BareFlat | Shape::Flat | Shape::Shells => Some(json!(1)),
-            Shape::Listed => Some(json!("v1")),
+            HookShape::BareFlat | HookShape::Flat | HookShape::Shells => Some(json!(1)),
+            HookShape::Listed => Some(json!("v1")),
             _ => None,
         };
         let version = version.map(|value| JsonEntry::Member { path: Vec::new(), key: "version", value });
@@ -64,8 +64,8 @@ impl InstructionForm {
             };
             let earlier = self.earlier.iter().flat_map(of_event).filter(|earlier| *earlier != value).collect();
             let path = match self.shape {
-                Shape::Listed => vec!["hooks"],
-                Shape::Named => vec!["verify-run", event.0],
+                HookShape::Listed => vec!["hooks"],
+                HookShape::Named => vec!["verify-run", event.0],
                 _ => vec!["hooks", event.0],
             };
             JsonEntry::Element { path, value, earlier }
@@ -73,13 +73,13 @@ impl InstructionForm {
         version.into_iter().chain(hooks).collect()
     }
 
-    fn hook(&self, agent: &str, program: &str, (theirs, ours, matcher): &Event, rewrite: bool) -> Value {
+    fn hook(&self, agent: &str, program: &str, (theirs, ours, matcher): &HookEventEntry, rewrite: bool) -> Value {
         let dialect = Dialect::named(agent);
-        let needs_word = dialect.is_some_and(|dialect| dialect.rewriting == Rewriting::Allows);
+        let needs_word = dialect.is_some_and(|dialect| dialect.rewriting == RewritePolicy::Allows);
         let mut words = vec!["hook", agent, ours];
         words.extend((rewrite && needs_word && *ours == "pre-tool").then_some("--rewrite"));
         let mut hook = self.shape.hook(program, &words, matcher, dialect.map_or("", |dialect| dialect.neutral));
-        if let Some(hook) = hook.as_object_mut().filter(|_| self.shape == Shape::Listed) {
+        if let Some(hook) = hook.as_object_mut().filter(|_| self.shape == HookShape::Listed) {
             hook.insert("name".to_owned(), format!("verify-run {ours}").into());
             hook.insert("trigger".to_owned(), (*theirs).into());
         }
@@ -87,34 +87,43 @@ impl InstructionForm {
     }
 }
 
-impl Shape {
+impl HookShape {
     fn hook(self, program: &str, words: &[&str], matcher: &str, neutral: &str) -> Value {
         let line = format!("{} {}", shell_words::quote(program), words.join(" "));
         let seconds = ANSWER_SECONDS_MAX;
         let handler = match self {
-            Shape::Words => json!({"type": "command", "command": program, "args": words, "timeout": seconds}),
-            Shape::BareLine => json!({"type": "command", "command": line, "timeout": seconds}),
-            Shape::Line | Shape::Named => {
+            HookShape::Words => json!({"type": "command", "command": program, "args": words, "timeout": seconds}),
+            HookShape::BareLine => json!({"type": "command", "command": line, "timeout": seconds}),
+            HookShape::Line | HookShape::Named => {
                 json!({"type": "command", "command": silent(program, &line, neutral), "timeout": seconds})
             }
-            Shape::Listed => {
+            HookShape::Listed => {
                 let action = json!({"type": "command", "command": silent(program, &line, neutral)});
                 json!({"action": action, "timeout": seconds})
             }
             // A command that isn't there, or an answer that is no JSON, is a refusal to this host.
-            Shape::Guarded => {
+            HookShape::Guarded => {
                 let line = format!("{line} 2>/dev/null || true");
                 json!({"name": "verify-run", "type": "command", "command": line, "timeout": seconds * 1_000})
             }
-            Shape::BareFlat => json!({"command": line, "timeout": seconds}),
-            Shape::Flat | Shape::Plain => json!({"command": silent(program, &line, neutral), "timeout": seconds}),
+            HookShape::BareFlat => json!({"command": line, "timeout": seconds}),
+            HookShape::Flat | HookShape::Plain => {
+                json!({"command": silent(program, &line, neutral), "timeout": seconds})
+            }
             // The same to this one for any exit code but 0.
-            Shape::Shells => json!({"type": "command", "bash": format!("{line} || true"),
+            HookShape::Shells => json!({"type": "command", "bash": format!("{line} || true"),
                 "powershell": format!("{line}; exit 0"), "timeoutSec": seconds}),
         };
         let mut hook = match self {
-            Shape::Words | Shape::BareLine | Shape::Line | Shape::Guarded => json!({ "hooks": [handler] }),
-            Shape::BareFlat | Shape::Flat | Shape::Plain | Shape::Shells | Shape::Listed | Shape::Named => handler,
+            HookShape::Words | HookShape::BareLine | HookShape::Line | HookShape::Guarded => {
+                json!({ "hooks": [handler] })
+            }
+            HookShape::BareFlat
+            | HookShape::Flat
+            | HookShape::Plain
+            | HookShape::Shells
+            | HookShape::Listed
+            | HookShape::Named => handler,
         };
         if let Some(hook) = hook.as_object_mut().filter(|_: &&mut Map<String, Value>| !matcher.is_empty()) {
             hook.insert("matcher".to_owned(), matcher.into());
@@ -150,7 +159,7 @@ mod tests {
                 let entries = form.entries(agent.name, "verify-run-that-is-not-there", true);
                 for line in entries.iter().flat_map(|entry| lines(plan::value(entry))) {
                     // Gemini CLI and Copilot start bash, look at the exit code, and show no errors.
-                    let is_posix = matches!(form.shape, Shape::Guarded | Shape::Shells);
+                    let is_posix = matches!(form.shape, HookShape::Guarded | HookShape::Shells);
                     let shells: &[&str] = if is_posix { &["sh", "bash"] } else { &["sh", "bash", "zsh", "fish"] };
                     for shell in shells {
                         let Some((status, printed, said, took)) = run(shell, &line) else { continue };

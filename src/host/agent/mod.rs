@@ -8,15 +8,15 @@ pub mod probe;
 mod table;
 
 pub use checks::Stack;
-pub use form::{InstructionForm, Shape};
+pub use form::{HookShape, InstructionForm};
 pub use instructions::displacing;
-pub use plan::{AgentPlan, AgentPlanOptions, Edit, Writings, WrittenTexts, of, plan};
+pub use plan::{AgentFileEdit, AgentPlan, AgentPlanOptions, WrittenTextLookup, WrittenTexts, of, plan};
 pub use table::AGENTS;
 
 use std::path::Path;
 
 use crate::host::InstallScope;
-use crate::host::dialect::{Dialect, Rewriting};
+use crate::host::dialect::{Dialect, RewritePolicy};
 
 /// An agent: where its configuration is, and what goes into it.
 pub struct Agent {
@@ -37,11 +37,11 @@ pub struct Agent {
     /// What a person has to do once it is in place.
     pub then: &'static str,
     /// Settings of the host that keep it from calling any hook.
-    pub off: &'static [Off],
+    pub off: &'static [DisablingSetting],
 }
 
 /// A setting of a host that keeps it from calling hooks.
-pub struct Off {
+pub struct DisablingSetting {
     /// The files of a project that may have it; the first of them may also be in the home folder.
     pub files: &'static [&'static str],
     /// Keys from the top.
@@ -107,7 +107,7 @@ impl Agent {
     /// Whether its checks are recorded only where its commands are replaced, which allows them, or by shims.
     pub fn tells_no_exit_codes(&self) -> bool {
         let dialect = Dialect::named(self.name);
-        dialect.is_some_and(|dialect| dialect.rewriting == Rewriting::Allows)
+        dialect.is_some_and(|dialect| dialect.rewriting == RewritePolicy::Allows)
     }
 
     /// Whether something in the project says that it is used there.

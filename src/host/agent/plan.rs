@@ -10,12 +10,12 @@ use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
 use crate::config::Problem;
-use crate::host::change::{ConfigFileChange, InstallScope, Site};
+use crate::host::change::{ConfigFileChange, InstallScope, InstallSite};
 use crate::host::document::json::{self, JsonEntry};
 use crate::host::document::toml::TomlTable;
 use crate::host::document::yaml::YamlKeys;
-use crate::host::document::{EditError, Written, toml, yaml};
-use crate::host::file::{self, Editable, quoted};
+use crate::host::document::{EditError, WrittenDocument, toml, yaml};
+use crate::host::file::{self, EditableFile, quoted};
 
 /// What a file that tells where an entry comes from says.
 const COMMENT: &str = "Added by `verify-run init`; `verify-run hook uninstall` removes it.";
@@ -51,17 +51,17 @@ pub struct WrittenTexts {
 
 impl WrittenTexts {
     /// As editing a document takes them.
-    pub fn borrowed(&self) -> Written<'_> {
-        Written { before: &self.before, after: &self.after }
+    pub fn borrowed(&self) -> WrittenDocument<'_> {
+        WrittenDocument { before: &self.before, after: &self.after }
     }
 }
 
 /// Finds the texts of a file by its path.
-pub type Writings<'a> = &'a dyn Fn(&Path) -> Option<WrittenTexts>;
+pub type WrittenTextLookup<'a> = &'a dyn Fn(&Path) -> Option<WrittenTexts>;
 
 /// A file to write, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct AgentFileEdit {
     /// Names of agents; `instructions` for those without a name.
     pub hosts: Vec<&'static str>,
     /// What is written.
@@ -78,7 +78,7 @@ pub struct Edit {
 #[derive(Debug, Default)]
 pub struct AgentPlan {
     /// Every file that is ours to write, also those that are as they should be.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<AgentFileEdit>,
     /// Files that are left alone.
     pub problems: Vec<Problem>,
     /// What else there is to say.
@@ -97,21 +97,21 @@ enum PlannedContent {
 
 /// A file's text and the content to write into it.
 #[derive(Default)]
-struct Filled {
+struct FilledText {
     text: String,
     /// A part of it was as an earlier version wrote it.
     is_outdated: bool,
 }
 
 /// A file and the content to write into it.
-struct Sheet {
+struct HostFile {
     hosts: Vec<&'static str>,
     whys: Vec<String>,
     content: PlannedContent,
 }
 
 /// What has to be written at this site.
-pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) -> AgentPlan {
+pub fn plan(site: &InstallSite, wanted: &AgentPlanOptions<'_>, writings: WrittenTextLookup<'_>) -> AgentPlan {
     let mut plan = AgentPlan::default();
     let top = match (&site.home, wanted.scope) {
         (Some(home), InstallScope::User) => home.as_path(),
@@ -128,7 +128,7 @@ pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) 
         allow(&mut sheets, agent, wanted);
     }
     if wanted.instructions && wanted.scope == InstallScope::Project {
-        let sheet = Sheet {
+        let sheet = HostFile {
             hosts: vec![EVERYBODY],
             whys: vec!["instructions for agents".into()],
             content: PlannedContent::Block,
@@ -148,7 +148,7 @@ pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) 
         match sheet.content.fill(&found, written, &mut plan.notes) {
             Err(problem) => plan.problems.push(problem),
             Ok(filled) => {
-                let nothing = Editable { path: found.path.clone(), text: None };
+                let nothing = EditableFile { path: found.path.clone(), text: None };
                 let alone = sheet.content.fill(&nothing, None, &mut Vec::new()).unwrap_or_default().text;
                 plan.edits.push(sheet.edit(found, filled, alone));
             }
@@ -158,9 +158,9 @@ pub fn plan(site: &Site, wanted: &AgentPlanOptions<'_>, writings: Writings<'_>) 
 }
 
 fn put(
-    sheets: &mut BTreeMap<PathBuf, Sheet>,
+    sheets: &mut BTreeMap<PathBuf, HostFile>,
     top: &Path,
-    site: &Site,
+    site: &InstallSite,
     agent: &'static Agent,
     piece: &ConfigPiece,
     wanted: &AgentPlanOptions<'_>,
@@ -193,8 +193,14 @@ fn put(
     add(sheets, PathBuf::from(path), agent.name, format!("{}: {why}", agent.title), content);
 }
 
-fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str, why: String, content: PlannedContent) {
-    let sheet = sheets.entry(path).or_insert_with(|| Sheet {
+fn add(
+    sheets: &mut BTreeMap<PathBuf, HostFile>,
+    path: PathBuf,
+    host: &'static str,
+    why: String,
+    content: PlannedContent,
+) {
+    let sheet = sheets.entry(path).or_insert_with(|| HostFile {
         hosts: Vec::new(),
         whys: Vec::new(),
         content: match &content {
@@ -216,7 +222,7 @@ fn add(sheets: &mut BTreeMap<PathBuf, Sheet>, path: PathBuf, host: &'static str,
 }
 
 /// Rules that let these commands run unasked, as checks and nothing else.
-fn allow(sheets: &mut BTreeMap<PathBuf, Sheet>, agent: &'static Agent, wanted: &AgentPlanOptions<'_>) {
+fn allow(sheets: &mut BTreeMap<PathBuf, HostFile>, agent: &'static Agent, wanted: &AgentPlanOptions<'_>) {
     let commands = wanted.allow;
     if commands.is_empty() {
         return;
@@ -271,7 +277,12 @@ impl McpServerEntry {
 
 impl PlannedContent {
     /// The file's text with this in it.
-    fn fill(&self, found: &Editable, written: Option<Written<'_>>, notes: &mut Vec<String>) -> Result<Filled, Problem> {
+    fn fill(
+        &self,
+        found: &EditableFile,
+        written: Option<WrittenDocument<'_>>,
+        notes: &mut Vec<String>,
+    ) -> Result<FilledText, Problem> {
         let text = found.text.as_deref().unwrap_or_default();
         let troubled = |trouble: EditError| file::troubled(&found.path, trouble);
         let mut is_outdated = false;
@@ -305,7 +316,7 @@ impl PlannedContent {
                 block::with_instructions(text, instructions::TEXT).map_err(|error| troubled(of(&error)))?
             }
         };
-        Ok(Filled { text, is_outdated })
+        Ok(FilledText { text, is_outdated })
     }
 }
 
@@ -326,10 +337,10 @@ pub fn of(error: &BlockError) -> EditError {
     EditError { line, reason, by_hand: true }
 }
 
-impl Sheet {
-    fn edit(self, found: Editable, filled: Filled, alone: String) -> Edit {
+impl HostFile {
+    fn edit(self, found: EditableFile, filled: FilledText, alone: String) -> AgentFileEdit {
         let executable = matches!(self.content, PlannedContent::Whole { executable: true, .. });
-        let Filled { text: after, is_outdated } = filled;
+        let FilledText { text: after, is_outdated } = filled;
         let is_done = found.text.as_ref() == Some(&after);
         let change = ConfigFileChange {
             path: found.path,
@@ -338,6 +349,6 @@ impl Sheet {
             after: after.into_bytes(),
             executable,
         };
-        Edit { hosts: self.hosts, change, is_done, alone, is_outdated }
+        AgentFileEdit { hosts: self.hosts, change, is_done, alone, is_outdated }
     }
 }

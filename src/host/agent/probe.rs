@@ -283,7 +283,7 @@ pub fn judge(agent: &str, neutral: &str, printed: &[u8]) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::host::agent::{AGENTS, ConfigPart};
-    use crate::host::dialect::{Dialect, HookAction, Moment};
+    use crate::host::dialect::{Dialect, HookAction, HookEvent};
 
     #[test]
     fn every_hook_of_the_table_has_a_payload_that_is_understood() {
@@ -297,7 +297,7 @@ mod tests {
                 };
                 let dialect = Dialect::named(agent.name).expect("a dialect");
                 for name in moments {
-                    let moment = Moment::named(name).expect("a moment");
+                    let moment = HookEvent::named(name).expect("a moment");
                     let call = dialect.read(moment, &payload(agent.name, name, dir).expect("a payload"));
                     assert_eq!(call.session.as_deref(), Some("verify-run-doctor"), "{} {name}", agent.name);
                     if name == "pre-tool" {

@@ -1,13 +1,13 @@
 //! The agents. Sources and their versions: [`crate::host::dialect`].
 
-use super::form::Event;
-use super::{Agent, ConfigPart, ConfigPiece, InstructionForm, McpServerEntry, Off, Shape};
+use super::form::HookEventEntry;
+use super::{Agent, ConfigPart, ConfigPiece, DisablingSetting, HookShape, InstructionForm, McpServerEntry};
 
 /// Shell lines, and what changes files, as Claude Code names them. On Windows there may be no `Bash`.
 const CLAUDE_TOOLS: &str = "Bash|PowerShell|Edit|Write|MultiEdit|NotebookEdit";
 const CLAUDE_SHELLS: &str = "Bash|PowerShell";
 
-const CLAUDE_EVENTS: &[Event] = &[
+const CLAUDE_EVENTS: &[HookEventEntry] = &[
     ("PreToolUse", "pre-tool", CLAUDE_TOOLS),
     ("PostToolUse", "post-tool", CLAUDE_SHELLS),
     ("PostToolUseFailure", "post-fail", CLAUDE_SHELLS),
@@ -16,26 +16,26 @@ const CLAUDE_EVENTS: &[Event] = &[
     ("SessionEnd", "session-end", ""),
 ];
 const CLAUDE: InstructionForm = InstructionForm {
-    shape: Shape::Line,
+    shape: HookShape::Line,
     events: CLAUDE_EVENTS,
-    earlier: &[InstructionForm { shape: Shape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: HookShape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
 };
 
 /// Versions before 0.160 may not know `SessionEnd`, and one of a failure is never sent.
-const CODEX_EVENTS: &[Event] = &[
+const CODEX_EVENTS: &[HookEventEntry] = &[
     ("PreToolUse", "pre-tool", "^(Bash|apply_patch)$"),
     ("PostToolUse", "post-tool", "^Bash$"),
     ("SessionStart", "session-start", ""),
     ("UserPromptSubmit", "prompt", ""),
 ];
 const CODEX: InstructionForm = InstructionForm {
-    shape: Shape::Line,
+    shape: HookShape::Line,
     events: CODEX_EVENTS,
-    earlier: &[InstructionForm { shape: Shape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: HookShape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
 };
 
 /// `afterShellExecution` gets the same commands as these.
-const CURSOR_EVENTS: &[Event] = &[
+const CURSOR_EVENTS: &[HookEventEntry] = &[
     ("preToolUse", "pre-tool", "Shell|Write"),
     ("postToolUse", "post-tool", "Shell"),
     ("postToolUseFailure", "post-fail", "Shell"),
@@ -43,22 +43,22 @@ const CURSOR_EVENTS: &[Event] = &[
     ("sessionEnd", "session-end", ""),
 ];
 const CURSOR: InstructionForm = InstructionForm {
-    shape: Shape::Flat,
+    shape: HookShape::Flat,
     events: CURSOR_EVENTS,
-    earlier: &[InstructionForm { shape: Shape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
+    earlier: &[InstructionForm { shape: HookShape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
 };
 
-const GEMINI_EVENTS: &[Event] = &[
+const GEMINI_EVENTS: &[HookEventEntry] = &[
     ("BeforeTool", "pre-tool", "^(run_shell_command|replace|write_file|edit)$"),
     ("AfterTool", "post-tool", "^run_shell_command$"),
     ("SessionStart", "session-start", ""),
     ("BeforeAgent", "prompt", ""),
     ("SessionEnd", "session-end", ""),
 ];
-const GEMINI: InstructionForm = InstructionForm { shape: Shape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
+const GEMINI: InstructionForm = InstructionForm { shape: HookShape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
 
 /// A command that fails is a tool that succeeded there: `postToolUseFailure` would tell of nothing.
-const COPILOT_EVENTS: &[Event] = &[
+const COPILOT_EVENTS: &[HookEventEntry] = &[
     ("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor|apply_patch"),
     ("postToolUse", "post-tool", "bash"),
     ("sessionStart", "session-start", ""),
@@ -67,22 +67,22 @@ const COPILOT_EVENTS: &[Event] = &[
 ];
 /// Before `apply_patch` was among its tools.
 const COPILOT_EARLIER: InstructionForm = InstructionForm {
-    shape: Shape::Shells,
+    shape: HookShape::Shells,
     events: &[("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor")],
     earlier: &[],
 };
 const COPILOT: InstructionForm =
-    InstructionForm { shape: Shape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
+    InstructionForm { shape: HookShape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
 
 /// Later versions know more events; this one all of them know.
 const CRUSH: InstructionForm = InstructionForm {
-    shape: Shape::Plain,
+    shape: HookShape::Plain,
     events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")],
     earlier: &[],
 };
 
 const DROID: InstructionForm = InstructionForm {
-    shape: Shape::Line,
+    shape: HookShape::Line,
     events: &[
         ("PreToolUse", "pre-tool", "Execute|Edit|MultiEdit|Create|ApplyPatch"),
         ("PostToolUse", "post-tool", "Execute"),
@@ -94,7 +94,7 @@ const DROID: InstructionForm = InstructionForm {
 };
 
 const QWEN: InstructionForm = InstructionForm {
-    shape: Shape::Guarded,
+    shape: HookShape::Guarded,
     events: &[
         ("PreToolUse", "pre-tool", "^(run_shell_command|edit|replace|write_file)$"),
         ("PostToolUse", "post-tool", "^run_shell_command$"),
@@ -107,7 +107,7 @@ const QWEN: InstructionForm = InstructionForm {
 
 /// What a hook prints after a tool is not passed on, but how a command ended is known there.
 const KIRO: InstructionForm = InstructionForm {
-    shape: Shape::Listed,
+    shape: HookShape::Listed,
     events: &[
         ("PreToolUse", "pre-tool", "execute_bash|fs_write|fs_append|str_replace"),
         ("PostToolUse", "post-tool", "execute_bash"),
@@ -119,7 +119,7 @@ const KIRO: InstructionForm = InstructionForm {
 
 /// Nothing that a hook prints reaches the model: only what tells how a command ended.
 const GOOSE: InstructionForm = InstructionForm {
-    shape: Shape::Line,
+    shape: HookShape::Line,
     events: &[
         ("PostToolUse", "post-tool", "^developer__shell$"),
         ("PostToolUseFailure", "post-fail", "^developer__shell$"),
@@ -131,7 +131,7 @@ const GOOSE_PLUGIN: &str = include_str!("../../../hooks/agent/goose/plugin.json"
 /// Called before each of the model's answers. Before a tool it wants a decision, of which `allow` skips the user's own
 /// rules; after one it tells neither code nor output, and nothing is passed on.
 const ANTIGRAVITY: InstructionForm =
-    InstructionForm { shape: Shape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
+    InstructionForm { shape: HookShape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
 
 const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
@@ -160,7 +160,7 @@ pub const AGENTS: &[Agent] = &[
         // Its own list of servers is in a file that it writes all the time: `claude mcp add` changes that.
         home: &[hooks(&[".claude/settings.json"], CLAUDE)],
         then: "Claude Code asks once whether the MCP server may be used",
-        off: &[Off {
+        off: &[DisablingSetting {
             files: &[".claude/settings.json", ".claude/settings.local.json"],
             path: &["disableAllHooks"],
             value: true,
@@ -176,8 +176,8 @@ pub const AGENTS: &[Agent] = &[
         home: &[hooks(&[".codex/hooks.json"], CODEX), server(&[".codex/config.toml"], McpServerEntry::Toml)],
         then: "Codex ignores hooks until you trust them: type /hooks in Codex, and again whenever they change",
         off: &[
-            Off { files: &[".codex/config.toml"], path: &["features", "hooks"], value: false },
-            Off { files: &[".codex/config.toml"], path: &["features", "codex_hooks"], value: false },
+            DisablingSetting { files: &[".codex/config.toml"], path: &["features", "hooks"], value: false },
+            DisablingSetting { files: &[".codex/config.toml"], path: &["features", "codex_hooks"], value: false },
         ],
     },
     Agent {
@@ -203,7 +203,7 @@ pub const AGENTS: &[Agent] = &[
         local: &[],
         home: &[hooks(&[".gemini/settings.json"], GEMINI), server(&[".gemini/settings.json"], McpServerEntry::Plain)],
         then: "Gemini CLI reads a project's hooks in trusted folders only: type /permissions there",
-        off: &[Off { files: &[".gemini/settings.json"], path: &["hooksConfig", "enabled"], value: false }],
+        off: &[DisablingSetting { files: &[".gemini/settings.json"], path: &["hooksConfig", "enabled"], value: false }],
     },
     Agent {
         name: "copilot",
@@ -305,7 +305,7 @@ pub const AGENTS: &[Agent] = &[
         local: &[],
         home: &[hooks(&[".qwen/settings.json"], QWEN), server(&[".qwen/settings.json"], McpServerEntry::Plain)],
         then: "Qwen Code reads a project's hooks in trusted folders only",
-        off: &[Off { files: &[".qwen/settings.json"], path: &["disableAllHooks"], value: true }],
+        off: &[DisablingSetting { files: &[".qwen/settings.json"], path: &["disableAllHooks"], value: true }],
     },
     Agent {
         name: "pi",
@@ -400,7 +400,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::host::dialect::{Dialect, Moment};
+    use crate::host::dialect::{Dialect, HookEvent};
 
     #[test]
     fn every_hook_of_the_table_is_one_that_is_answered() {
@@ -414,7 +414,7 @@ mod tests {
                     _ => continue,
                 };
                 assert!(Dialect::named(agent.name).is_some(), "{} is not understood", agent.name);
-                assert!(moments.iter().all(|moment| Moment::named(moment).is_some()), "{}: {moments:?}", agent.name);
+                assert!(moments.iter().all(|moment| HookEvent::named(moment).is_some()), "{}: {moments:?}", agent.name);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Host, Job};
+use super::{CiJob, Host};
 use crate::base::file::{Durability, write_atomic};
 use crate::base::text::ellipsis;
 use crate::report::{ReportFormat, ReportedRun, SummarizedRun, render_job_summary, render_report};
@@ -65,7 +65,7 @@ impl<'a> JobReport<'a> {
 
     /// Writes the job's page, its step outputs, and report files into `dir` (without one into the host's folder, of which
     /// GitHub has none).
-    pub(crate) fn write_files(&self, job: &Job, dir: Option<&Path>) -> WrittenReports {
+    pub(crate) fn write_files(&self, job: &CiJob, dir: Option<&Path>) -> WrittenReports {
         let (mut files, mut problems) = (Vec::new(), Vec::new());
         let failure = |file: &Path, error: &io::Error| format!("cannot write {}: {error}", file.display());
         if let Some(file) = &job.summary

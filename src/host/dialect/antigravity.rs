@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting};
+use super::{Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy};
 
 /// Commands can't be replaced, and hooks don't get exit codes.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "antigravity",
     agent: "antigravity",
-    rewriting: Rewriting::Never,
-    hears: &[Moment::SessionStart],
+    rewriting: RewritePolicy::Never,
+    hears: &[HookEvent::SessionStart],
     neutral: "{}",
     read,
     write,
@@ -21,7 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 const FIRST_STEPS_MAX: u64 = 2;
 
 /// The hook runs where its file is, so without a workspace it is not known what is worked on.
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     let number = |key: &str| said.get(key).and_then(Value::as_u64);
     let is_first =
         number("invocationNum") == Some(0) && number("initialNumSteps").is_none_or(|steps| steps <= FIRST_STEPS_MAX);
@@ -34,6 +34,6 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     serde_json::json!({ "injectSteps": [{ "ephemeralMessage": answer.context }] })
 }

@@ -3,16 +3,22 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced,
-    specific, text,
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
+    milliseconds, replaced, specific, text,
 };
 
 /// Without a decision about permission: a command that is replaced is asked about as any other.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "claude",
     agent: "claude-code",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Asks,
+    hears: &[
+        HookEvent::BeforeTool,
+        HookEvent::AfterTool,
+        HookEvent::AfterFailure,
+        HookEvent::SessionStart,
+        HookEvent::Prompt,
+    ],
     neutral: "",
     read,
     write,
@@ -21,7 +27,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Tools that run a line in bash or zsh (`PowerShell` is another language), and those that change a file.
 pub(super) const TOOLS: (&[&str], &[&str]) = (&["Bash"], &["Edit", "Write", "MultiEdit", "NotebookEdit"]);
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     HookCall {
         session: text(said, &["session_id"]),
@@ -29,16 +35,16 @@ fn read(moment: Moment, said: &Value) -> HookCall {
         id: text(said, &["tool_use_id"]),
         action: action(TOOLS, said.get("tool_name").and_then(Value::as_str), input),
         ended: match moment {
-            Moment::AfterTool => passed(said),
-            Moment::AfterFailure => failed(said),
+            HookEvent::AfterTool => passed(said),
+            HookEvent::AfterFailure => failed(said),
             _ => None,
         },
         prompt: text(said, &["prompt"]),
         unruled: match text(said, &["permission_mode"]).as_deref() {
-            Some("bypassPermissions") => Unruled::Run,
-            Some("auto") => Unruled::Judged,
-            Some("dontAsk") => Unruled::Refused,
-            _ => Unruled::Asked,
+            Some("bypassPermissions") => UnmatchedPolicy::Run,
+            Some("auto") => UnmatchedPolicy::Judged,
+            Some("dontAsk") => UnmatchedPolicy::Refused,
+            _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
     }
@@ -46,7 +52,7 @@ fn read(moment: Moment, said: &Value) -> HookCall {
 
 /// Called only where the tool succeeded. A command in the background has only been started, and a code other than 0
 /// that the host takes for a success is not passed on.
-fn passed(said: &Value) -> Option<Ending> {
+fn passed(said: &Value) -> Option<HostCommandEnd> {
     let response = said.get("tool_response")?.as_object()?;
     let is_set = |key: &str| response.get(key).is_some_and(|value| !value.is_null() && value != &Value::Bool(false));
     if ["backgroundTaskId", "interrupted", "timedOutAfterMs", "returnCodeInterpretation"].into_iter().any(is_set) {
@@ -54,21 +60,25 @@ fn passed(said: &Value) -> Option<Ending> {
     }
     let stream = |key: &str| response.get(key).and_then(Value::as_str).unwrap_or_default();
     let output = format!("{}{}", stream("stdout"), stream("stderr"));
-    Some(Ending { code: 0, output: Some(output), duration_ms: milliseconds(said, "duration_ms") })
+    Some(HostCommandEnd { code: 0, output: Some(output), duration_ms: milliseconds(said, "duration_ms") })
 }
 
 /// `Exit code N` in the first line of the error, then what the command said.
-fn failed(said: &Value) -> Option<Ending> {
+fn failed(said: &Value) -> Option<HostCommandEnd> {
     if said.get("is_interrupt").and_then(Value::as_bool) == Some(true) {
         return None;
     }
     let error = said.get("error")?.as_str()?;
     let (first, rest) = error.split_once('\n').unwrap_or((error, ""));
     let number = first.trim().strip_prefix("Exit code ")?.trim().parse().ok();
-    Some(Ending { code: code(number)?, output: Some(rest.to_owned()), duration_ms: milliseconds(said, "duration_ms") })
+    Some(HostCommandEnd {
+        code: code(number)?,
+        output: Some(rest.to_owned()),
+        duration_ms: milliseconds(said, "duration_ms"),
+    })
 }
 
-fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));

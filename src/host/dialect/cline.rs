@@ -2,14 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, milliseconds, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code,
+    milliseconds, text,
+};
 
 /// Commands can't be replaced.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "cline",
     agent: "cline",
-    rewriting: Rewriting::Never,
-    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Never,
+    hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: r#"{"cancel":false}"#,
     read,
     write,
@@ -23,7 +26,7 @@ const OUTPUT: &str = "\nOutput:\n";
 /// At the end, where only the first and the last lines are kept.
 const CUT: &str = "\nFull output saved to: ";
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     let tool = said.get("preToolUse").or_else(|| said.get("postToolUse")).unwrap_or(&Value::Null);
     HookCall {
         session: text(said, &["taskId"]),
@@ -36,12 +39,12 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         ),
         ended: said.get("postToolUse").and_then(ended),
         prompt: text(said, &["userPromptSubmit", "prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
 
-fn ended(tool: &Value) -> Option<Ending> {
+fn ended(tool: &Value) -> Option<HostCommandEnd> {
     let result = tool.get("result")?.as_str()?;
     let (number, rest) = match result.strip_prefix(PASSED) {
         Some(rest) => (0, rest),
@@ -51,9 +54,9 @@ fn ended(tool: &Value) -> Option<Ending> {
         }
     };
     let output = (!rest.contains(CUT)).then(|| rest.strip_prefix(OUTPUT).unwrap_or_default().to_owned());
-    Some(Ending { code: code(Some(number))?, output, duration_ms: milliseconds(tool, "executionTimeMs") })
+    Some(HostCommandEnd { code: code(Some(number))?, output, duration_ms: milliseconds(tool, "executionTimeMs") })
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     serde_json::json!({ "cancel": false, "contextModification": answer.context })
 }

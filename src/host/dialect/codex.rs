@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{
-    Dialect, HookAction, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text,
+    Dialect, HookAction, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced,
+    specific, text,
 };
 
 /// It tells no exit code, and calls nothing for a failure.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "codex",
     agent: "codex",
-    rewriting: Rewriting::Allows,
-    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Allows,
+    hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: "",
     read,
     write,
@@ -24,7 +25,7 @@ const PATCHED: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete F
 /// Files of one patch.
 const FILES_MAX: usize = 50;
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     let name = said.get("tool_name").and_then(Value::as_str);
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let patch = (name == Some("apply_patch")).then(|| text(input, &["command"]).or_else(|| text(input, &["patch"])));
@@ -38,7 +39,7 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         },
         ended: None,
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
@@ -51,7 +52,7 @@ pub(super) fn patched(patch: &str) -> HookAction {
     if files.is_empty() { HookAction::Other } else { HookAction::Edit(files) }
 }
 
-fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

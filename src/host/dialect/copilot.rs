@@ -3,14 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::codex::patched;
-use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, replaced, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
+    replaced, text,
+};
 
 /// A command that fails is a tool that succeeded. An exit code of verify-run other than 0 would be a refusal.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "copilot",
     agent: "copilot",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::BeforeTool, Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Asks,
+    hears: &[
+        HookEvent::BeforeTool,
+        HookEvent::AfterTool,
+        HookEvent::AfterFailure,
+        HookEvent::SessionStart,
+        HookEvent::Prompt,
+    ],
     neutral: "{}",
     read,
     write,
@@ -21,16 +30,16 @@ const TOOLS: (&[&str], &[&str]) = (&["bash"], &["edit", "create", "write", "str_
 /// The tool that changes files with OpenAI's models; its argument is the patch.
 const PATCH: &str = "apply_patch";
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     let tool = said.get("toolName").or_else(|| said.get("tool_name")).and_then(Value::as_str);
     HookCall {
         session: text(said, &["sessionId"]).or_else(|| text(said, &["session_id"])),
         cwd: folder(said, &["cwd"]),
         id: None,
         action: if tool == Some(PATCH) { patched(&patch(said)) } else { action(TOOLS, tool, &input(said)) },
-        ended: if moment == Moment::AfterTool { ended(said) } else { None },
+        ended: if moment == HookEvent::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
@@ -55,15 +64,15 @@ fn input(said: &Value) -> Value {
 }
 
 /// `<shellId: 0 completed with exit code 1>` at the end of the result.
-fn ended(said: &Value) -> Option<Ending> {
+fn ended(said: &Value) -> Option<HostCommandEnd> {
     let result = said.get("toolResult").or_else(|| said.get("tool_result"))?;
     let told = text(result, &["textResultForLlm"]).or_else(|| text(result, &["text_result_for_llm"]))?;
     let (output, mark) = told.trim_end().rsplit_once("<shellId: ")?;
     let number = mark.strip_suffix('>')?.split_once(" completed with exit code ")?.1.parse().ok();
-    Some(Ending { code: code(number)?, output: Some(output.to_owned()), duration_ms: None })
+    Some(HostCommandEnd { code: code(number)?, output: Some(output.to_owned()), duration_ms: None })
 }
 
-fn write(_moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("modifiedArgs".to_owned(), replaced(&input(said), line));

@@ -2,20 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
+use super::{Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, text};
 
 /// What is answered about the input is merged over it, without a decision. How a command ended is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "crush",
     agent: "crush",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::BeforeTool],
+    rewriting: RewritePolicy::Asks,
+    hears: &[HookEvent::BeforeTool],
     neutral: "{}",
     read,
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["cwd"]),
@@ -27,12 +27,12 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         ),
         ended: None,
         prompt: None,
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updated_input".to_owned(), json!({ "command": line }));

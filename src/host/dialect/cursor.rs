@@ -3,16 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, milliseconds, replaced,
-    text,
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
+    milliseconds, replaced, text,
 };
 
 /// Its neutral answer has to be an object. A text before a tool is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "cursor",
     agent: "cursor",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart],
+    rewriting: RewritePolicy::Asks,
+    hears: &[HookEvent::AfterTool, HookEvent::AfterFailure, HookEvent::SessionStart],
     neutral: "{}",
     read,
     write,
@@ -21,7 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// A failure's exit code is not passed on: this replaces it.
 const SOME_FAILURE: u8 = 1;
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let workspace = || said.get("workspace_roots")?.get(0)?.as_str().map(Into::into);
     HookCall {
@@ -37,39 +37,39 @@ fn read(moment: Moment, said: &Value) -> HookCall {
             input,
         ),
         ended: match moment {
-            Moment::AfterTool => passed(said),
-            Moment::AfterFailure => failed(said),
+            HookEvent::AfterTool => passed(said),
+            HookEvent::AfterFailure => failed(said),
             _ => None,
         },
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
 
 /// `tool_output` is JSON in a string.
-fn passed(said: &Value) -> Option<Ending> {
+fn passed(said: &Value) -> Option<HostCommandEnd> {
     let told = said.get("tool_output")?;
     let output: Value = match told {
         Value::String(json) => serde_json::from_str(json).ok()?,
         other => other.clone(),
     };
-    Some(Ending {
+    Some(HostCommandEnd {
         code: code(output.get("exitCode")?.as_i64())?,
         output: Some(text(&output, &["output"]).unwrap_or_default()),
         duration_ms: milliseconds(said, "duration"),
     })
 }
 
-fn failed(said: &Value) -> Option<Ending> {
+fn failed(said: &Value) -> Option<HostCommandEnd> {
     let is_its_own = said.get("failure_type").and_then(Value::as_str) == Some("error");
     let is_interrupt = said.get("is_interrupt").and_then(Value::as_bool) == Some(true);
     let output = Some(said.get("error_message")?.as_str()?.to_owned());
-    let ending = Ending { code: SOME_FAILURE, output, duration_ms: milliseconds(said, "duration") };
+    let ending = HostCommandEnd { code: SOME_FAILURE, output, duration_ms: milliseconds(said, "duration") };
     (is_its_own && !is_interrupt).then_some(ending)
 }
 
-fn write(_moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updated_input".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));

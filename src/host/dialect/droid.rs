@@ -3,21 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::codex::patched;
-use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced, specific, text,
+};
 
 /// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not
 /// passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "droid",
     agent: "droid",
-    rewriting: Rewriting::Allows,
-    hears: &[Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Allows,
+    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: "",
     read,
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     let name = said.get("tool_name").and_then(Value::as_str);
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     let patch = text(input, &["input"]).or_else(|| text(input, &["patch"])).filter(|_| name == Some("ApplyPatch"));
@@ -32,14 +34,14 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         ended: None,
         prompt: text(said, &["prompt"]),
         unruled: match text(said, &["permission_mode"]).as_deref() {
-            Some("bypassPermissions") => Unruled::Run,
-            _ => Unruled::Asked,
+            Some("bypassPermissions") => UnmatchedPolicy::Run,
+            _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
     }
 }
 
-fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

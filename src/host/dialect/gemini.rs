@@ -2,20 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, specific, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
+    specific, text,
+};
 
 /// What is answered about the input is merged over it, without a decision.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "gemini",
     agent: "gemini-cli",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::AfterTool, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Asks,
+    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: "{}",
     read,
     write,
 };
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     HookCall {
         session: text(said, &["session_id"]),
@@ -26,9 +29,9 @@ fn read(moment: Moment, said: &Value) -> HookCall {
             said.get("tool_name").and_then(Value::as_str),
             input,
         ),
-        ended: if moment == Moment::AfterTool { ended(said) } else { None },
+        ended: if moment == HookEvent::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
@@ -38,7 +41,7 @@ const TRAILERS: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: ", "Pr
 
 /// `Output: …`, then the trailers. A command that could not be run has `Error: …` before them and an `error` beside the
 /// text; without that a line of such a form is the command's own.
-fn ended(said: &Value) -> Option<Ending> {
+fn ended(said: &Value) -> Option<HostCommandEnd> {
     let response = said.get("tool_response")?;
     if response.get("error").is_some_and(|error| !error.is_null()) {
         return None;
@@ -63,20 +66,20 @@ fn ended(said: &Value) -> Option<Ending> {
         Some(number) => code(number.parse().ok())?,
         None => 0,
     };
-    Some(Ending { code, output: Some(rest.to_owned()), duration_ms: None })
+    Some(HostCommandEnd { code, output: Some(rest.to_owned()), duration_ms: None })
 }
 
-fn write(moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("tool_input".to_owned(), serde_json::json!({ "command": line }));
     }
     let event = match moment {
-        Moment::BeforeTool => "BeforeTool",
-        Moment::AfterTool | Moment::AfterFailure => "AfterTool",
-        Moment::Prompt => "BeforeAgent",
-        Moment::SessionStart => "SessionStart",
-        Moment::SessionEnd => "SessionEnd",
+        HookEvent::BeforeTool => "BeforeTool",
+        HookEvent::AfterTool | HookEvent::AfterFailure => "AfterTool",
+        HookEvent::Prompt => "BeforeAgent",
+        HookEvent::SessionStart => "SessionStart",
+        HookEvent::SessionEnd => "SessionEnd",
     };
     specific(event, answer, fields)
 }

@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
-use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, folder, text,
+};
 
 /// Commands can't be replaced, and nothing that is printed reaches the model.
 pub(super) const DIALECT: Dialect =
-    Dialect { name: "goose", agent: "goose", rewriting: Rewriting::Never, hears: &[], neutral: "", read, write };
+    Dialect { name: "goose", agent: "goose", rewriting: RewritePolicy::Never, hears: &[], neutral: "", read, write };
 
 /// A failure's exit code is not passed on: this replaces it.
 const SOME_FAILURE: u8 = 1;
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     HookCall {
         session: text(said, &["session_id"]),
         cwd: folder(said, &["working_dir"]),
@@ -22,18 +24,18 @@ fn read(moment: Moment, said: &Value) -> HookCall {
             said.get("tool_input").unwrap_or(&Value::Null),
         ),
         ended: match moment {
-            Moment::AfterTool => Some(0),
-            Moment::AfterFailure => Some(SOME_FAILURE),
+            HookEvent::AfterTool => Some(0),
+            HookEvent::AfterFailure => Some(SOME_FAILURE),
             _ => None,
         }
-        .map(|code| Ending { code, output: None, duration_ms: None }),
+        .map(|code| HostCommandEnd { code, output: None, duration_ms: None }),
         prompt: None,
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
 
 /// It hears nothing.
-fn write(_moment: Moment, _said: &Value, _answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, _answer: &HookAnswer) -> Value {
     Value::String(String::new())
 }

@@ -2,14 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Dialect, Ending, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, code, folder, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
+    text,
+};
 
 /// Commands can't be replaced. What is printed after a tool is not passed on.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "kiro",
     agent: "kiro",
-    rewriting: Rewriting::Never,
-    hears: &[Moment::BeforeTool, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Never,
+    hears: &[HookEvent::BeforeTool, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: "",
     read,
     write,
@@ -18,7 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Between the output of a command and its code. Some versions have no such end, or no `tool_input`.
 const CODE: &str = "\nExit Code: ";
 
-fn read(moment: Moment, said: &Value) -> HookCall {
+fn read(moment: HookEvent, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     HookCall {
         session: text(said, &["session_id"]),
@@ -29,20 +32,20 @@ fn read(moment: Moment, said: &Value) -> HookCall {
             said.get("tool_name").and_then(Value::as_str),
             input,
         ),
-        ended: if moment == Moment::AfterTool { ended(said) } else { None },
+        ended: if moment == HookEvent::AfterTool { ended(said) } else { None },
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Asked,
+        unruled: UnmatchedPolicy::Asked,
         ignored: false,
     }
 }
 
-fn ended(said: &Value) -> Option<Ending> {
+fn ended(said: &Value) -> Option<HostCommandEnd> {
     let response = said.get("tool_response")?.as_str()?.trim_end();
     let (output, number) = response.rsplit_once(CODE)?;
     let output = output.strip_prefix("Output:\n").unwrap_or(output).trim_end_matches('\n');
-    Some(Ending { code: code(number.trim().parse().ok())?, output: Some(output.to_owned()), duration_ms: None })
+    Some(HostCommandEnd { code: code(number.trim().parse().ok())?, output: Some(output.to_owned()), duration_ms: None })
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     answer.context.as_deref().unwrap_or_default().into()
 }

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 
 /// The point in an agent's work at which a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Moment {
+pub enum HookEvent {
     /// A tool is about to be used.
     BeforeTool,
     /// A tool was used.
@@ -43,18 +43,18 @@ pub enum Moment {
     Prompt,
 }
 
-impl Moment {
+impl HookEvent {
     /// By our name for it (`pre-tool`) or any host's (`PreToolUse`, `beforeTool`, `userPromptSubmitted`).
     pub fn named(name: &str) -> Option<Self> {
         let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         Some(match letters.to_ascii_lowercase().as_str() {
-            "pretool" | "pretooluse" | "beforetool" => Moment::BeforeTool,
-            "posttool" | "posttooluse" | "aftertool" | "after" => Moment::AfterTool,
-            "postfail" | "posttoolusefailure" => Moment::AfterFailure,
-            "sessionstart" | "taskstart" | "taskresume" => Moment::SessionStart,
-            "sessionend" | "taskcomplete" | "taskcancel" => Moment::SessionEnd,
+            "pretool" | "pretooluse" | "beforetool" => HookEvent::BeforeTool,
+            "posttool" | "posttooluse" | "aftertool" | "after" => HookEvent::AfterTool,
+            "postfail" | "posttoolusefailure" => HookEvent::AfterFailure,
+            "sessionstart" | "taskstart" | "taskresume" => HookEvent::SessionStart,
+            "sessionend" | "taskcomplete" | "taskcancel" => HookEvent::SessionEnd,
             "prompt" | "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" => {
-                Moment::Prompt
+                HookEvent::Prompt
             }
             _ => return None,
         })
@@ -63,12 +63,12 @@ impl Moment {
     /// The name that Claude Code gave it, which others took over.
     fn claude_name(self) -> &'static str {
         match self {
-            Moment::BeforeTool => "PreToolUse",
-            Moment::AfterTool => "PostToolUse",
-            Moment::AfterFailure => "PostToolUseFailure",
-            Moment::SessionStart => "SessionStart",
-            Moment::SessionEnd => "SessionEnd",
-            Moment::Prompt => "UserPromptSubmit",
+            HookEvent::BeforeTool => "PreToolUse",
+            HookEvent::AfterTool => "PostToolUse",
+            HookEvent::AfterFailure => "PostToolUseFailure",
+            HookEvent::SessionStart => "SessionStart",
+            HookEvent::SessionEnd => "SessionEnd",
+            HookEvent::Prompt => "UserPromptSubmit",
         }
     }
 }
@@ -85,18 +85,18 @@ pub struct HookCall {
     /// The tool's input.
     pub action: HookAction,
     /// How a shell command ended.
-    pub ended: Option<Ending>,
+    pub ended: Option<HostCommandEnd>,
     /// What a person said.
     pub prompt: Option<String>,
     /// What happens to a command that no rule of the user allows.
-    pub unruled: Unruled,
+    pub unruled: UnmatchedPolicy,
     /// Nothing is answered, whatever there is to say.
     pub ignored: bool,
 }
 
 /// What happens to a command that no rule of the user allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Unruled {
+pub enum UnmatchedPolicy {
     /// A person is asked.
     #[default]
     Asked,
@@ -122,7 +122,7 @@ pub enum HookAction {
 
 /// How a shell command ended, as the host saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct HostCommandEnd {
     /// The line's exit code.
     pub code: u8,
     /// What it said, both streams as the host joined them; `None` where the host does not pass that on.
@@ -142,7 +142,7 @@ pub struct HookAnswer {
 
 /// Whether a host lets a hook replace a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rewriting {
+pub enum RewritePolicy {
     /// It asks about the new command as it would about any.
     Asks,
     /// Only where the hook allows the command at the same time: done only where the user said so.
@@ -158,13 +158,13 @@ pub struct Dialect {
     /// As its runs are recorded ([`crate::capture::identify`] has the same names).
     pub agent: &'static str,
     /// Whether a command can be replaced.
-    pub rewriting: Rewriting,
+    pub rewriting: RewritePolicy,
     /// When a text reaches the model.
-    pub hears: &'static [Moment],
+    pub hears: &'static [HookEvent],
     /// What it is answered when there is nothing to say. Never understood as a refusal.
     pub neutral: &'static str,
-    read: fn(Moment, &Value) -> HookCall,
-    write: fn(Moment, &Value, &HookAnswer) -> Value,
+    read: fn(HookEvent, &Value) -> HookCall,
+    write: fn(HookEvent, &Value, &HookAnswer) -> Value,
 }
 
 /// Every host, by name.
@@ -192,7 +192,7 @@ impl Dialect {
     }
 
     /// What the host says.
-    pub fn read(&self, moment: Moment, said: &Value) -> HookCall {
+    pub fn read(&self, moment: HookEvent, said: &Value) -> HookCall {
         let mut call = (self.read)(moment, said);
         call.cwd = call.cwd.filter(|cwd| cwd.is_absolute());
         call
@@ -200,9 +200,10 @@ impl Dialect {
 
     /// The answer in the host's words, one JSON object, or plain text for Kiro; [`Dialect::neutral`] when there is nothing in it that the host
     /// would understand at this moment.
-    pub fn write(&self, moment: Moment, said: &Value, answer: &HookAnswer) -> String {
+    pub fn write(&self, moment: HookEvent, said: &Value, answer: &HookAnswer) -> String {
         let context = answer.context.clone().filter(|_| self.hears.contains(&moment));
-        let line = answer.line.clone().filter(|_| moment == Moment::BeforeTool && self.rewriting != Rewriting::Never);
+        let line =
+            answer.line.clone().filter(|_| moment == HookEvent::BeforeTool && self.rewriting != RewritePolicy::Never);
         if context.is_none() && line.is_none() {
             return self.neutral.to_owned();
         }

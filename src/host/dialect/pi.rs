@@ -5,20 +5,20 @@
 
 use serde_json::{Map, Value};
 
-use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, text};
+use super::{Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, text};
 
 /// It asks about no command: one that is replaced is run as any other.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "pi",
     agent: "pi",
-    rewriting: Rewriting::Asks,
-    hears: &[Moment::AfterTool, Moment::Prompt],
+    rewriting: RewritePolicy::Asks,
+    hears: &[HookEvent::AfterTool, HookEvent::Prompt],
     neutral: "{}",
     read,
     write,
 };
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     HookCall {
         session: text(said, &["session"]),
         cwd: folder(said, &["cwd"]),
@@ -30,12 +30,12 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         ),
         ended: None,
         prompt: text(said, &["prompt"]),
-        unruled: Unruled::Run,
+        unruled: UnmatchedPolicy::Run,
         ignored: false,
     }
 }
 
-fn write(_moment: Moment, _said: &Value, answer: &HookAnswer) -> Value {
+fn write(_moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("command".to_owned(), line.as_str().into());

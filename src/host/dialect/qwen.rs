@@ -2,14 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{Dialect, HookAnswer, HookCall, Moment, Rewriting, Unruled, action, folder, replaced, specific, text};
+use super::{
+    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced, specific, text,
+};
 
 /// Before a tool every answer needs a decision; how a command ended is not passed on in a documented form.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "qwen",
     agent: "qwen-code",
-    rewriting: Rewriting::Allows,
-    hears: &[Moment::AfterTool, Moment::AfterFailure, Moment::SessionStart, Moment::Prompt],
+    rewriting: RewritePolicy::Allows,
+    hears: &[HookEvent::AfterTool, HookEvent::AfterFailure, HookEvent::SessionStart, HookEvent::Prompt],
     neutral: "{}",
     read,
     write,
@@ -18,7 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 /// Why the tool is allowed; that has to be said.
 const REASON: &str = "runs the same command under verify-run";
 
-fn read(_moment: Moment, said: &Value) -> HookCall {
+fn read(_moment: HookEvent, said: &Value) -> HookCall {
     let input = said.get("tool_input").unwrap_or(&Value::Null);
     HookCall {
         session: text(said, &["session_id"]),
@@ -33,14 +35,14 @@ fn read(_moment: Moment, said: &Value) -> HookCall {
         // What a person typed, where that is distinguished from what else goes to the model.
         prompt: text(said, &["submitted_prompt"]).or_else(|| text(said, &["prompt"])),
         unruled: match text(said, &["permission_mode"]).as_deref() {
-            Some("yolo") => Unruled::Run,
-            _ => Unruled::Asked,
+            Some("yolo") => UnmatchedPolicy::Run,
+            _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
     }
 }
 
-fn write(moment: Moment, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

@@ -7,7 +7,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions};
 use serde_json::{Map, Value};
 
-use super::{EditError, Written, line, ours};
+use super::{EditError, WrittenDocument, line, ours};
 
 pub use removal::take_out;
 
@@ -72,7 +72,7 @@ pub fn value(text: &str) -> Result<Value, EditError> {
 ///
 /// # Errors
 /// When the document can't be read, or something on the way to an entry is of another kind.
-pub fn add(text: &str, entries: &[JsonEntry], written: Option<Written<'_>>) -> Result<AddedMember, EditError> {
+pub fn add(text: &str, entries: &[JsonEntry], written: Option<WrittenDocument<'_>>) -> Result<AddedMember, EditError> {
     let (mark, rest) = line::split_mark(text);
     let mut added = AddedMember { text: rest.to_owned(), kept: Vec::new(), upgraded: 0 };
     for entry in entries {
@@ -89,7 +89,7 @@ pub fn add(text: &str, entries: &[JsonEntry], written: Option<Written<'_>>) -> R
     Ok(added)
 }
 
-fn add_one(added: &mut AddedMember, entry: &JsonEntry, written: Option<Written<'_>>) -> Result<(), EditError> {
+fn add_one(added: &mut AddedMember, entry: &JsonEntry, written: Option<WrittenDocument<'_>>) -> Result<(), EditError> {
     let text = added.text.clone();
     let Some(root) = parse(&text)? else {
         // Comments of an empty file stay in front.
@@ -133,7 +133,7 @@ fn differs(
     node: &ast::Value<'_>,
     value: &Value,
     entry: &JsonEntry,
-    written: Option<Written<'_>>,
+    written: Option<WrittenDocument<'_>>,
 ) {
     let there = plain(node);
     if there == *value {
@@ -208,7 +208,7 @@ fn insert(text: &str, container: &ast::Value<'_>, key: Option<&str>, value: &Val
     let is_one_line = last.is_some() && !text[range.start..range.end].contains('\n');
     let head = key.map_or_else(String::new, |key| format!("{}: ", Value::from(key)));
     let from = last.unwrap_or(range.start + 1);
-    let tail = Tail::of(text, from, range.end - 1);
+    let tail = ContainerTail::of(text, from, range.end - 1);
     let comma = if last.is_some() && tail.comma.is_none() { "," } else { "" };
     let own = if last.is_some() && tail.comma.is_some() { "," } else { "" };
     let (before, between, after) = (&text[..from], &text[from..tail.end], &text[tail.end..]);
@@ -238,16 +238,16 @@ fn first_of(container: &ast::Value<'_>) -> Option<usize> {
 }
 
 /// What is between the last thing in a container and its end.
-struct Tail {
+struct ContainerTail {
     /// Where a comma is.
     comma: Option<usize>,
     /// Behind the comma and the last comment.
     end: usize,
 }
 
-impl Tail {
+impl ContainerTail {
     fn of(text: &str, from: usize, to: usize) -> Self {
-        let mut tail = Tail { comma: None, end: from };
+        let mut tail = ContainerTail { comma: None, end: from };
         let mut at = from;
         while at < to {
             let rest = &text[at..to];

@@ -41,7 +41,7 @@ impl EditError {
 
 /// What we once made of a document.
 #[derive(Debug, Clone, Copy)]
-pub struct Written<'a> {
+pub struct WrittenDocument<'a> {
     /// Its text without us; empty where there was no file.
     pub before: &'a str,
     /// Its text as we left it.
@@ -55,7 +55,7 @@ pub struct Written<'a> {
 ///
 /// # Errors
 /// When verify-run's part can't be found any more; `current` is to be left as it is.
-pub fn take_out(path: &Path, written: Written<'_>, current: &str) -> Result<String, EditError> {
+pub fn take_out(path: &Path, written: WrittenDocument<'_>, current: &str) -> Result<String, EditError> {
     match path.extension().and_then(|kind| kind.to_str()).unwrap_or_default() {
         "json" | "jsonc" => json::take_out(written, current),
         "toml" => toml::take_out(written, current),

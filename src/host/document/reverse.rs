@@ -1,10 +1,10 @@
 //! A change reverted where the text still has it as it was written, whatever else was edited.
 
-use super::Written;
+use super::WrittenDocument;
 
 /// `current` with what `written.after` has in place of `written.before` put back; `None` where it isn't there any more as
 /// it was written, or more than once.
-pub fn take_out(written: Written<'_>, current: &str) -> Option<String> {
+pub fn take_out(written: WrittenDocument<'_>, current: &str) -> Option<String> {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (written.before.split_inclusive('\n').collect(), written.after.split_inclusive('\n').collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn out(before: &str, after: &str, current: &str) -> Option<String> {
-        take_out(Written { before, after }, current)
+        take_out(WrittenDocument { before, after }, current)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use toml_edit::{Document, Item};
 
-use super::{EditError, Written, line, reverse};
+use super::{EditError, WrittenDocument, line, reverse};
 
 /// A table to write into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn add(text: &str, table: &TomlTable) -> Result<Option<String>, EditError> {
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
+pub fn take_out(written: WrittenDocument<'_>, current: &str) -> Result<String, EditError> {
     let (before, after) = (values(written.before)?, values(written.after)?);
     let Some(path) = beyond(&before, &after) else { return Ok(current.to_owned()) };
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -71,7 +71,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError
 }
 
 /// `current` without the lines of a table.
-fn without(written: Written<'_>, current: &str, path: &[&str]) -> Result<String, EditError> {
+fn without(written: WrittenDocument<'_>, current: &str, path: &[&str]) -> Result<String, EditError> {
     let document = parse(current)?;
     let Some(table) = path.iter().try_fold(document.as_item(), |item, key| item.get(key)) else {
         return Ok(current.to_owned());
@@ -84,7 +84,7 @@ fn without(written: Written<'_>, current: &str, path: &[&str]) -> Result<String,
 }
 
 /// Where our comment and the empty line before it start, if they are there.
-fn before_comment(written: Written<'_>, current: &str, header: usize) -> usize {
+fn before_comment(written: WrittenDocument<'_>, current: &str, header: usize) -> usize {
     let lines = current[..header].split_inclusive('\n').rev();
     let comment = lines.take(1).find(|line| line.starts_with('#') && written.after.contains(line.trim_end()));
     let start = header - comment.map_or(0, str::len);
@@ -179,7 +179,7 @@ mod tests {
             "\n# Added by verify-run init\n[mcp_servers.verify-run]\ncommand = \"verify-run\"\nargs = [\"mcp\"]\n";
         assert_eq!(after, format!("{before}{added}"));
         assert_eq!(add(&after, &server()), Ok(None), "it is there");
-        assert_eq!(take_out(Written { before, after: &after }, &after).as_deref(), Ok(before));
+        assert_eq!(take_out(WrittenDocument { before, after: &after }, &after).as_deref(), Ok(before));
         assert_eq!(with(""), added.trim_start());
         assert!(
             with("a = 1\r\n").ends_with("[mcp_servers.verify-run]\r\ncommand = \"verify-run\"\r\nargs = [\"mcp\"]\r\n")
@@ -191,12 +191,15 @@ mod tests {
         let before = "model = \"o\"\n";
         let after = with(before);
         let edited = after.replace("[\"mcp\"]\n", "[\n  \"mcp\",\n]\nenv = { A = \"1\" } # b\n# mine\n[next]\nx = 1\n");
-        let rest = take_out(Written { before, after: &after }, &edited);
+        let rest = take_out(WrittenDocument { before, after: &after }, &edited);
         assert_eq!(rest.as_deref(), Ok("model = \"o\"\n# mine\n[next]\nx = 1\n"));
-        assert_eq!(take_out(Written { before, after: &after }, "a = 1\n").as_deref(), Ok("a = 1\n"));
+        assert_eq!(take_out(WrittenDocument { before, after: &after }, "a = 1\n").as_deref(), Ok("a = 1\n"));
         // A line more behind ours is one of the table's.
         let longer = format!("{after}env = {{ A = \"1\" }}\n\n[next]\n");
-        assert_eq!(take_out(Written { before, after: &after }, &longer).as_deref(), Ok("model = \"o\"\n\n[next]\n"));
+        assert_eq!(
+            take_out(WrittenDocument { before, after: &after }, &longer).as_deref(),
+            Ok("model = \"o\"\n\n[next]\n")
+        );
     }
 
     #[test]
@@ -220,7 +223,7 @@ mod tests {
             prop_assume!(value(&before).is_some());
             let Ok(Some(after)) = add(&before, &server()) else { return Ok(()) };
             prop_assert!(after.starts_with(&before));
-            let written = Written { before: &before, after: &after };
+            let written = WrittenDocument { before: &before, after: &after };
             prop_assert_eq!(take_out(written, &after).expect("it is there"), before.clone());
             // Edited in front and behind.
             let edited = format!("zzz = 1{end}{after}[zz]{end}");

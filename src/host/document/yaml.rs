@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, StructureStyle};
 
-use super::{EditError, Written, line, reverse};
+use super::{EditError, WrittenDocument, line, reverse};
 
 /// Top keys and their lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub fn add(text: &str, wanted: &YamlKeys) -> Result<Option<String>, EditError> {
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
+pub fn take_out(written: WrittenDocument<'_>, current: &str) -> Result<String, EditError> {
     let before = keys(written.before)?;
     let ours: Vec<String> = keys(written.after)?.into_iter().filter(|key| !before.contains(key)).collect();
     let mut text = current.to_owned();
@@ -172,7 +172,7 @@ mod tests {
                      ruff check\"\n";
         assert_eq!(after, format!("{before}{added}"));
         assert_eq!(add(&after, &wanted()), Ok(None), "they are there");
-        assert_eq!(take_out(Written { before, after: &after }, &after).as_deref(), Ok(before));
+        assert_eq!(take_out(WrittenDocument { before, after: &after }, &after).as_deref(), Ok(before));
         assert_eq!(with(""), added);
         assert_eq!(with("---\n# only words\n"), format!("---\n# only words\n{added}"));
         assert!(with("a: 1\r\n").contains("test-cmd: verify-run -- pytest\r\nlint-cmd:\r\n"));
@@ -190,12 +190,12 @@ mod tests {
         let before = "model: gpt\n";
         let after = with(before);
         let edited = after.replace("pytest\n", "pytest -x # my\nauto-test: true\n").replace("check\"", "check --fix\"");
-        let rest = take_out(Written { before, after: &after }, &format!("{edited}last: |\n  a\n\n"));
+        let rest = take_out(WrittenDocument { before, after: &after }, &format!("{edited}last: |\n  a\n\n"));
         assert_eq!(rest.as_deref(), Ok("model: gpt\nauto-test: true\nlast: |\n  a\n\n"));
         // A line more behind ours is one of the key's.
         let before = "read:\n  - a\n";
         let after = with(before);
-        let rest = take_out(Written { before, after: &after }, &format!("{after}  - \"go: mine\"\n"));
+        let rest = take_out(WrittenDocument { before, after: &after }, &format!("{after}  - \"go: mine\"\n"));
         assert_eq!(rest.as_deref(), Ok(before));
     }
 
@@ -222,7 +222,7 @@ mod tests {
             if last { before.push_str(end); }
             let Ok(Some(after)) = add(&before, &wanted()) else { return Ok(()) };
             prop_assert!(after.starts_with(&before));
-            let written = Written { before: &before, after: &after };
+            let written = WrittenDocument { before: &before, after: &after };
             prop_assert_eq!(take_out(written, &after).expect("they are there"), before.clone());
             let there = keys(&before).expect("whole");
             let now = keys(&after).expect("whole");

@@ -1,19 +1,19 @@
 //! `lefthook.yml`: the jobs of its hooks.
 
-use super::yaml::{self, Insertions, Node, Scalar};
-use super::{Edited, GUARD, script};
+use super::yaml::{self, Node, Scalar, ScalarInsertions};
+use super::{EditedFile, GUARD, script};
 
 /// The file with the recognised checks of its hooks recorded. Only `run` of `commands` and `jobs` is a job; `files`,
 /// `skip` and `only` have commands too, whose output is the point.
 ///
 /// # Errors
 /// Where it is no YAML.
-pub(super) fn wrap(text: &str, is_check: &dyn Fn(&str) -> bool) -> Result<Edited, yaml::Fault> {
-    let Some(root) = yaml::parse(text)? else { return Ok(Edited::default()) };
+pub(super) fn wrap(text: &str, is_check: &dyn Fn(&str) -> bool) -> Result<EditedFile, yaml::YamlFault> {
+    let Some(root) = yaml::parse(text)? else { return Ok(EditedFile::default()) };
     let mut jobs = Vec::new();
     root.entries().for_each(|(_, hook)| collect(hook, &mut jobs));
-    let mut insertions = Insertions::default();
-    let mut edited = Edited::default();
+    let mut insertions = ScalarInsertions::default();
+    let mut edited = EditedFile::default();
     for job in jobs {
         let is_put = |at: &usize| insertions.put(text, job, *at, GUARD);
         if !script::commands(&job.value, is_check).unwrap_or_default().iter().all(is_put) {

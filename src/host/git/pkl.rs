@@ -46,14 +46,14 @@ pub(super) fn checks(text: &str) -> Option<Vec<Range<usize>>> {
 }
 
 /// A string at the start of a text.
-struct Literal {
+struct PklLiteral {
     content: Range<usize>,
     end: usize,
     /// In single quotation marks, without marks of its own.
     is_plain: bool,
 }
 
-fn string(text: &str) -> Option<Literal> {
+fn string(text: &str) -> Option<PklLiteral> {
     let hashes = text.len() - text.trim_start_matches('#').len();
     let (quote, is_long) = if text[hashes..].starts_with("\"\"\"") { ("\"\"\"", true) } else { ("\"", false) };
     let (close, escape) = (format!("{quote}{}", "#".repeat(hashes)), format!("\\{}", "#".repeat(hashes)));
@@ -78,7 +78,7 @@ fn string(text: &str) -> Option<Literal> {
             at += first.len_utf8();
         }
     }
-    Some(Literal { content: start..at, end: at + close.len(), is_plain: hashes == 0 && !is_long })
+    Some(PklLiteral { content: start..at, end: at + close.len(), is_plain: hashes == 0 && !is_long })
 }
 
 fn is_posix(shell: &str) -> bool {

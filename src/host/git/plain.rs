@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{GUARD, Kept, Planning, script};
+use super::{ExistingFile, GUARD, GitPlanner, script};
 use crate::config::SETTINGS_FILE;
 
 /// The hooks that may hold checks, of all that git has.
@@ -48,7 +48,7 @@ const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 /// Plans for the scripts in `folder`: their checks are recorded, and where nothing else runs hooks, those of the settings
 /// get one.
-pub(super) fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool) {
+pub(super) fn plan(planning: &mut GitPlanner<'_>, folder: &Path, has_manager: bool) {
     let guard = own_guard(&planning.site.program);
     for hook in HOOKS {
         let file = folder.join(hook);
@@ -57,7 +57,7 @@ pub(super) fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool
         let commands = planning.hooks.iter().find(|(name, _)| *name == hook).map_or(&[][..], |(_, commands)| commands);
         let commands = if has_manager { &[][..] } else { commands };
         match planning.read(&file) {
-            Some(Kept { path, text, .. }) if is_ours(&text) => {
+            Some(ExistingFile { path, text, .. }) if is_ours(&text) => {
                 let local = folder.join(format!("{hook}.local"));
                 wrap_file(planning, &local, &guard);
                 if (!commands.is_empty() || text.contains(WRITTEN) && !has_manager)
@@ -84,7 +84,7 @@ pub(super) fn plan(planning: &mut Planning<'_>, folder: &Path, has_manager: bool
 }
 
 /// Plans for one script, if it is there.
-pub(super) fn wrap_file(planning: &mut Planning<'_>, file: &Path, guard: &str) {
+pub(super) fn wrap_file(planning: &mut GitPlanner<'_>, file: &Path, guard: &str) {
     if let Some(kept) = planning.read(file) {
         wrap(planning, kept, guard);
     }
@@ -98,14 +98,14 @@ fn own_guard(program: &str) -> String {
     format!("$(command -v {program} >/dev/null && echo {program} && echo --) ")
 }
 
-fn wrap(planning: &mut Planning<'_>, kept: Kept, guard: &str) {
+fn wrap(planning: &mut GitPlanner<'_>, kept: ExistingFile, guard: &str) {
     if let Some(after) = wrapped(planning, &kept, guard) {
         planning.change(kept.path, Some(kept.text), after, "records the checks in it", false);
     }
 }
 
 /// The script with its recognised checks recorded, where there are some that are not yet.
-fn wrapped(planning: &mut Planning<'_>, kept: &Kept, guard: &str) -> Option<String> {
+fn wrapped(planning: &mut GitPlanner<'_>, kept: &ExistingFile, guard: &str) -> Option<String> {
     if !is_shell(&kept.text) {
         return None;
     }
@@ -117,7 +117,7 @@ fn wrapped(planning: &mut Planning<'_>, kept: &Kept, guard: &str) -> Option<Stri
 }
 
 /// The hook that is there moves to `<hook>.local`, which ours runs first.
-fn chain(planning: &mut Planning<'_>, folder: &Path, hook: &str, kept: Kept, commands: &[String]) {
+fn chain(planning: &mut GitPlanner<'_>, folder: &Path, hook: &str, kept: ExistingFile, commands: &[String]) {
     let local = folder.join(format!("{hook}.local"));
     if local.symlink_metadata().is_ok() || kept.path != folder.join(hook) {
         let reason = format!("its place is taken or it is a link, so the checks of [hooks] have no {hook} hook");
@@ -132,7 +132,7 @@ fn chain(planning: &mut Planning<'_>, folder: &Path, hook: &str, kept: Kept, com
 
 /// verify-run's hook with these commands between its marks. `None`, with the problem, when one of them is not a shell
 /// line.
-fn with_checks(planning: &mut Planning<'_>, text: &str, commands: &[String]) -> Option<String> {
+fn with_checks(planning: &mut GitPlanner<'_>, text: &str, commands: &[String]) -> Option<String> {
     let mut checks = String::from(if commands.is_empty() { "" } else { WRITTEN });
     for command in commands {
         match check(planning, command) {
@@ -156,7 +156,7 @@ fn with_checks(planning: &mut Planning<'_>, text: &str, commands: &[String]) -> 
 }
 
 /// One command as the hook has it.
-fn check(planning: &Planning<'_>, command: &str) -> Option<String> {
+fn check(planning: &GitPlanner<'_>, command: &str) -> Option<String> {
     let (own, bare) = match command.strip_prefix("verify-run ").map(str::trim_start) {
         Some(rest) => (Some(rest), rest.strip_prefix("-- ").unwrap_or(rest)),
         None => (None, command),

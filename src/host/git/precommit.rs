@@ -1,7 +1,7 @@
 //! `.pre-commit-config.yaml` (pre-commit and prek): the hooks that have their command in it.
 
-use super::Edited;
-use super::yaml::{self, Insertions, Node, Scalar};
+use super::EditedFile;
+use super::yaml::{self, Node, Scalar, ScalarInsertions};
 use crate::whitelist::Whitelist;
 
 /// Before an `entry`, which no shell reads: one that runs what follows, recorded where that is possible.
@@ -15,10 +15,10 @@ const OTHER_LANGUAGES: [&str; 6] = ["docker", "docker_image", "fail", "pygrep", 
 ///
 /// # Errors
 /// Where it is no YAML.
-pub(super) fn wrap(text: &str, whitelist: &Whitelist) -> Result<Edited, yaml::Fault> {
-    let Some(root) = yaml::parse(text)? else { return Ok(Edited::default()) };
-    let mut insertions = Insertions::default();
-    let mut edited = Edited::default();
+pub(super) fn wrap(text: &str, whitelist: &Whitelist) -> Result<EditedFile, yaml::YamlFault> {
+    let Some(root) = yaml::parse(text)? else { return Ok(EditedFile::default()) };
+    let mut insertions = ScalarInsertions::default();
+    let mut edited = EditedFile::default();
     let mut elsewhere = 0;
     for repository in root.get("repos").into_iter().flat_map(Node::items) {
         let hooks = repository.get("hooks").into_iter().flat_map(Node::items);

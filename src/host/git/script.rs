@@ -65,7 +65,7 @@ struct ScriptReader<'a> {
 }
 
 /// What the first word of a command begins.
-enum First {
+enum FirstWordRole {
     /// A simple command.
     Command,
     /// One whose program is a later word.
@@ -184,10 +184,10 @@ impl ScriptReader<'_> {
             }
             if words.is_empty() && word.is_bare {
                 match self.first(&word, around)? {
-                    First::Command => {}
-                    First::Prefix => continue,
-                    First::NoProgram => is_plain = false,
-                    First::Compound => return Some(()),
+                    FirstWordRole::Command => {}
+                    FirstWordRole::Prefix => continue,
+                    FirstWordRole::NoProgram => is_plain = false,
+                    FirstWordRole::Compound => return Some(()),
                 }
             }
             words.push(word);
@@ -200,33 +200,33 @@ impl ScriptReader<'_> {
     }
 
     /// What the first word of a command begins.
-    fn first(&mut self, word: &ShellWord, around: &mut Vec<ScriptContext>) -> Option<First> {
+    fn first(&mut self, word: &ShellWord, around: &mut Vec<ScriptContext>) -> Option<FirstWordRole> {
         Some(match word.text.as_str() {
-            "}" => First::Compound,
-            keyword if BEFORE_A_COMMAND.contains(&keyword) => First::Compound,
-            prefix if PREFIXES.contains(&prefix) => First::Prefix,
-            "for" | "select" => First::NoProgram,
+            "}" => FirstWordRole::Compound,
+            keyword if BEFORE_A_COMMAND.contains(&keyword) => FirstWordRole::Compound,
+            prefix if PREFIXES.contains(&prefix) => FirstWordRole::Prefix,
+            "for" | "select" => FirstWordRole::NoProgram,
             "[[" => {
                 self.tokens.skip_double_bracket().ok()?;
-                First::NoProgram
+                FirstWordRole::NoProgram
             }
             "case" => {
                 self.case(around)?;
-                First::Compound
+                FirstWordRole::Compound
             }
             "esac" => {
                 if around.pop() != Some(ScriptContext::Arm) {
                     return None;
                 }
-                First::Compound
+                FirstWordRole::Compound
             }
             "function" => {
                 self.tokens.skip_blanks();
                 let name = self.word()?;
                 self.define(&name.text);
-                First::Compound
+                FirstWordRole::Compound
             }
-            _ => First::Command,
+            _ => FirstWordRole::Command,
         })
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::command::{LineStep, ShellLine};
 
 /// A repository's root with these files.
-fn site(files: &[(&str, &str)]) -> (tempfile::TempDir, Site) {
+fn site(files: &[(&str, &str)]) -> (tempfile::TempDir, InstallSite) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir_all(folder.path().join(".git/hooks")).expect("a folder");
     for name in ["objects", "refs"] {
@@ -21,15 +21,15 @@ fn site(files: &[(&str, &str)]) -> (tempfile::TempDir, Site) {
     }
     let root = folder.path().to_owned();
     let git_hooks = Some(root.join(".git/hooks"));
-    (folder, Site { root, home: None, git_hooks, program: "verify-run".into() })
+    (folder, InstallSite { root, home: None, git_hooks, program: "verify-run".into() })
 }
 
-fn planned(site: &Site, hooks: &HookSettings) -> Planned {
+fn planned(site: &InstallSite, hooks: &HookSettings) -> PlannedHost {
     plan(site, &Whitelist::shipped_only(), hooks)
 }
 
 /// What the plan makes of each file, by its path below the root.
-fn after(site: &Site, planned: &Planned) -> Vec<(String, String)> {
+fn after(site: &InstallSite, planned: &PlannedHost) -> Vec<(String, String)> {
     let path = |change: &ConfigFileChange| change.path.strip_prefix(&site.root).expect("below").display().to_string();
     let text = |change: &ConfigFileChange| String::from_utf8(change.after.clone()).expect("UTF-8");
     planned.changes.iter().map(|change| (path(change), text(change))).collect()
@@ -37,7 +37,7 @@ fn after(site: &Site, planned: &Planned) -> Vec<(String, String)> {
 
 /// Writes what is planned; nothing is planned after that.
 #[track_caller]
-fn apply(site: &Site, hooks: &HookSettings) -> Vec<Problem> {
+fn apply(site: &InstallSite, hooks: &HookSettings) -> Vec<Problem> {
     let first = planned(site, hooks);
     for change in &first.changes {
         assert_eq!(change.before, fs::read(&change.path).ok(), "{}", change.path.display());

@@ -53,13 +53,13 @@ impl PartialEq for Scalar {
 impl Eq for Scalar {}
 
 /// Why a document can't be read: the line, from 1, and the reason.
-pub(super) type Fault = (usize, String);
+pub(super) type YamlFault = (usize, String);
 
 /// The first document of `text`; `None` when there is none. A second document is a fault: whose is it?
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
+pub(super) fn parse(text: &str) -> Result<Option<Node>, YamlFault> {
     let mut open: Vec<(Vec<Node>, bool, bool)> = Vec::new();
     let mut root = None;
     for next in Parser::new_from_str(text) {
@@ -163,11 +163,11 @@ impl Node {
 
 /// Texts to put into scalars: each with its place in the document.
 #[derive(Debug, Default)]
-pub(super) struct Insertions {
+pub(super) struct ScalarInsertions {
     found: Vec<(usize, String)>,
 }
 
-impl Insertions {
+impl ScalarInsertions {
     /// Puts `text` before the byte `at` of a scalar's value. False when the value isn't written as it is, so that the
     /// place of that byte is unknown.
     pub(super) fn put(&mut self, document: &str, scalar: &Scalar, at: usize, text: &str) -> bool {
@@ -259,7 +259,7 @@ mod tests {
     fn put(document: &str, word: &str) -> Option<String> {
         let node = parse(document).expect("YAML").expect("a document");
         let scalar = node.get("run").and_then(Node::scalar).expect("run");
-        let mut insertions = Insertions::default();
+        let mut insertions = ScalarInsertions::default();
         insertions
             .put(document, scalar, scalar.value.find(word).expect("the word"), "<'\">")
             .then(|| insertions.apply(document))

@@ -12,21 +12,21 @@ use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent};
 use crate::host::survey::Survey;
-use crate::host::{ConfigFileChange, InstallScope, Planned, Site, git};
+use crate::host::{ConfigFileChange, InstallScope, InstallSite, PlannedHost, git};
 use crate::whitelist::Whitelist;
 
 /// A host that isn't an agent.
-pub(super) struct Planner {
+pub(super) struct HostPlanner {
     /// As it is named on the command line.
     pub name: &'static str,
     /// What it needs in a project.
-    pub plan: fn(&Site, &Places, &Environment) -> Planned,
+    pub plan: fn(&InstallSite, &Places, &Environment) -> PlannedHost,
     /// Whether it is set up without being named.
     pub unasked: bool,
 }
 
 /// Hosts that aren't agents, each with what plans it.
-pub(super) const PLANNERS: &[Planner] = &[Planner { name: "git", plan: git_hooks, unasked: true }];
+pub(super) const PLANNERS: &[HostPlanner] = &[HostPlanner { name: "git", plan: git_hooks, unasked: true }];
 /// The name under which the instructions for everybody are a host.
 const INSTRUCTIONS: &str = "instructions";
 /// What hooks have where commands are replaced although that allows them.
@@ -274,12 +274,12 @@ impl InstallPlan {
     }
 }
 
-fn site_top(site: &Site, scope: InstallScope) -> Result<PathBuf, InstallError> {
+fn site_top(site: &InstallSite, scope: InstallScope) -> Result<PathBuf, InstallError> {
     if scope.is_user() { site.home.clone().ok_or(InstallError::NoHomeFolder) } else { Ok(site.root.clone()) }
 }
 
 /// The checks that git's hooks run.
-fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned {
+fn git_hooks(site: &InstallSite, places: &Places, environment: &Environment) -> PlannedHost {
     let settings = Settings::load(places, environment).0;
     git::plan(site, &Whitelist::open(places, environment), &settings.hooks)
 }
@@ -288,7 +288,7 @@ fn git_hooks(site: &Site, places: &Places, environment: &Environment) -> Planned
 fn chosen_hosts(
     found: &Survey,
     wanted: &InstallOptions,
-) -> Result<(Vec<&'static Agent>, Vec<&'static Planner>), InstallError> {
+) -> Result<(Vec<&'static Agent>, Vec<&'static HostPlanner>), InstallError> {
     ensure_known_hosts(&wanted.hosts)?;
     let named = |name: &str| wanted.hosts.iter().any(|host| host == name);
     let present = if wanted.scope.is_user() { &found.agents_at_home } else { &found.agents };

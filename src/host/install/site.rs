@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::config::{Environment, Places};
 use crate::host::process::{ProcessCall, find_on_path, run};
-use crate::host::{InstallScope, Site};
+use crate::host::{InstallScope, InstallSite};
 
 /// What everybody calls us by.
 const NAME: &str = "verify-run";
@@ -17,12 +17,12 @@ const GIT_MS_MAX: u64 = 2_000;
 
 /// The site of a project, or of the home folder: what is written there is for this machine alone, and may
 /// name the program by its path. What is written into a project is for everybody who has it.
-pub(super) fn find_site(places: &Places, environment: &Environment, scope: InstallScope) -> Site {
+pub(super) fn find_site(places: &Places, environment: &Environment, scope: InstallScope) -> InstallSite {
     let own = env::current_exe().ok();
     let program = own.filter(|own| {
         scope.is_user() && find_on_path(NAME).and_then(|it| it.canonicalize().ok()) != own.canonicalize().ok()
     });
-    Site {
+    InstallSite {
         root: places.root.clone(),
         home: environment.home.clone(),
         git_hooks: git_hooks(places),

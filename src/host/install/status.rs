@@ -12,7 +12,7 @@ use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
 use crate::host::InstallScope;
 use crate::host::agent::{self, AGENTS};
-use crate::host::document::{self, Written};
+use crate::host::document::{self, WrittenDocument};
 
 /// The state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -115,8 +115,9 @@ pub(crate) fn find_status(places: &Places, environment: &Environment) -> Result<
                 recorded: true,
             });
         }
-        let is_foreign =
-            |edit: &&agent::Edit| (edit.is_done || edit.is_outdated) && ledger.find_entry(&edit.change.path).is_none();
+        let is_foreign = |edit: &&agent::AgentFileEdit| {
+            (edit.is_done || edit.is_outdated) && ledger.find_entry(&edit.change.path).is_none()
+        };
         for edit in planned.edits.iter().filter(is_foreign) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let state = if edit.is_outdated { InstallState::Outdated } else { InstallState::FoundHere };
@@ -166,7 +167,7 @@ fn plan_everything(
         return plan(scope);
     }
     let mut planned = plan(InstallScope::Project);
-    let mentions_us = |edit: &agent::Edit| {
+    let mentions_us = |edit: &agent::AgentFileEdit| {
         let finds = |bytes: &Vec<u8>| memchr::memmem::find(bytes, b"verify-run").is_some();
         ledger.find_entry(&edit.change.path).is_some() || edit.change.before.as_ref().is_some_and(finds)
     };
@@ -175,7 +176,7 @@ fn plan_everything(
 }
 
 /// A file with verify-run's entries that was not written from here.
-pub(super) struct Unrecorded {
+pub(super) struct UnrecordedFile {
     pub hosts: Vec<String>,
     pub path: PathBuf,
     /// What is left without them; `None`: nothing.
@@ -187,7 +188,7 @@ pub(super) fn find_unrecorded(
     places: &Places,
     environment: &Environment,
     scope: InstallScope,
-) -> Result<Vec<Unrecorded>, InstallError> {
+) -> Result<Vec<UnrecordedFile>, InstallError> {
     let ledger = Ledger::open_ledger(places, environment, scope)?;
     let planned = plan_everything(places, environment, scope, &ledger);
     let mut found = Vec::new();
@@ -201,14 +202,14 @@ pub(super) fn find_unrecorded(
             _ if current == alone => Some(String::new()),
             "md" => block::without_instructions(current).ok(),
             "json" | "jsonc" | "toml" => {
-                document::take_out(&edit.change.path, Written { before: "", after: alone }, current).ok()
+                document::take_out(&edit.change.path, WrittenDocument { before: "", after: alone }, current).ok()
             }
             _ => None,
         };
         if let Some(rest) = rest.filter(|rest| rest != current) {
             let hosts = edit.hosts.iter().map(|host| (*host).to_owned()).collect();
             let rest = (!rest.trim().is_empty()).then_some(rest);
-            found.push(Unrecorded { hosts, path: edit.change.path.clone(), rest });
+            found.push(UnrecordedFile { hosts, path: edit.change.path.clone(), rest });
         }
     }
     Ok(found)

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, Spooled};
+use crate::capture::{ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun};
 use crate::command::{LineStep, ShellLine};
 use crate::config::is_disabled;
-use crate::host::dialect::{Ending, HookAction, HookCall};
+use crate::host::dialect::{HookAction, HookCall, HostCommandEnd};
 use crate::ops::request::Request;
 use crate::run::Ended;
 use crate::whitelist::{self, Check, Whitelist};
@@ -19,7 +19,7 @@ const OUTPUT_BYTES_MAX: usize = 256 << 10;
 /// A check with what the host shows of it.
 pub(super) struct Observed {
     /// As a wrapper would have spooled it.
-    pub spooled: Spooled,
+    pub spooled: SpooledRun,
     /// To be recorded: no wrapper preceded it as far as the line says, and it is worth a record.
     pub is_new: bool,
 }
@@ -43,10 +43,10 @@ pub(super) fn observed_check(request: &Request, call: &HookCall) -> Option<Obser
 
 fn spool_observed(
     request: &Request,
-    ending: &Ending,
+    ending: &HostCommandEnd,
     check: Check,
     (argv, key, call): (Vec<OsString>, String, Option<&str>),
-) -> Spooled {
+) -> SpooledRun {
     let ended_at = request.now();
     let duration_us = ending.duration_ms.unwrap_or(0).saturating_mul(1_000);
     let started_at = Timestamp(ended_at.0.saturating_sub(i64::try_from(duration_us).unwrap_or(0)));
@@ -79,7 +79,7 @@ fn spool_observed(
         observed_via: Some(ObservedVia::Hook),
         call: call.map(str::to_owned),
     };
-    Spooled { header, output }
+    SpooledRun { header, output }
 }
 
 /// Whether a wrapper is in the line.

@@ -30,7 +30,7 @@ use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::base::glob;
 use crate::base::limits::{DEFINITION_REGEX_BYTES_MAX, DETECTORS_MAX};
 use crate::base::text::{ellipsis, line_number, one_line};
-use crate::config::{Categories, Category, Settings};
+use crate::config::{Category, CategoryTable, Settings};
 use crate::diagnose::{DefinitionFault, DefinitionFile};
 use crate::pattern::history::{
     FailurePattern, HistoryFailure, HistoryPattern, HistoryTask, TaskFileChange, TaskHistory,
@@ -104,7 +104,7 @@ pub(super) struct DeclaredDetector {
 /// The shipped detectors under those of `files`, which come strongest layer first and may name `categories`.
 pub(super) fn load_layered(
     files: &[DefinitionFile],
-    categories: &Categories,
+    categories: &CategoryTable,
 ) -> (Vec<DeclaredDetector>, Vec<DefinitionFault>) {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = HashSet::new();
@@ -155,7 +155,7 @@ pub(super) fn load_layered(
 }
 
 impl DeclaredDetector {
-    fn new(text: DetectorText, categories: &Categories) -> Result<Self, String> {
+    fn new(text: DetectorText, categories: &CategoryTable) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if text.name.is_empty() || !text.name.chars().all(plain) {
             return Err("its name has characters other than letters, digits, `.`, `_` and `-`".into());

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 
-use crate::config::{Categories, Settings};
+use crate::config::{CategoryTable, Settings};
 use crate::diagnose::{DefinitionFault, DefinitionFile};
 use crate::pattern::history::{HistoryFailure, HistoryPattern, HistoryTask, TaskHistory};
 
@@ -114,7 +114,7 @@ const OVERALL_MAX: usize = 20;
 impl DetectorRegistry {
     /// The shipped ones and those of `files`, which come strongest layer first and may name `categories`. What can't be
     /// used is a fault, and all others hold.
-    pub(crate) fn new(files: &[DefinitionFile], categories: &Categories) -> (Self, Vec<DefinitionFault>) {
+    pub(crate) fn new(files: &[DefinitionFile], categories: &CategoryTable) -> (Self, Vec<DefinitionFault>) {
         let (declared, faults) = declared::load_layered(files, categories);
         let mut detectors: Vec<Box<dyn Detector>> = vec![
             Box::new(recurrence::RecurrenceDetector),

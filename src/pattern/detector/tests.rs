@@ -31,13 +31,13 @@ fn history(tasks: Vec<HistoryTask>) -> TaskHistory {
 fn about(pattern: i64, history: &TaskHistory) -> Vec<DetectorFinding> {
     let id = format!("p-{pattern}");
     let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8] };
-    let (registry, faults) = DetectorRegistry::new(&[], &Categories::default());
+    let (registry, faults) = DetectorRegistry::new(&[], &CategoryTable::default());
     assert_eq!(faults, []);
     registry.examine_pattern(&subject, history, &Settings::default())
 }
 
 fn overall(history: &TaskHistory) -> Vec<DetectorFinding> {
-    DetectorRegistry::new(&[], &Categories::default()).0.examine_history(history, &Settings::default())
+    DetectorRegistry::new(&[], &CategoryTable::default()).0.examine_history(history, &Settings::default())
 }
 
 fn of<'a>(findings: &'a [DetectorFinding], detector: &str) -> Option<&'a DetectorFinding> {
@@ -193,7 +193,7 @@ fn a_detector_is_added_replaced_and_taken_out_by_configuration_alone() {
     let text = text.replace(", {{left}}", "");
     let weak = "[[detector]]\nname = \"migrations\"\ntitle = \"weaker\"\nsummary = \"x\"\ntool = [\"tsc\"]\n";
     let (registry, faults) =
-        DetectorRegistry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)], &Categories::default());
+        DetectorRegistry::new(&[file(0, "a.toml", &text), file(1, "b.toml", weak)], &CategoryTable::default());
     assert_eq!(faults, []);
     assert!(registry.detector_names().all(|name| name != "unused-names"));
     assert_eq!(registry.detector_names().filter(|name| *name == "migrations").count(), 1);
@@ -221,21 +221,23 @@ fn a_bad_detector_is_named_with_its_line_and_the_others_hold() {
         let text = format!(
             "# first\n[[detector]]\n{text}\n[[detector]]\nname = \"good\"\ntitle = \"t\"\nsummary = \"s\"\nmoved = true\n"
         );
-        let (registry, faults) = DetectorRegistry::new(&[file(0, "a.toml", &text)], &Categories::default());
+        let (registry, faults) = DetectorRegistry::new(&[file(0, "a.toml", &text)], &CategoryTable::default());
         assert_eq!(faults.len(), 1, "{text}");
         assert!(faults[0].reason.contains(wanted), "{faults:?}");
         assert_eq!(faults[0].line, Some(2), "{text}");
         assert!(registry.detector_names().any(|name| name == "good"));
     }
-    let (_, faults) =
-        DetectorRegistry::new(&[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")], &Categories::default());
+    let (_, faults) = DetectorRegistry::new(
+        &[file(0, "a.toml", "[[detector]]\nname = \"a\"\nwhat = 1\n")],
+        &CategoryTable::default(),
+    );
     assert_eq!((faults.len(), faults[0].line), (1, Some(3)), "{faults:?}");
 }
 
 #[test]
 fn every_shipped_detector_is_in_force() {
     let names: Vec<String> =
-        DetectorRegistry::new(&[], &Categories::default()).0.detector_names().map(str::to_owned).collect();
+        DetectorRegistry::new(&[], &CategoryTable::default()).0.detector_names().map(str::to_owned).collect();
     let shipped = include_str!("shipped.toml").matches("[[detector]]").count();
     assert_eq!(names.len(), 5 + shipped, "{names:?}");
 }

@@ -1,7 +1,7 @@
 //! Random samples of every format and notation: how many are found.
 
 use super::alphabet::Alphabet;
-use super::formats::{INSIDE, Inside, Needs, PREFIXED, Prefixed};
+use super::formats::{BodyRequirement, EmbeddedFormat, INSIDE, PREFIXED, PrefixedFormat};
 use super::providers::PROVIDERS;
 use super::*;
 
@@ -23,15 +23,15 @@ impl Random {
     }
 
     /// A body that meets the needs of its format.
-    fn body(&mut self, alphabet: Alphabet, length: usize, needs: Needs) -> String {
+    fn body(&mut self, alphabet: Alphabet, length: usize, needs: BodyRequirement) -> String {
         for _ in 0..10_000 {
             let mut body = self.text(alphabet, length);
             match needs {
-                Needs::Dots(count) => (1..=usize::from(count)).for_each(|n| {
+                BodyRequirement::Dots(count) => (1..=usize::from(count)).for_each(|n| {
                     let at = n * length / (usize::from(count) + 1);
                     body.replace_range(at..=at, ".");
                 }),
-                Needs::Percent => body.replace_range(2..3, "%"),
+                BodyRequirement::Percent => body.replace_range(2..3, "%"),
                 _ => {}
             }
             // Neither starts nor ends with what the sentence around it may have.
@@ -44,7 +44,7 @@ impl Random {
         panic!("no body of {length} bytes meets {needs:?}");
     }
 
-    fn prefixed(&mut self, format: &Prefixed) -> String {
+    fn prefixed(&mut self, format: &PrefixedFormat) -> String {
         let length = if format.max == usize::MAX { format.min + self.below(4) } else { format.min };
         let body = self.body(format.body, length, format.needs);
         // A host's path.
@@ -52,12 +52,12 @@ impl Random {
         format!("{lead}{}{body}", format.prefix)
     }
 
-    fn inside(&mut self, format: &Inside) -> String {
+    fn inside(&mut self, format: &EmbeddedFormat) -> String {
         let before = self.body(format.before, format.before_min, format.needs);
         let after = if format.after_min == 0 {
             String::new()
         } else {
-            self.body(format.after, format.after_min, Needs::Nothing)
+            self.body(format.after, format.after_min, BodyRequirement::Nothing)
         };
         let before = if format.literal == "Q~" { format!("{}7", &before[..3]) } else { before };
         format!("{before}{}{after}", format.literal)
@@ -135,7 +135,7 @@ fn keys_of_every_provider_are_found_in_every_notation() {
     for provider in PROVIDERS {
         for (alphabet, prefix, length) in provider.sample_shapes() {
             for suffix in ["", "_key", "_token", "_secret", "_client_id"] {
-                let needs = if alphabet == Alphabet::Hex { Needs::Nothing } else { Needs::Digit };
+                let needs = if alphabet == Alphabet::Hex { BodyRequirement::Nothing } else { BodyRequirement::Digit };
                 let value = format!("{prefix}{}", random.body(alphabet, length, needs));
                 for (notation, text) in notations(&format!("{}{suffix}", provider.name), &value) {
                     shares.entry(notation).or_default().add(&value, text);
@@ -156,7 +156,7 @@ fn named_values_are_found_in_every_notation() {
     for name in names {
         for (alphabet, length) in alphabets {
             for _ in 0..SAMPLES {
-                let value = random.body(alphabet, length, Needs::Digit);
+                let value = random.body(alphabet, length, BodyRequirement::Digit);
                 for (notation, text) in notations(name, &value) {
                     shares.entry(notation).or_default().add(&value, text);
                 }

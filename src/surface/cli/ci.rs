@@ -6,7 +6,7 @@ use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::base::text;
-use crate::host::ci::{Host, Job};
+use crate::host::ci::{CiJob, Host};
 use crate::ops::ci::{CiReply, CiRequest, report_job};
 use crate::surface::failure::FailureReport;
 
@@ -73,8 +73,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         context.output.text(template)?;
         return Ok(Exit::Ok);
     }
-    let recognised = Job::recognise(|name| std::env::var_os(name));
-    let named = args.host.map(|choice| Job::of(choice.host(), |name| std::env::var_os(name)));
+    let recognised = CiJob::recognise(|name| std::env::var_os(name));
+    let named = args.host.map(|choice| CiJob::of(choice.host(), |name| std::env::var_os(name)));
     let is_in_job = recognised.is_some();
     let Some(job) = named.or(recognised) else {
         let step = "ci --host github|gitlab|buildkite|jenkins|other";

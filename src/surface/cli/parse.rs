@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::base::text::{printable, visible_json};
-use crate::base::tree::{FsTree, NoTree, Tree};
+use crate::base::tree::{EmptyTree, FileTree, FsTree};
 use crate::diagnose::{
     Baseline, Category, Diagnosis, DiagnosisInput, Diagnostic, Severity, Shortfall, diagnose_output,
 };
@@ -125,9 +125,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         let line = problem.line.map_or_else(String::new, |line| format!("{line}:"));
         context.output.note(&format!("verify-run: {}:{line} {}", problem.file.display(), problem.reason));
     }
-    let tree: Box<dyn Tree> = match &root {
+    let tree: Box<dyn FileTree> = match &root {
         Some(root) => Box::new(FsTree::new(root)),
-        None => Box::new(NoTree),
+        None => Box::new(EmptyTree),
     };
     let root = root.as_deref().and_then(Path::to_str).unwrap_or_default();
     let whitelist = Whitelist::open(&context.request.places, &context.request.environment);

@@ -14,7 +14,7 @@ use crate::base::refusal::NextStep;
 use crate::base::text;
 use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
-use crate::host::ci::{Host, Job};
+use crate::host::ci::{CiJob, Host};
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
 use crate::surface::failure::hint_line;
@@ -158,7 +158,7 @@ fn is_nested(places: &Places, environment: &Environment) -> bool {
 /// In a job of a CI system, which ends what the job leaves behind, often with the machine. `CI` alone is not enough:
 /// people and agents set it, too.
 fn is_ephemeral() -> bool {
-    Job::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
+    CiJob::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
 }
 
 fn refuse(options: &RunOptions, why: Option<String>) -> c_int {

@@ -9,7 +9,7 @@ use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use verify_run::base::clock::Timestamp;
-use verify_run::capture::Spooled;
+use verify_run::capture::SpooledRun;
 use verify_run::run::Ended;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN, ended, files_in, read_all, wait_until};
@@ -154,7 +154,8 @@ fn a_clock_that_goes_back_hides_no_later_run() {
     sandbox.settle();
     // As if the clock had been 70 years ahead.
     let files = files_in(&sandbox.state().join("spool"));
-    let Spooled { mut header, output } = Spooled::parse(&fs::read(&files[0]).expect("reads")).expect("a spool file");
+    let SpooledRun { mut header, output } =
+        SpooledRun::parse(&fs::read(&files[0]).expect("reads")).expect("a spool file");
     header.started_at = Timestamp::parse("2096-01-01T00:00:00Z").expect("a time");
     header.ended_at = Timestamp::parse("2096-01-01T00:00:01Z").expect("a time");
     fs::write(&files[0], [header.line(), output].concat()).expect("writes");

@@ -7,7 +7,7 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-use super::{EditError, JsonEntry, Tail, Written, first_of, last, line, ours, parse, plain, what};
+use super::{ContainerTail, EditError, JsonEntry, WrittenDocument, first_of, last, line, ours, parse, plain, what};
 use crate::host::document::reverse;
 
 /// What one version of a value has beyond another.
@@ -25,7 +25,7 @@ enum InsertedText {
 ///
 /// # Errors
 /// When one of the texts can't be read.
-pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError> {
+pub fn take_out(written: WrittenDocument<'_>, current: &str) -> Result<String, EditError> {
     let (mark, rest) = line::split_mark(current);
     let Some(added) = added(written)? else { return Ok(current.to_owned()) };
     let mut text = rest.to_owned();
@@ -51,7 +51,7 @@ pub fn take_out(written: Written<'_>, current: &str) -> Result<String, EditError
 }
 
 /// Whether `there` came into the document with us, as `entry`.
-pub(super) fn was_added(written: Written<'_>, entry: &JsonEntry, there: &Value) -> bool {
+pub(super) fn was_added(written: WrittenDocument<'_>, entry: &JsonEntry, there: &Value) -> bool {
     let at = |text: &str| {
         let value = super::value(text).ok()?;
         let inner = entry.path().iter().try_fold(&value, |value, key| value.get(key))?.clone();
@@ -66,7 +66,7 @@ pub(super) fn was_added(written: Written<'_>, entry: &JsonEntry, there: &Value) 
     has(written.after) && !has(written.before)
 }
 
-fn added(written: Written<'_>) -> Result<Option<InsertedText>, EditError> {
+fn added(written: WrittenDocument<'_>) -> Result<Option<InsertedText>, EditError> {
     let (before, after) = (super::value(written.before)?, super::value(written.after)?);
     Ok(beyond(&before, &after))
 }
@@ -181,7 +181,7 @@ fn without(text: &str, range: &Range<usize>) -> Result<String, EditError> {
     let ends = items(container);
     let previous = ends.iter().rfind(|item| item.end <= range.start).map(|item| item.end);
     let next = ends.iter().find(|item| item.start >= range.end).map(|item| item.start);
-    let own = Tail::of(text, range.end, next.unwrap_or(container.end() - 1)).comma;
+    let own = ContainerTail::of(text, range.end, next.unwrap_or(container.end() - 1)).comma;
     let mut cuts = Vec::new();
     let end = match own {
         Some(comma) if text[range.end..comma].trim().is_empty() => comma + 1,
@@ -190,7 +190,7 @@ fn without(text: &str, range: &Range<usize>) -> Result<String, EditError> {
             range.end
         }
         None => {
-            let before = previous.and_then(|end| Tail::of(text, end, range.start).comma);
+            let before = previous.and_then(|end| ContainerTail::of(text, end, range.start).comma);
             cuts.extend(before.map(|comma| comma..comma + 1));
             range.end
         }

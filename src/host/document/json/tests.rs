@@ -28,7 +28,7 @@ fn with(text: &str) -> String {
 }
 
 fn without(before: &str, after: &str, current: &str) -> String {
-    take_out(Written { before, after }, current).expect("it can be taken out")
+    take_out(WrittenDocument { before, after }, current).expect("it can be taken out")
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn what_we_wrote_and_nobody_changed_becomes_what_it_shall_be_now() {
     let mut wanted = entries();
     let JsonEntry::Element { value, .. } = &mut wanted[0] else { panic!("an element") };
     value["hooks"][0]["timeout"] = json!(9);
-    let new = add(&old, &wanted, Some(Written { before, after: &old })).expect("it can be added");
+    let new = add(&old, &wanted, Some(WrittenDocument { before, after: &old })).expect("it can be added");
     assert_eq!((new.text.clone(), new.kept), (old.replacen("\"timeout\": 5", "\"timeout\": 9", 1), vec![]));
     // Edited since: it is the user's now.
     let edited = old.replacen("\"timeout\": 5", "\"timeout\": 7", 1);
-    let kept = add(&edited, &wanted, Some(Written { before, after: &old })).expect("it can be added");
+    let kept = add(&edited, &wanted, Some(WrittenDocument { before, after: &old })).expect("it can be added");
     assert_eq!((kept.text, kept.kept), (edited, vec!["hooks.PreToolUse".to_owned()]));
 }
 
@@ -269,7 +269,7 @@ proptest! {
         prop_assert!(is_within(&before, &after), "{}\n=>\n{}", before, after);
         let mut value_after = value(&after).expect("whole");
         prop_assert_eq!(&add(&after, &entries(), None).expect("again").text, &after);
-        let written = Written { before: &before, after: &after };
+        let written = WrittenDocument { before: &before, after: &after };
         prop_assert_eq!(crate::host::document::take_out("a.json".as_ref(), written, &after).expect("out"), before.clone());
         // As a value: what is there without ours is what was there.
         let rest = take_out(written, &after).expect("out");
@@ -290,7 +290,7 @@ proptest! {
         let Ok(added) = add(&before, &entries(), None) else { return Ok(()) };
         let after = added.text;
         let edited = after.replace("\"timeout\": 5", "\"timeout\": 6");
-        let rest = take_out(Written { before: &before, after: &after }, &edited).expect("out");
+        let rest = take_out(WrittenDocument { before: &before, after: &after }, &edited).expect("out");
         let comments = |text: &str| text.matches("/* c */").count() + text.matches("// d").count() + text.matches("// \"e\"").count();
         prop_assert_eq!(comments(&rest), comments(&before), "{}\n=>\n{}\n=>\n{}", before, edited, rest);
         prop_assert_eq!(value(&rest).expect("whole"), value(&before).expect("whole"));

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use crate::capture::Spooled;
+use crate::capture::SpooledRun;
 use crate::config::{Environment, Places};
 use crate::ops::hint;
 use crate::ops::request::Request;
@@ -16,7 +16,7 @@ pub(super) fn is_wanted(option: Option<bool>) -> bool {
 
 /// Says on standard error what is known of a failure. Nothing is said where standard error is closed, and nothing
 /// when it takes longer than the setting `advice.hint_ms`.
-pub(super) fn say(places: Places, failed: Spooled) {
+pub(super) fn say(places: Places, failed: SpooledRun) {
     if !run::has_stderr() {
         return;
     }
