@@ -55,7 +55,7 @@ pub struct FinishedRun {
     pub record: fn(&Places, RecorderWaiter),
 }
 
-/// Who waits for the recorder, if anybody does: goes on when this is dropped.
+/// Keeps a caller that waits for the recorder until this is dropped.
 #[derive(Default)]
 pub struct RecorderWaiter {
     _end: Option<PipeWriter>,

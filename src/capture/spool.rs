@@ -13,7 +13,7 @@ use crate::base::file::create_private_dir;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::config::StateDir;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::Check;
 
 /// Version of the spool format; a reader leaves a file with a higher one alone.
@@ -41,7 +41,7 @@ pub struct SpoolHeader {
     /// Wall time by the monotonic clock, microseconds.
     pub duration_us: u64,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// The recognised check; `None` under `--record`.
     pub check: Option<Check>,
     /// The command key, hex; see DESIGN's "command key".
@@ -185,7 +185,7 @@ pub(super) mod tests {
             started_at: Timestamp(0),
             ended_at: Timestamp(1),
             duration_us: 1,
-            ended: Ended::Exit(1),
+            ended: CommandEnd::Exit(1),
             check: None,
             key: "0".repeat(32),
             identity: Identity::default(),

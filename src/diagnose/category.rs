@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
 use super::catalog::Catalog;
@@ -124,17 +124,17 @@ pub(super) fn decide_category<'f, 'i>(
     lines: &[&str],
 ) -> Category {
     match input.ended {
-        Ended::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
-        Ended::Signal(_) => return Category::Other,
+        CommandEnd::Signal(4 | 6 | 7 | 8 | 11) => return Category::RuntimeError,
+        CommandEnd::Signal(_) => return Category::Other,
         // Shells exit so when there is no such command, and some when they can't read a script.
-        Ended::Exit(127) if located.clone().next().is_none() => return Category::MissingDependency,
-        Ended::Exit(126) => return Category::ConfigError,
-        Ended::Exit(_) => {}
+        CommandEnd::Exit(127) if located.clone().next().is_none() => return Category::MissingDependency,
+        CommandEnd::Exit(126) => return Category::ConfigError,
+        CommandEnd::Exit(_) => {}
     }
     if let Some(category) = failing.clone().find(|found| found.decides).and_then(|found| found.category) {
         return category.clone();
     }
-    if let Ended::Exit(code) = input.ended {
+    if let CommandEnd::Exit(code) = input.ended {
         let named_tools = catalog.tools.iter().zip(named).filter(|(_, named)| **named).map(|(tool, _)| tool);
         if named_tools.clone().any(|tool| tool.did_not_run.contains(&code)) {
             return Category::ConfigError;
@@ -342,7 +342,7 @@ mod tests {
             command,
             tool: Some(tool),
             kind: Some(kind),
-            ended: Ended::Exit(1),
+            ended: CommandEnd::Exit(1),
             dir: "",
             root: "/p",
             tree: &EmptyTree,
@@ -415,7 +415,7 @@ mod tests {
                 command,
                 tool: None,
                 kind: None,
-                ended: Ended::Exit(1),
+                ended: CommandEnd::Exit(1),
                 dir: "",
                 root: "/p",
                 tree: &EmptyTree,

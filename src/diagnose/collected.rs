@@ -81,7 +81,7 @@ static SET: LazyLock<Option<RegexSet>> =
 /// Compiled when the first line of its runner is seen.
 static COMPILED: [OnceLock<Option<Regex>>; CLOSINGS.len()] = [const { OnceLock::new() }; CLOSINGS.len()];
 
-/// What a runner says at its end.
+/// The summary that a runner prints at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunnerSummary {
     /// The tests that ran; `None` when it doesn't say, or not for certain.

@@ -14,7 +14,7 @@ use super::Severity;
 use super::engine::{self, Frame};
 use super::rule_regex::constant_regex;
 
-/// How sure a line is about a failure.
+/// How strongly a line points to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FailureStrength {
     /// It has a word for failure somewhere.

@@ -1,7 +1,7 @@
 //! The inline tests of definitions: an output and its expected findings.
 
 use crate::base::tree::EmptyTree;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 use super::definition::{ExpectText, TestText};
 use super::{Category, DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, Severity, examine_output};
@@ -20,7 +20,7 @@ pub(super) fn check_example(definitions: &DefinitionSet, test: &TestText) -> Res
         command: "",
         tool: test.tool.as_deref(),
         kind: None,
-        ended: Ended::Exit(test.exit.unwrap_or(1)),
+        ended: CommandEnd::Exit(test.exit.unwrap_or(1)),
         dir: "",
         root: ROOT,
         tree: &EmptyTree,

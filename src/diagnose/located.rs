@@ -256,7 +256,7 @@ fn severity_of_words(words: &str) -> Option<Severity> {
     words.split(|c: char| !c.is_ascii_alphabetic()).rev().find_map(known)
 }
 
-/// What precedes a place: times, labels, numbers, words.
+/// The text before a place: times, labels, numbers, words.
 struct TextBeforeLocation<'a> {
     rest: &'a str,
     severity: Option<Severity>,
@@ -431,7 +431,7 @@ fn is_file(file: &str, quoted: bool) -> bool {
         || !option && (looks_like_a_file(file) || quoted && file.contains(['/', '\\']) && !file.contains("://"))
 }
 
-/// What follows a place.
+/// The text after a place.
 struct TextAfterLocation<'a> {
     severity: Option<Severity>,
     code: Option<String>,

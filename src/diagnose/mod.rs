@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::arena;
 use crate::base::tree::FileTree;
 use crate::redact;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
 mod assemble;
@@ -139,7 +139,7 @@ pub struct DiagnosisInput<'a> {
     /// What the check does.
     pub kind: Option<CheckKind>,
     /// How the command ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// The working directory relative to the root; `""` is the root.
     pub dir: &'a str,
     /// The root's absolute path; `""` when unknown.

@@ -11,7 +11,7 @@ use crate::base::limits::LINE_MATCH_BYTES_MAX;
 use crate::base::text::prefix;
 use crate::base::tree::EmptyTree;
 use crate::config::CategoryTable;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 use super::definition::SCHEMA;
 use super::generic::{self, looks_like_a_file};
@@ -123,7 +123,7 @@ fn try_definition(definition: &str, name: &str, output: &str) -> Result<Diagnosi
         command: "",
         tool: Some(name),
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: "",
         root: super::inline::ROOT,
         tree: &EmptyTree,

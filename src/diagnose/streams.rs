@@ -66,7 +66,7 @@ pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
 /// Lines of which one has a time where nearly all have.
 const LINES_TO_TELL: usize = 3;
 
-/// What the lines of an output begin with.
+/// The prefixes of an output's lines.
 enum LinePrefixes {
     None,
     /// `@acme/api:lint: ` (turbo), `packages/api lint: ` (pnpm): names that a header line announced.

@@ -10,7 +10,7 @@ use crate::base::text::ellipsis;
 use crate::capture::ObservedVia;
 use crate::diagnose::{Diagnostic as Found, Severity, Shortfall};
 use crate::fingerprint::{self, FINGERPRINT_VERSION, Fingerprint};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
 /// A whole run, so that recording it is one append. Redacted, but not masked: keys can be recomputed.
@@ -38,7 +38,7 @@ pub(crate) struct Run {
     pub ended_at: Timestamp,
     /// Wall time by the monotonic clock, microseconds.
     pub duration_us: u64,
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// The task, always known here.
     pub task: String,
     /// The sitting, if the wrapper could tell.

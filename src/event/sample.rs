@@ -13,7 +13,7 @@ use crate::event::{
     ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
 };
 use crate::fingerprint;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
 mod said;
@@ -50,7 +50,7 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
         started_at: at,
         ended_at: at,
         duration_us: 1000,
-        ended: Ended::Exit(0),
+        ended: CommandEnd::Exit(0),
         task: task.into(),
         session: Some("tty-1".into()),
         agent: Some("human".into()),
@@ -77,7 +77,7 @@ pub(crate) fn failed_run(n: u64, task: &str, patterns: &[&str]) -> Event {
     let mut event = passed_run(n, task);
     let id = run_id(n);
     if let EventBody::Run(run) = &mut event.body {
-        run.ended = Ended::Exit(1);
+        run.ended = CommandEnd::Exit(1);
         run.failure = Some(Failure {
             category_description: None,
             id: ids::short(ids::IdKind::Failure, id.0.as_bytes()),

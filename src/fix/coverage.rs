@@ -30,7 +30,7 @@ const FOLDERS_MAX: usize = 8;
 /// Stars in a selector that is read as a pattern; one with more matches nothing.
 const STARS_MAX: usize = 6;
 
-/// What of a failure a later run looked at.
+/// How much of a failure a later run covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FailureCoverage {
     /// Everything.
@@ -65,7 +65,7 @@ impl FailureCoverage {
     }
 }
 
-/// A scope's selectors by what they are.
+/// The selectors of a scope by kind.
 #[derive(Default)]
 struct SelectorParts<'a> {
     words: Vec<&'a str>,

@@ -28,7 +28,7 @@ const LANGUAGES: [&[&str]; 9] = [
     &["cs", "fs", "vb"],
 ];
 
-/// What one file names.
+/// The modules, paths and folders that one file refers to.
 #[derive(Debug, Default)]
 pub(crate) struct FileReferences {
     /// Modules by their path with slashes, as an import names them.

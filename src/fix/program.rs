@@ -172,7 +172,7 @@ mod tests {
     use crate::base::ids::RunId;
     use crate::base::lossless::Lossless;
     use crate::capture::{EnvironmentDigest, Identity, RepositoryHead};
-    use crate::run::Ended;
+    use crate::run::CommandEnd;
     use crate::whitelist::{CheckDecision, CheckKind, Whitelist};
 
     struct Project(tempfile::TempDir);
@@ -207,7 +207,7 @@ mod tests {
                 started_at: Timestamp::now(),
                 ended_at: Timestamp::now(),
                 duration_us: 1,
-                ended: Ended::Exit(1),
+                ended: CommandEnd::Exit(1),
                 check,
                 key: String::new(),
                 identity: Identity::default(),

@@ -48,7 +48,7 @@ pub(crate) struct Fix {
     pub patch: Patch,
 }
 
-/// Where a diff takes a fix back.
+/// Where a diff reverts a fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RevertedFix {
     /// The fix.
@@ -106,7 +106,7 @@ fn find_counterpart<'p>(patch: &'p Patch, changed: &FilePatch) -> Option<(&'p Fi
     })
 }
 
-/// How many more often each telling line is added than removed.
+/// How much more often each distinctive line is added than removed.
 struct LineBalance(HashMap<String, i64>);
 
 impl LineBalance {

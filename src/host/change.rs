@@ -61,7 +61,7 @@ pub struct ConfigFileChange {
     pub executable: bool,
 }
 
-/// What one host needs.
+/// The changes that one host needs.
 #[derive(Debug, Clone, Default)]
 pub struct PlannedHost {
     /// Files to write; those that are as they should be are left out.

@@ -11,7 +11,7 @@ pub(crate) use job_report::JobReport;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Host {
+pub enum CiSystem {
     /// GitHub Actions, and what speaks its language (Forgejo, Gitea).
     Github,
     /// GitLab CI.
@@ -28,7 +28,7 @@ pub enum Host {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CiJob {
     /// The system.
-    pub host: Host,
+    pub host: CiSystem,
     /// A file that takes Markdown for the job's page (`GITHUB_STEP_SUMMARY`).
     pub summary: Option<PathBuf>,
     /// A file that takes `name=value` for later steps (`GITHUB_OUTPUT`).
@@ -36,42 +36,42 @@ pub struct CiJob {
 }
 
 /// A system with the variable that it sets, and its value if that matters.
-const SYSTEMS: [(Host, &str, Option<&str>); 4] = [
-    (Host::Github, "GITHUB_ACTIONS", Some("true")),
-    (Host::Gitlab, "GITLAB_CI", Some("true")),
-    (Host::Buildkite, "BUILDKITE", Some("true")),
-    (Host::Jenkins, "JENKINS_URL", None),
+const SYSTEMS: [(CiSystem, &str, Option<&str>); 4] = [
+    (CiSystem::Github, "GITHUB_ACTIONS", Some("true")),
+    (CiSystem::Gitlab, "GITLAB_CI", Some("true")),
+    (CiSystem::Buildkite, "BUILDKITE", Some("true")),
+    (CiSystem::Jenkins, "JENKINS_URL", None),
 ];
 
 /// Templates to start from, by host.
-const TEMPLATES: [(Host, &str); 4] = [
-    (Host::Github, include_str!("../../hooks/ci/github/action.yml")),
-    (Host::Gitlab, include_str!("../../hooks/ci/gitlab.yml")),
-    (Host::Buildkite, include_str!("../../hooks/ci/buildkite.yml")),
-    (Host::Jenkins, include_str!("../../hooks/ci/Jenkinsfile")),
+const TEMPLATES: [(CiSystem, &str); 4] = [
+    (CiSystem::Github, include_str!("../../hooks/ci/github/action.yml")),
+    (CiSystem::Gitlab, include_str!("../../hooks/ci/gitlab.yml")),
+    (CiSystem::Buildkite, include_str!("../../hooks/ci/buildkite.yml")),
+    (CiSystem::Jenkins, include_str!("../../hooks/ci/Jenkinsfile")),
 ];
 
 impl CiJob {
     /// Recognised by the variables that the system sets; `None` outside of CI.
     pub fn recognise(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let is_named = |(_, name, wanted): &&(Host, &str, Option<&str>)| {
+        let is_named = |(_, name, wanted): &&(CiSystem, &str, Option<&str>)| {
             set(name).is_some_and(|value| wanted.is_none_or(|wanted| value == wanted))
         };
         let in_ci = || set("CI").is_some_and(|value| value != "false" && value != "0");
         let host = SYSTEMS.iter().find(is_named).map(|(host, ..)| *host);
-        Some(Self::of(host.or_else(|| in_ci().then_some(Host::Other))?, variable))
+        Some(Self::of(host.or_else(|| in_ci().then_some(CiSystem::Other))?, variable))
     }
 
     /// A job of this system.
-    pub fn of(host: Host, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub fn of(host: CiSystem, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let file = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let of_github = |name: &str| if host == Host::Github { file(name) } else { None };
+        let of_github = |name: &str| if host == CiSystem::Github { file(name) } else { None };
         CiJob { host, summary: of_github("GITHUB_STEP_SUMMARY"), outputs: of_github("GITHUB_OUTPUT") }
     }
 }
 
-impl Host {
+impl CiSystem {
     /// What people put into their repository to begin with; `None` for a system that we know nothing of.
     pub fn template(self) -> Option<&'static str> {
         TEMPLATES.iter().find(|(host, _)| *host == self).map(|(_, text)| *text)
@@ -89,11 +89,11 @@ mod tests {
     #[test]
     fn a_system_is_known_by_what_it_sets() {
         let host = |variables: &[(&str, &str)]| job(variables).map(|job| job.host);
-        assert_eq!(host(&[("CI", "true"), ("GITHUB_ACTIONS", "true")]), Some(Host::Github));
-        assert_eq!(host(&[("CI", "true"), ("GITLAB_CI", "true")]), Some(Host::Gitlab));
-        assert_eq!(host(&[("BUILDKITE", "true")]), Some(Host::Buildkite));
-        assert_eq!(host(&[("JENKINS_URL", "http://localhost/")]), Some(Host::Jenkins));
-        assert_eq!(host(&[("CI", "1")]), Some(Host::Other));
+        assert_eq!(host(&[("CI", "true"), ("GITHUB_ACTIONS", "true")]), Some(CiSystem::Github));
+        assert_eq!(host(&[("CI", "true"), ("GITLAB_CI", "true")]), Some(CiSystem::Gitlab));
+        assert_eq!(host(&[("BUILDKITE", "true")]), Some(CiSystem::Buildkite));
+        assert_eq!(host(&[("JENKINS_URL", "http://localhost/")]), Some(CiSystem::Jenkins));
+        assert_eq!(host(&[("CI", "1")]), Some(CiSystem::Other));
         assert_eq!(host(&[("CI", "false"), ("GITHUB_ACTIONS", "")]), None);
         assert_eq!(host(&[]), None);
     }

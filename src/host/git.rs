@@ -88,7 +88,7 @@ struct EditedFile {
     elsewhere: usize,
 }
 
-/// A file as it is.
+/// A user's file before any change.
 struct ExistingFile {
     /// Where it is, links followed.
     path: PathBuf,
@@ -97,7 +97,7 @@ struct ExistingFile {
     is_executable: bool,
 }
 
-/// A plan in the making.
+/// Collects the changes for git's hooks.
 struct GitPlanner<'a> {
     site: &'a InstallSite,
     whitelist: &'a Whitelist,

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::agent::{AGENTS, Stack};
 
-/// What was found.
+/// What a project is made with, and what is set up in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Survey {
+pub struct ProjectSurvey {
     /// What it is made with.
     pub stacks: Vec<Stack>,
     /// Agents with something in the project.
@@ -37,7 +37,7 @@ const CI: [(&str, &[&str]); 6] = [
     ("Azure Pipelines", &["azure-pipelines.yml"]),
 ];
 
-impl Survey {
+impl ProjectSurvey {
     /// Looks at the names at the top of a project, and of the home folder.
     pub fn of(root: &Path, home: Option<&Path>) -> Self {
         let named = |list: &[(&'static str, &[&str])]| {
@@ -47,7 +47,7 @@ impl Survey {
         // A project at the home folder itself has nothing of its own there.
         let in_project = AGENTS.iter().filter(|agent| home != Some(root) && agent.is_in(root));
         let at_home = AGENTS.iter().filter(|agent| home.is_some_and(|home| agent.is_at_home(home)));
-        Survey {
+        ProjectSurvey {
             stacks: Stack::of(root),
             agents: in_project.map(|agent| agent.name).collect(),
             agents_at_home: at_home.map(|agent| agent.name).collect(),

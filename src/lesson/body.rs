@@ -11,7 +11,7 @@ use crate::base::markdown::{clean_line, code, fence};
 use crate::base::text::{count, ellipsis, one_line, prefix, printable};
 use crate::command::typed;
 use crate::diagnose::{Diagnostic, Severity, Shortfall};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// A message in a list, bytes.
 const MESSAGE_BYTES_MAX: usize = 400;
@@ -37,8 +37,8 @@ pub(super) fn render_body(facts: &LessonFacts, lines_bytes: usize, budget: usize
 
 fn render_head(facts: &LessonFacts) -> String {
     let ended = match facts.ended {
-        Ended::Exit(code) => format!("exited with code {code}"),
-        Ended::Signal(signal) => format!("was ended by {}", signal_name(signal)),
+        CommandEnd::Exit(code) => format!("exited with code {code}"),
+        CommandEnd::Signal(signal) => format!("was ended by {}", signal_name(signal)),
     };
     let found = match (facts.problems, facts.files.len() + facts.files_cut) {
         (0, 0) => String::new(),

@@ -2,7 +2,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::diagnose::{Category, Diagnostic, Shortfall};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// Everything a lesson file says about one failed run. Texts come from tools: they are redacted already, and made
 /// safe for Markdown when rendered.
@@ -21,7 +21,7 @@ pub struct LessonFacts {
     /// Where it ran, relative to the root; empty at the root.
     pub dir: String,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// What kind of failure it is.
     pub category: Category,
     /// Affected files, relative to the root, sorted.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, LessonFacts, conflict};
 use crate::base::clock::Timestamp;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// Version of the front matter; a reader refuses a higher one.
 pub const LESSON_SCHEMA: u32 = 1;
@@ -306,8 +306,8 @@ pub(super) fn render_front_matter(facts: &LessonFacts) -> String {
         out.push_str(&yaml_line("directory", &yaml_scalar(&facts.dir)));
     }
     out.push_str(&match facts.ended {
-        Ended::Exit(code) => format!("exit_code: {code}\n"),
-        Ended::Signal(signal) => yaml_line("signal", &yaml_scalar(&signal_name(signal))),
+        CommandEnd::Exit(code) => format!("exit_code: {code}\n"),
+        CommandEnd::Signal(signal) => yaml_line("signal", &yaml_scalar(&signal_name(signal))),
     });
     out.push_str(&yaml_line("category", facts.category.as_str()));
     let (files, files_cut) = files_block(&facts.files);

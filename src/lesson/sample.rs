@@ -3,7 +3,7 @@
 use super::LessonFacts;
 use crate::base::clock::Timestamp;
 use crate::diagnose::{Category, Diagnostic, Severity};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 pub(super) fn item(file: &str, code: &str, message: &str) -> Diagnostic {
     Diagnostic {
@@ -27,7 +27,7 @@ pub(super) fn facts() -> LessonFacts {
         about: "no-undef".to_owned(),
         command: "npx eslint .".to_owned(),
         dir: String::new(),
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         category: Category::LintError,
         files: vec!["src/a.ts".to_owned(), "src/b.ts".to_owned()],
         files_cut: 0,

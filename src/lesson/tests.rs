@@ -6,7 +6,7 @@ use super::sample::{HOSTILE, facts, hostile, many};
 use super::*;
 use crate::base::limits::{LESSON_BYTES_MAX, LESSON_LINES_BYTES_MAX};
 use crate::config::{Environment, Places, Repository, Settings};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 fn text_of(facts: &LessonFacts) -> String {
     render_lesson(facts, LESSON_LINES_BYTES_MAX)
@@ -49,7 +49,7 @@ fn a_lesson_reads_like_this() {
 fn a_lesson_with_a_failing_test_reads_like_this() {
     let mut facts = many(1);
     facts.dir = "packages/my app".to_owned();
-    facts.ended = Ended::Signal(11);
+    facts.ended = CommandEnd::Signal(11);
     facts.lines.truncate(2);
     insta::assert_snapshot!(text_of(&facts));
 }

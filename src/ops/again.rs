@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::last::{self, Last};
+use super::last::{self, LastRun};
 use super::reply::Reply;
 use super::request::Request;
 use crate::store::StoreError;
@@ -74,7 +74,7 @@ pub(crate) fn again_command(request: &Request, failed: bool) -> Result<AgainComm
     let is_script = check.as_ref().is_some_and(|check| check.manifest.is_some());
     let selectors = check.map(|check| check.selectors).unwrap_or_default();
     let narrowed =
-        Narrowing { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.narrow_to_failed(&last);
+        RerunCommand { words: &words, selectors: &selectors, is_script, dir: last.dir.path() }.narrow_to_failed(&last);
     match narrowed {
         Ok(words) => Ok(AgainCommand { argv: words.into_iter().map(OsString::from).collect(), dir }),
         Err(why) => Err(AgainError::NotNarrowed { command: line, why }),
@@ -82,7 +82,7 @@ pub(crate) fn again_command(request: &Request, failed: bool) -> Result<AgainComm
 }
 
 /// A recorded command, about to be narrowed.
-struct Narrowing<'a> {
+struct RerunCommand<'a> {
     words: &'a [String],
     /// Its paths and filters.
     selectors: &'a [String],
@@ -92,8 +92,8 @@ struct Narrowing<'a> {
     dir: &'a Path,
 }
 
-impl Narrowing<'_> {
-    fn narrow_to_failed(&self, last: &Last) -> Result<Vec<String>, &'static str> {
+impl RerunCommand<'_> {
+    fn narrow_to_failed(&self, last: &LastRun) -> Result<Vec<String>, &'static str> {
         let mut tests: Vec<&str> = last.items.iter().filter_map(|item| item.test.as_deref()).collect();
         tests.sort_unstable();
         tests.dedup();
@@ -232,7 +232,7 @@ mod tests {
         let check = Whitelist::shipped_only().decide_command(&argv).into_check();
         let selectors = check.map(|check| check.selectors).unwrap_or_default();
         let narrowing =
-            Narrowing { words: &words, selectors: &selectors, is_script: words[0] == "npm", dir: Path::new(dir) };
+            RerunCommand { words: &words, selectors: &selectors, is_script: words[0] == "npm", dir: Path::new(dir) };
         let has = |name: &str| words.iter().any(|word| word == name);
         if has("pytest") {
             narrowing.pytest_arguments(tests)

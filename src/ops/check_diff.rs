@@ -15,7 +15,7 @@ use crate::fix::fix_status;
 use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{ChangesError, DiffScope, work_tree_changes};
-use crate::fix::weakened::{Mark, RuleSeverity, detect};
+use crate::fix::weakened::{RuleSeverity, WeakenedCheck, detect};
 use crate::store::{FixFilter, FixRow, SegmentFolder, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
@@ -39,7 +39,7 @@ pub(crate) struct CheckDiffOptions {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CheckDiffReport {
     /// Where a check was weakened, in the order of the diff.
-    pub weakened: Vec<Mark>,
+    pub weakened: Vec<WeakenedCheck>,
     /// Confirmed fixes that the change reverts.
     pub regressions: Vec<Regression>,
     /// Marks beyond the limit, and files and lines of the diff that were not read.
@@ -163,15 +163,15 @@ mod tests {
     use crate::config::Environment;
     use crate::recorder;
     use crate::recorder::tests::World;
-    use crate::run::Ended;
+    use crate::run::CommandEnd;
     use crate::store::lock_store;
 
     #[test]
     fn the_index_is_read_as_it_is_while_runs_wait_and_a_recorder_is_at_work() {
         let world = World::new();
-        world.spool(&world.header(1, "aa", Ended::Exit(1)), "error: a\n");
+        world.spool(&world.header(1, "aa", CommandEnd::Exit(1)), "error: a\n");
         recorder::drain(&world.places).expect("drains");
-        world.spool(&world.header(2, "bb", Ended::Exit(1)), "error: b\n");
+        world.spool(&world.header(2, "bb", CommandEnd::Exit(1)), "error: b\n");
         let patch = Patch::parse(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
         let request = Request::at_places(world.places.clone(), Environment::default());
         let find = || {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::reading::Reading;
+use super::reading::StoreReader;
 use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::event::EventBody;
-use crate::host::ci::{CiJob, Host, JobReport};
+use crate::host::ci::{CiJob, CiSystem, JobReport};
 use crate::report::{ReportedRun, SummarizedRun};
 use crate::retrieval::hint::{HintSources, hint_lines};
 use crate::store::{StoreError, own_writer};
@@ -37,7 +37,7 @@ pub(crate) struct CiRequest<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CiReply {
     /// The system.
-    pub host: Host,
+    pub host: CiSystem,
     /// Checks reported on, each by its newest run.
     pub runs: usize,
     /// Those of them that failed.
@@ -78,7 +78,7 @@ pub(crate) fn report_job(request: &Request, asked: &CiRequest<'_>) -> Result<Rep
 /// counts: an imported failure is another job's.
 fn find_reported_runs(
     request: &Request,
-    reading: &Reading,
+    reading: &StoreReader,
     asked: &CiRequest<'_>,
 ) -> Result<Vec<SummarizedRun>, StoreError> {
     let (Some(index), Some(own)) = (&reading.index, own_writer(&request.places.state)) else { return Ok(Vec::new()) };

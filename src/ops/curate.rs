@@ -9,9 +9,9 @@ use crate::event::{EventBody, PatternMerge, PatternSplit, Review, ReviewState};
 use crate::pattern::PatternGroupSummary;
 use crate::store::{Store, StoreError};
 
-/// What a person says with a change: who they are and why.
+/// The author of a change and the reason for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Saying {
+pub(crate) struct CurationReason {
     pub by: Option<String>,
     pub why: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn merge_patterns(
     request: &Request,
     from: &str,
     into: &str,
-    saying: Saying,
+    saying: CurationReason,
 ) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let (from, into) = (open.store.index().find_member(from)?, open.store.index().find_member(into)?);
@@ -56,7 +56,11 @@ pub(crate) fn merge_patterns(
 ///
 /// # Errors
 /// When the id names none or more than one, it isn't merged with any, or the store can't be written.
-pub(crate) fn split_pattern(request: &Request, id: &str, saying: Saying) -> anyhow::Result<Reply<CurationReply>> {
+pub(crate) fn split_pattern(
+    request: &Request,
+    id: &str,
+    saying: CurationReason,
+) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let member = open.store.index().find_member(id)?;
     let others = open.store.index().members_of_group(member.number)?.len() - 1;
@@ -73,7 +77,7 @@ pub(crate) fn review_pattern(
     request: &Request,
     id: &str,
     state: ReviewState,
-    saying: Saying,
+    saying: CurationReason,
 ) -> anyhow::Result<Reply<CurationReply>> {
     let mut open = PatternWriter::new(request)?;
     let row = open.store.index().find_pattern(id)?;

@@ -39,7 +39,7 @@ pub(crate) struct NewToolOptions<'a> {
 }
 
 /// What `whitelist new` wrote.
-pub(crate) struct Created {
+pub(crate) struct CreatedDefinition {
     pub definition: PathBuf,
     /// The whitelist that the program was added to; `None` when it is a check already.
     pub whitelist: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Created {
 ///
 /// # Errors
 /// A bad name, a definition that is there already, a sample without a failure, or a file that can't be written.
-pub(crate) fn create_tool(request: &Request, wanted: &NewToolOptions<'_>) -> anyhow::Result<Created> {
+pub(crate) fn create_tool(request: &Request, wanted: &NewToolOptions<'_>) -> anyhow::Result<CreatedDefinition> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !wanted.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !wanted.name.chars().all(plain) {
         let name = wanted.name.escape_debug();
@@ -73,7 +73,7 @@ pub(crate) fn create_tool(request: &Request, wanted: &NewToolOptions<'_>) -> any
     let skeleton = diagnose::draft_skeleton(wanted.name, category, wanted.sample).map_err(anyhow::Error::msg)?;
     let whitelist = add_rule(request, wanted)?;
     write_new_file(&definition, skeleton.text.as_bytes())?;
-    Ok(Created { definition, whitelist, found: skeleton.found })
+    Ok(CreatedDefinition { definition, whitelist, found: skeleton.found })
 }
 
 /// Adds a rule for the program to the layer's whitelist; `None` when it is a check already.

@@ -30,7 +30,7 @@ pub(crate) struct ExportOptions<'a> {
 /// What `store export --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Exported {
+pub(crate) struct ExportReport {
     /// The files written.
     pub files: Vec<PathBuf>,
     /// Events in them.
@@ -42,7 +42,7 @@ pub(crate) struct Exported {
 /// What `store import --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Merged {
+pub(crate) struct ImportReport {
     /// The files read.
     pub files: usize,
     /// Events that were new here.
@@ -77,11 +77,11 @@ pub(crate) struct ExchangeFault {
 ///
 /// # Errors
 /// When the store can't be read or the folder can't be written.
-pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> anyhow::Result<Reply<Exported>> {
+pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> anyhow::Result<Reply<ExportReport>> {
     let reading = request.open_for_reading()?;
     let out = wanted.out;
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
-    let mut exported = Reply::new(Exported { files: Vec::new(), events: 0, bad: 0 }, reading.notes);
+    let mut exported = Reply::new(ExportReport { files: Vec::new(), events: 0, bad: 0 }, reading.notes);
     let day = wanted.since.map(|since| format!(".since-{}", since.rfc3339().split('T').next().unwrap_or_default()));
     let mask = if wanted.masked { ".masked" } else { "" };
     for segment in reading.segments.list_segments()? {
@@ -119,7 +119,11 @@ pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> an
 ///
 /// # Errors
 /// When a path can't be read, or the store can't be written.
-pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportTrust) -> anyhow::Result<Reply<Merged>> {
+pub(crate) fn import_events(
+    request: &Request,
+    paths: &[PathBuf],
+    trust: ImportTrust,
+) -> anyhow::Result<Reply<ImportReport>> {
     let mut files = Vec::new();
     for path in paths {
         let found = segments_at(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -133,7 +137,7 @@ pub(crate) fn import_events(request: &Request, paths: &[PathBuf], trust: ImportT
     let ImportedSegments { events, known, purged, removed, newer, bad, faults } =
         store.import_segments(&files, trust)?;
     let mut merged = Reply::new(
-        Merged {
+        ImportReport {
             files: files.len(),
             events,
             known,

@@ -30,7 +30,7 @@ pub(crate) struct ExplainRequest {
 /// What `pattern explain --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Explained {
+pub(crate) struct PatternExplanation {
     /// The pattern in the store that has this key.
     pub id: Option<String>,
     #[serde(flatten)]
@@ -54,9 +54,9 @@ pub(crate) struct NearPattern {
     pub bands: u64,
 }
 
-/// A line that `--jsonl` prints.
+/// One line of `pattern explain --jsonl`.
 #[derive(Debug, Serialize)]
-struct ExplainReply<'a> {
+struct ExplanationLine<'a> {
     family: &'a str,
     pattern: &'a str,
     masked: &'a str,
@@ -71,7 +71,7 @@ pub(crate) fn explain_message(
     request: &Request,
     asked: ExplainRequest,
     similarity_min: f64,
-) -> Result<Reply<Explained>, StoreError> {
+) -> Result<Reply<PatternExplanation>, StoreError> {
     let reading = request.open_for_reading()?;
     explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min, reading.notes)
 }
@@ -84,7 +84,7 @@ pub(crate) fn explain_pattern(
     request: &Request,
     id: &str,
     similarity_min: f64,
-) -> Result<Reply<Explained>, StoreError> {
+) -> Result<Reply<PatternExplanation>, StoreError> {
     let reading = request.open_for_reading()?;
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
     let index = reading.index.ok_or_else(missing)?;
@@ -101,9 +101,9 @@ fn explain_diagnostic(
     item: &Diagnostic,
     similarity_min: f64,
     notes: Vec<String>,
-) -> Result<Reply<Explained>, StoreError> {
+) -> Result<Reply<PatternExplanation>, StoreError> {
     let (keys, steps) = fingerprint::explain_fingerprint(item);
-    let mut explained = Reply::new(Explained { id: None, steps, near: Vec::new() }, notes);
+    let mut explained = Reply::new(PatternExplanation { id: None, steps, near: Vec::new() }, notes);
     let Some(index) = index else { return Ok(explained) };
     explained.data.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
     let Some(near) = fingerprint::sketch_message(item) else { return Ok(explained) };
@@ -124,7 +124,7 @@ fn explain_diagnostic(
 /// When a line is no JSON object with a `text` (its number is named), or `output` can't be written.
 pub(crate) fn explain_lines(mut input: impl BufRead, mut output: impl Write, merge: bool) -> anyhow::Result<()> {
     let mut line = Vec::new();
-    let mut merging = Merging::default();
+    let mut merging = MergeSimulation::default();
     for number in 1.. {
         line.clear();
         let room = EXPLAIN_LINE_BYTES_MAX + 1;
@@ -147,7 +147,7 @@ pub(crate) fn explain_lines(mut input: impl BufRead, mut output: impl Write, mer
         if merge {
             keys = merging.find_leader(&item, keys);
         }
-        let answer = ExplainReply {
+        let answer = ExplanationLine {
             family: &keys.family,
             pattern: &keys.pattern,
             masked: &keys.masked,
@@ -161,13 +161,13 @@ pub(crate) fn explain_lines(mut input: impl BufRead, mut output: impl Write, mer
 
 /// Patterns merged as the recorder merges them: each new one with the most similar one before it that may be the same.
 #[derive(Default)]
-struct Merging {
+struct MergeSimulation {
     leaders: PatternLeaders,
     keys: Vec<Fingerprint>,
     known: HashMap<String, Fingerprint>,
 }
 
-impl Merging {
+impl MergeSimulation {
     /// The keys of the pattern that `keys` was merged into, else they themselves.
     fn find_leader(&mut self, item: &Diagnostic, keys: Fingerprint) -> Fingerprint {
         if let Some(known) = self.known.get(&keys.pattern) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use super::lesson::{self, Annotation};
+use super::lesson::{self, LessonAnnotation};
 use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
@@ -35,7 +35,7 @@ const NOTE_BYTES_MAX: usize = 4_000;
 /// A fix workflow in a list.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Summary {
+pub(crate) struct FixSummary {
     /// `x-…`; any unique start of it works as an argument.
     pub id: String,
     /// `success`, `weakened`, `undone`, `flaky`, `partial` or `failure`.
@@ -78,7 +78,7 @@ pub(crate) struct Summary {
 /// How often failures of a category get fixed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Rate {
+pub(crate) struct FixRate {
     /// The counts.
     #[serde(flatten)]
     pub row: FixRateRow,
@@ -102,15 +102,15 @@ pub(crate) struct RecipeLine {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FixList {
     /// The last touched first.
-    pub fixes: Vec<Summary>,
+    pub fixes: Vec<FixSummary>,
     /// By category of the failure; flakes count for nothing.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<FixRate>,
 }
 
 /// What `fix list --recipes --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Recipes {
+pub(crate) struct RecipeList {
     /// The most widely tried first; each against one family of failures.
     pub recipes: Vec<RecipeLine>,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Recipes {
 /// A pattern that comes and goes over the same tree.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Flaky {
+pub(crate) struct FlakyPattern {
     /// `p-…`
     pub pattern: Option<String>,
     /// The command key.
@@ -148,9 +148,9 @@ pub(crate) struct Flaky {
 /// What `fix list --flakes --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Flakes {
+pub(crate) struct FlakeList {
     /// Newest sighting first.
-    pub flakes: Vec<Flaky>,
+    pub flakes: Vec<FlakyPattern>,
 }
 
 /// One attempt of a page.
@@ -170,7 +170,7 @@ pub(crate) struct FixStep {
 pub(crate) struct FixPage {
     /// The fix.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: FixSummary,
     /// Attempts in their order.
     pub steps: Vec<FixStep>,
     /// Its recipes, with how often they worked in all.
@@ -213,13 +213,14 @@ pub(crate) fn list_fixes(
     let now = request.now();
     let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, request.settings(), now));
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
-    let mut fixes: Vec<Summary> = fixes.collect();
+    let mut fixes: Vec<FixSummary> = fixes.collect();
     for fix in fixes.iter_mut().filter(|fix| fix.state == FixState::Weakened) {
         let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
     let rates = index.fix_rates(request.settings().fix.quick_attempts)?;
-    let rates = rates.into_iter().map(|row| Rate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
+    let rates =
+        rates.into_iter().map(|row| FixRate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
     Ok(Reply::new(FixList { fixes, rates }, reading.notes))
 }
 
@@ -227,27 +228,27 @@ pub(crate) fn list_fixes(
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_recipes(request: &Request, limit: usize) -> Result<Reply<Recipes>, StoreError> {
+pub(crate) fn list_recipes(request: &Request, limit: usize) -> Result<Reply<RecipeList>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_recipes(None, RECIPE_TASKS_MIN, limit.saturating_mul(FAMILIES_MAX))?,
         None => Vec::new(),
     };
     let recipes = without_repeats(rows, limit).into_iter().map(recipe_line);
-    Ok(Reply::new(Recipes { recipes: recipes.collect() }, reading.notes))
+    Ok(Reply::new(RecipeList { recipes: recipes.collect() }, reading.notes))
 }
 
 /// Patterns that come and go over the same tree.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_flakes(request: &Request, limit: usize) -> Result<Reply<Flakes>, StoreError> {
+pub(crate) fn list_flakes(request: &Request, limit: usize) -> Result<Reply<FlakeList>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => index.list_flakes(&FlakeFilter { pattern: None, limit })?,
         None => Vec::new(),
     };
-    Ok(Reply::new(Flakes { flakes: rows.into_iter().map(flaky_check).collect() }, reading.notes))
+    Ok(Reply::new(FlakeList { flakes: rows.into_iter().map(flaky_check).collect() }, reading.notes))
 }
 
 /// The fix whose id starts with `id`, with all attempts.
@@ -293,7 +294,7 @@ pub(crate) fn record_fix(request: &Request, id: &str, said: FixNoteText) -> anyh
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!(Refusal::usage("nothing to record: give --cause, --approach or --rule"));
     }
-    let said = Annotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
+    let said = LessonAnnotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
     append_note(request, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
     lesson::tell_of_fix(request, &row.id, &said).context("it is recorded, but not written into the lesson")?;
     Ok(show_fix(request, &row.id)?)
@@ -326,11 +327,11 @@ fn append_note(request: &Request, said: FixNote) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> Summary {
+fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> FixSummary {
     let silence = settings.fix.silence();
     let status = fix_status(&row, now, silence);
     let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");
-    Summary {
+    FixSummary {
         confirmed: status.as_ref().map(|status| status.confirmed),
         status_reason: status.map(|status| status.why),
         high_value: row.state == FixState::Success
@@ -367,8 +368,8 @@ fn recipe_line(row: RecipeRow) -> RecipeLine {
     RecipeLine { success_rate: share_of(row.successes, row.attempts), row }
 }
 
-fn flaky_check(row: FlakeRow) -> Flaky {
-    Flaky {
+fn flaky_check(row: FlakeRow) -> FlakyPattern {
+    FlakyPattern {
         pattern: row.pattern_id,
         key: row.pattern,
         title: text::ellipsis(&text::one_line(row.title.as_deref().unwrap_or_default()), TITLE_BYTES_MAX),

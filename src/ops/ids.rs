@@ -52,7 +52,10 @@ fn of_index(index: &Index, places: &Places, kind: RecordKind) -> Result<Vec<(Str
         }
         RecordKind::Run => {
             let rows = index.runs_under(&Lossless::from(&places.root), &RunFilter::default(), IDS_MAX)?;
-            rows.into_iter().map(super::last::Last::from_run).map(|run| (run.run, command_words(&run.argv))).collect()
+            rows.into_iter()
+                .map(super::last::LastRun::from_run)
+                .map(|run| (run.run, command_words(&run.argv)))
+                .collect()
         }
         RecordKind::Task => {
             let tasks = index.list_tasks(IDS_MAX)?.into_iter();

@@ -18,7 +18,7 @@ use crate::event::DiagnosticRecord;
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::recorder;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::{Index, RunRow, SegmentFolder, StoreError};
 
 /// Maximum number of items shown of a failure.
@@ -27,7 +27,7 @@ const ITEMS_MAX: usize = 200;
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Last {
+pub(crate) struct LastRun {
     /// The run's id.
     pub run: String,
     /// What was run, secrets replaced.
@@ -53,7 +53,7 @@ pub(crate) struct Last {
     /// Whether the command exited with 0.
     pub passed: bool,
     /// `{"exit": 1}` or `{"signal": 9}`.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// What `$?` was: the exit code, or 128 + signal.
     pub exit_code: i32,
     /// `f-…`, when it failed.
@@ -69,7 +69,7 @@ pub(crate) struct Last {
     /// Affected files.
     pub files: Vec<String>,
     /// What was different in the work tree, of a recorded failure: since the check last passed, else since the commit.
-    pub changed: Option<ChangedSince>,
+    pub changed: Option<WorkTreeChanges>,
     /// What tells the task of a failure from others: words, tools, categories, file patterns.
     pub signature: Option<TaskSignature>,
     /// `l-…`, when a lesson was written for this run.
@@ -105,7 +105,7 @@ pub(crate) struct LastFailure {
 /// What was different in the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct ChangedSince {
+pub(crate) struct WorkTreeChanges {
     /// `pass`: since this check last passed; `head`: since the commit, because it has not passed yet.
     pub since: String,
     /// The files, sorted, up to 200.
@@ -124,7 +124,7 @@ pub(crate) struct ChangedSince {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreError> {
+pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<LastRun>>, StoreError> {
     let root = Lossless::from(&request.places.root);
     let reading = request.open_for_reading();
     let now = request.now();
@@ -136,7 +136,7 @@ pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreEr
     let (recorded, notes) = match reading {
         Ok(reading) => match &reading.index {
             Some(index) => {
-                let last = index.last_run(&root, now)?.map(Last::from_run);
+                let last = index.last_run(&root, now)?.map(LastRun::from_run);
                 let last = last.map(|last| with_details(index, &reading.segments, last)).transpose()?;
                 (last, reading.notes)
             }
@@ -146,9 +146,9 @@ pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreEr
         Err(error) => (None, vec![error.to_string()]),
     };
     let mut newest = match (recorded, waiting) {
-        (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => Last::from_waiting(waiting),
+        (Some(recorded), Some(waiting)) if recorded.ended_at < waiting.ended_at => LastRun::from_waiting(waiting),
         (Some(recorded), _) => recorded,
-        (None, Some(waiting)) => Last::from_waiting(waiting),
+        (None, Some(waiting)) => LastRun::from_waiting(waiting),
         (None, None) => return Ok(None),
     };
     newest.find_lesson(request);
@@ -160,7 +160,7 @@ pub(crate) fn last_run(request: &Request) -> Result<Option<Reply<Last>>, StoreEr
 ///
 /// # Errors
 /// No such id, an ambiguous one, or the store can't be read.
-pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<Reply<Last>, StoreError> {
+pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<Reply<LastRun>, StoreError> {
     let (subject, notes) = report::find_reported_run(request, Some(id))?;
     let unknown = || StoreError::NoSuchId { id: id.to_owned() };
     let run = subject.ok_or_else(unknown)?.id;
@@ -170,7 +170,7 @@ pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<Reply<Last>, Stor
         Ok(run) => index.run_summary(RunId(run))?,
         Err(_) => None,
     };
-    let mut last = with_details(index, &reading.segments, Last::from_run(summary.ok_or_else(unknown)?))?;
+    let mut last = with_details(index, &reading.segments, LastRun::from_run(summary.ok_or_else(unknown)?))?;
     last.find_lesson(request);
     Ok(Reply::new(last, notes))
 }
@@ -194,7 +194,7 @@ pub(crate) fn kept_output(places: &Places, run: &str) -> io::Result<Option<Strin
 }
 
 /// The last run with what only its events say.
-fn with_details(index: &Index, segments: &SegmentFolder, mut last: Last) -> Result<Last, StoreError> {
+fn with_details(index: &Index, segments: &SegmentFolder, mut last: LastRun) -> Result<LastRun, StoreError> {
     let Some(run) = index.read_run(segments, &last.run)? else { return Ok(last) };
     let id = uuid::Uuid::parse_str(&last.run).map(RunId);
     last.check = run.check.map(|check| check.as_str().to_owned());
@@ -210,14 +210,18 @@ fn with_details(index: &Index, segments: &SegmentFolder, mut last: Last) -> Resu
     Ok(last)
 }
 
-fn changed_since_pass(index: &Index, segments: &SegmentFolder, run: RunId) -> Result<Option<ChangedSince>, StoreError> {
+fn changed_since_pass(
+    index: &Index,
+    segments: &SegmentFolder,
+    run: RunId,
+) -> Result<Option<WorkTreeChanges>, StoreError> {
     let Some(row) = index.snapshot_of_run(&run.to_string())?.filter(|row| row.unavailable.is_none()) else {
         return Ok(None);
     };
     let Some(since) = row.base else { return Ok(None) };
     let (diff, diff_cut) =
         index.snapshot_event(segments, run)?.map(|snapshot| (snapshot.diff, snapshot.diff_cut)).unwrap_or_default();
-    Ok(Some(ChangedSince { since, files: row.files, count: row.file_count, exact: row.exact, diff, diff_cut }))
+    Ok(Some(WorkTreeChanges { since, files: row.files, count: row.file_count, exact: row.exact, diff, diff_cut }))
 }
 
 impl LastFailure {
@@ -236,7 +240,7 @@ impl LastFailure {
     }
 }
 
-impl Last {
+impl LastRun {
     /// Where its lesson is now.
     fn find_lesson(&mut self, request: &Request) {
         let Some(id) = &self.lesson else { return };
@@ -248,7 +252,7 @@ impl Last {
     }
 
     pub(super) fn from_run(run: RunRow) -> Self {
-        Last {
+        LastRun {
             run: run.id,
             argv: run.argv,
             dir: run.dir,
@@ -279,7 +283,7 @@ impl Last {
 
     fn from_waiting(header: SpoolHeader) -> Self {
         let dir = header.cwd.path().strip_prefix(header.repository.root.path());
-        Last {
+        LastRun {
             run: header.run.to_string(),
             dir: dir.map_or_else(|_| header.cwd.clone(), Lossless::from),
             argv: crate::redact::redact_arguments(&header.argv),
@@ -316,16 +320,16 @@ mod tests {
     use super::*;
     use crate::config::Environment;
     use crate::recorder::tests::World;
-    use crate::run::Ended;
+    use crate::run::CommandEnd;
     use crate::store::lock_store;
 
     #[test]
     fn while_somebody_records_the_last_run_is_read_from_the_spool() {
         let world = World::new();
         let held = lock_store(&world.places.state, Duration::ZERO).expect("free");
-        world.spool(&world.header(1, "aa", Ended::Exit(1)), "error\n");
+        world.spool(&world.header(1, "aa", CommandEnd::Exit(1)), "error\n");
         assert!(recorder::drain(&world.places).expect("is no error").busy);
-        let mut second = world.header(2, "aa", Ended::Exit(3));
+        let mut second = world.header(2, "aa", CommandEnd::Exit(3));
         second.argv.push(Lossless::from("--token=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"));
         world.spool(&second, "error\n");
         let waiting = recorder::waiting_headers(&world.places);

@@ -37,7 +37,7 @@ pub(crate) struct ListedLesson {
 
 /// What `annotate` sets; `None` leaves a text as it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Annotation {
+pub(crate) struct LessonAnnotation {
     /// Why it failed.
     pub cause: Option<String>,
     /// What solved it.
@@ -46,7 +46,7 @@ pub(crate) struct Annotation {
     pub corrective_rule: Option<String>,
 }
 
-impl Annotation {
+impl LessonAnnotation {
     /// What is set, by its key in the front matter.
     fn named_texts(&self) -> Vec<(&'static str, &str)> {
         let keys =
@@ -57,7 +57,7 @@ impl Annotation {
 
 /// Which lessons `prune` removes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Prune {
+pub(crate) struct LessonPruneOptions {
     /// Those older than N days.
     pub older_than_days: Option<u64>,
     /// All but the newest N.
@@ -70,7 +70,7 @@ pub(crate) struct Prune {
 
 /// What `forget` did.
 #[derive(Debug)]
-pub(crate) struct Forgotten {
+pub(crate) struct ForgetReport {
     /// The lesson's id.
     pub id: String,
     /// Keys of the patterns that get no lesson any more; ids where only those are known.
@@ -105,7 +105,7 @@ pub(crate) fn list_all(request: &Request) -> ListedLesson {
     let mut listed = list_lessons(request);
     // What can't be read from the store is left out, as in `list`.
     let withdrawn = list_withdrawn(request, None).unwrap_or_default();
-    let is_new = |found: &Withdrawn| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
+    let is_new = |found: &WithdrawnLesson| !listed.lessons.iter().any(|known| known.lesson.front.id == found.facts.id);
     let withdrawn: Vec<FoundLesson> = withdrawn.into_iter().filter(is_new).map(|withdrawn| withdrawn.found).collect();
     listed.lessons.extend(withdrawn);
     sort_by_time(&mut listed.lessons);
@@ -113,14 +113,14 @@ pub(crate) fn list_all(request: &Request) -> ListedLesson {
 }
 
 /// A lesson that has no file any more.
-struct Withdrawn {
+struct WithdrawnLesson {
     facts: LessonFacts,
     part: Option<LessonFixSection>,
     found: FoundLesson,
 }
 
 /// The withdrawn lessons whose id starts with `start`, of all runs the last one's.
-fn list_withdrawn(request: &Request, start: Option<&str>) -> anyhow::Result<Vec<Withdrawn>> {
+fn list_withdrawn(request: &Request, start: Option<&str>) -> anyhow::Result<Vec<WithdrawnLesson>> {
     let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Ok(Vec::new()) };
     let (folder, local) = (
@@ -143,7 +143,7 @@ fn list_withdrawn(request: &Request, start: Option<&str>) -> anyhow::Result<Vec<
         };
         let lesson = folder.preview_lesson(&facts, part.as_ref())?;
         let path = folder.dir.join(facts.file_name());
-        found.push(Withdrawn { facts, part, found: FoundLesson { path, lesson, withdrawn: true } });
+        found.push(WithdrawnLesson { facts, part, found: FoundLesson { path, lesson, withdrawn: true } });
     }
     Ok(found)
 }
@@ -171,7 +171,7 @@ fn fix_part(
 ///
 /// # Errors
 /// When the store can't be read or a file can't be written.
-pub(crate) fn tell_of_fix(request: &Request, fix: &str, said: &Annotation) -> anyhow::Result<()> {
+pub(crate) fn tell_of_fix(request: &Request, fix: &str, said: &LessonAnnotation) -> anyhow::Result<()> {
     let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Ok(()) };
     let local = recorder::local_machine(&request.places, &request.environment);
@@ -249,13 +249,17 @@ fn full_id(id: &str) -> String {
 /// # Errors
 /// When the lesson isn't found or the file can't be written. A store that can't be written is an error too, after the
 /// file was: annotating again repeats it.
-pub(crate) fn annotate_lesson(request: &Request, id: &str, annotation: Annotation) -> anyhow::Result<FoundLesson> {
+pub(crate) fn annotate_lesson(
+    request: &Request,
+    id: &str,
+    annotation: LessonAnnotation,
+) -> anyhow::Result<FoundLesson> {
     let FoundLesson { path, lesson, withdrawn: is_withdrawn } = show_lesson(request, id)?;
     // The event of it can't be purged, so no secret may get into it.
     let clean = |text: Option<String>| text.map(|text| redact_text(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
         [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
-    let annotation = Annotation { cause, resolution, corrective_rule };
+    let annotation = LessonAnnotation { cause, resolution, corrective_rule };
     if annotation.named_texts().is_empty() {
         bail!(Refusal::usage("nothing to set: give --cause, --resolution or --rule"));
     }
@@ -267,7 +271,7 @@ pub(crate) fn annotate_lesson(request: &Request, id: &str, annotation: Annotatio
         }
     }
     let changed = folder.annotate_lesson(&path, &annotation.named_texts())?;
-    let Annotation { cause, resolution, corrective_rule } = annotation;
+    let LessonAnnotation { cause, resolution, corrective_rule } = annotation;
     let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
     let mut store = request.open_store().with_context(|| format!("{} is written, but not recorded", path.display()))?;
     store.record_event(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
@@ -280,7 +284,7 @@ pub(crate) fn annotate_lesson(request: &Request, id: &str, annotation: Annotatio
 ///
 /// # Errors
 /// When nothing has this id, or store or file can't be written.
-pub(crate) fn forget_lesson(request: &Request, id: &str) -> anyhow::Result<Forgotten> {
+pub(crate) fn forget_lesson(request: &Request, id: &str) -> anyhow::Result<ForgetReport> {
     let found = show_lesson(request, id);
     let mut store = request.open_store()?;
     let asked = found.as_ref().map_or_else(|_| full_id(id), |found| found.lesson.front.id.clone());
@@ -311,14 +315,14 @@ pub(crate) fn forget_lesson(request: &Request, id: &str) -> anyhow::Result<Forgo
     if let Some(path) = &path {
         LessonFolder::find(&request.places, request.settings()).remove(path)?;
     }
-    Ok(Forgotten { id, patterns })
+    Ok(ForgetReport { id, patterns })
 }
 
 /// Removes old lesson files. Their patterns stay known, so none is written again for them.
 ///
 /// # Errors
 /// When a file can't be removed, or nothing says which ones to remove.
-pub(crate) fn prune_lessons(request: &Request, prune: Prune) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn prune_lessons(request: &Request, prune: LessonPruneOptions) -> anyhow::Result<Vec<PathBuf>> {
     if prune.older_than_days.is_none() && prune.keep.is_none() {
         bail!(Refusal::usage("nothing to remove: give --older-than DAYS, --keep N, or both"));
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::last::Last;
+use super::last::LastRun;
 use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
@@ -12,7 +12,7 @@ use crate::store::{RunFilter, StoreError};
 /// What `log --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Log {
+pub(crate) struct RunLog {
     /// Newest first.
     pub runs: Vec<LogEntry>,
 }
@@ -49,16 +49,16 @@ pub(crate) struct LogEntry {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_runs(request: &Request, filter: &RunFilter, limit: usize) -> Result<Reply<Log>, StoreError> {
+pub(crate) fn list_runs(request: &Request, filter: &RunFilter, limit: usize) -> Result<Reply<RunLog>, StoreError> {
     let reading = request.open_for_reading()?;
     let root = Lossless::from(&request.places.root);
     let rows = reading.index.as_ref().map(|index| index.runs_under(&root, filter, limit)).transpose()?;
-    let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::from_last(Last::from_run(row))).collect();
-    Ok(Reply::new(Log { runs }, reading.notes))
+    let runs = rows.unwrap_or_default().into_iter().map(|row| LogEntry::from_last(LastRun::from_run(row))).collect();
+    Ok(Reply::new(RunLog { runs }, reading.notes))
 }
 
 impl LogEntry {
-    fn from_last(run: Last) -> Self {
+    fn from_last(run: LastRun) -> Self {
         LogEntry {
             run: run.run,
             failure: run.failure,

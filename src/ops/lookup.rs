@@ -14,7 +14,7 @@ use crate::knowledge::remedy::{RemedyEscalation, RemedySuggestion};
 use crate::recorder;
 use crate::retrieval::fragment::OutputFragment;
 use crate::retrieval::pattern_match::{MatchedPattern, bounded_line, find_patterns, matched_pattern};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::Whitelist;
 
 /// A text that is looked at, bytes: its first quarter and its end.
@@ -171,7 +171,7 @@ fn subject_from_text(request: &Request, text: &str, command: Option<&str>) -> Fa
         command,
         tool: check.as_ref().map(|check| check.tool.as_str()),
         kind: check.as_ref().map(|check| check.kind),
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: &dir,
         root: &request.places.root.to_string_lossy(),
         tree: &FsTree::new(&request.places.root),

@@ -11,7 +11,7 @@ use crate::store::{DeliveryRow, Index, StoreError};
 /// What `outcome ack --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Acknowledged {
+pub(crate) struct AcknowledgementReply {
     /// `w-…`
     pub warning: String,
     /// Task of the delivery.
@@ -28,7 +28,7 @@ pub(crate) fn acknowledge_warning(
     request: &Request,
     id: &str,
     useful: Option<bool>,
-) -> anyhow::Result<Reply<Acknowledged>> {
+) -> anyhow::Result<Reply<AcknowledgementReply>> {
     let reading = request.open_for_reading()?;
     let row = find_delivery(reading.index.as_ref(), id)?;
     let mut store = request.open_store().context("cannot record it now")?;
@@ -38,7 +38,7 @@ pub(crate) fn acknowledge_warning(
         by: EventAuthor::from_identity(&request.identity, None),
     }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
-    Ok(Reply::new(Acknowledged { warning: row.warning, task: row.task, useful: row.useful }, reading.notes))
+    Ok(Reply::new(AcknowledgementReply { warning: row.warning, task: row.task, useful: row.useful }, reading.notes))
 }
 
 fn find_delivery(index: Option<&Index>, id: &str) -> Result<DeliveryRow, StoreError> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::reading::Reading;
+use super::reading::StoreReader;
 use super::reply::Reply;
 use super::request::Request;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry};
@@ -29,7 +29,7 @@ pub(crate) struct PatternList {
 
 /// Which patterns `pattern list` lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Filter {
+pub(crate) struct PatternFilter {
     /// Maximum number of results.
     pub limit: usize,
     /// Only those of enough tasks (setting `patterns.recurring_tasks`).
@@ -42,12 +42,12 @@ pub(crate) struct Filter {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn list_patterns(request: &Request, filter: Filter) -> Result<Reply<PatternList>, StoreError> {
+pub(crate) fn list_patterns(request: &Request, filter: PatternFilter) -> Result<Reply<PatternList>, StoreError> {
     let (desk, notes) = open_reader(request)?;
     let Some(desk) = desk else {
         return Ok(Reply::new(PatternList { patterns: Vec::new(), findings: Vec::new() }, notes));
     };
-    let Filter { limit, recurring, all } = filter;
+    let PatternFilter { limit, recurring, all } = filter;
     let failures_min = recurring.then_some(desk.settings.patterns.recurring_tasks);
     let (mut patterns, mut collapsed) = (Vec::new(), HashSet::new());
     let mut offset = 0;
@@ -89,7 +89,7 @@ pub(crate) fn show_pattern(request: &Request, id: &str) -> Result<Reply<PatternP
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
 pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, Vec<String>), StoreError> {
-    let Reading { index, segments, mut notes } = request.open_for_reading()?;
+    let StoreReader { index, segments, mut notes } = request.open_for_reading()?;
     let Some(index) = index else { return Ok((None, notes)) };
     let settings = request.settings();
     let files =

@@ -10,7 +10,7 @@ use crate::recorder::{self, shared_lessons};
 use crate::store::{Index, SegmentFolder, Store, StoreError, lock_store};
 
 /// The store, open for reading.
-pub(crate) struct Reading {
+pub(crate) struct StoreReader {
     /// `None` when nothing was ever recorded here.
     pub index: Option<Index>,
     /// The events.
@@ -24,7 +24,7 @@ impl Request {
     ///
     /// # Errors
     /// When a newer verify-run wrote it, or it can't be read.
-    pub(crate) fn open_for_reading(&self) -> Result<Reading, StoreError> {
+    pub(crate) fn open_for_reading(&self) -> Result<StoreReader, StoreError> {
         let mut notes = Vec::new();
         if self.places.state.events().exists() || !recorder::pending_entries(&self.places).is_empty() {
             match recorder::drain_for_reading(&self.places) {
@@ -43,7 +43,7 @@ impl Request {
         }
         let index = Index::open_read(&self.places.state.index())?;
         let index = self.with_lessons(index, &mut notes)?;
-        Ok(Reading { index, segments: SegmentFolder::new(self.places.state.events()), notes })
+        Ok(StoreReader { index, segments: SegmentFolder::new(self.places.state.events()), notes })
     }
 
     /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can

@@ -7,7 +7,7 @@ use super::request::Request;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::{FailureRow, StoreError};
 
 /// Failures of one answer.
@@ -23,7 +23,7 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// The newest failures of a work tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Recent {
+pub(crate) struct RecentFailures {
     /// Newest first.
     pub failures: Vec<RecentFailure>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct RecentFailure {
     /// Where, relative to the root; empty at the root.
     pub dir: String,
     /// `{"exit": 1}` or `{"signal": 9}`.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
     pub category: String,
@@ -69,7 +69,11 @@ pub(crate) struct RecentFailure {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Result<Reply<Recent>, StoreError> {
+pub(crate) fn recent_failures(
+    request: &Request,
+    open: bool,
+    limit: usize,
+) -> Result<Reply<RecentFailures>, StoreError> {
     let reading = request.open_for_reading()?;
     let rows = match &reading.index {
         Some(index) => {
@@ -78,7 +82,7 @@ pub(crate) fn recent_failures(request: &Request, open: bool, limit: usize) -> Re
         }
         None => Vec::new(),
     };
-    Ok(Reply::new(Recent { failures: rows.into_iter().map(RecentFailure::from_row).collect() }, reading.notes))
+    Ok(Reply::new(RecentFailures { failures: rows.into_iter().map(RecentFailure::from_row).collect() }, reading.notes))
 }
 
 impl RecentFailure {

@@ -29,7 +29,7 @@ const WEIGHTS: [f64; 3] = [3.0, 2.0, 1.0];
 /// What a search of the lessons finds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Hits {
+pub(crate) struct LessonHits {
     /// Best match first.
     pub lessons: Vec<SearchHit>,
     /// How many more fit.
@@ -66,7 +66,7 @@ pub(crate) struct SearchHit {
 
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
-pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Reply<Hits> {
+pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Reply<LessonHits> {
     let listed = lesson::list_lessons(request);
     let mut notes = Vec::new();
     if let Some((_, reason)) = listed.broken.first() {
@@ -93,7 +93,7 @@ pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Rep
         .take(shown)
         .map(|(score, found)| SearchHit::from_lesson(&request.places, score, &found))
         .collect();
-    Reply::new(Hits { lessons, more }, notes)
+    Reply::new(LessonHits { lessons, more }, notes)
 }
 
 /// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.

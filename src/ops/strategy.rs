@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
 use super::knowledge::KnowledgeWriter;
-use super::reading::Reading;
+use super::reading::StoreReader;
 use super::reply::Reply;
 use super::report;
 use super::request::Request;
@@ -24,7 +24,7 @@ use crate::redact::sanitize_name;
 use crate::retrieval::remedy_candidates::{
     DiagnosedText, add_recorded_candidates, declared_candidate, fitting_declared, recoveries_against,
 };
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::{Index, StoreError};
 
 /// An error that is looked up, bytes.
@@ -203,7 +203,7 @@ pub(crate) fn diagnose_text(request: &Request, text: &str) -> ErrorSource {
         command: "",
         tool: None,
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: "",
         root: &request.places.root.to_string_lossy(),
         tree: &EmptyTree,
@@ -294,7 +294,7 @@ fn problem_note(problem: &Problem) -> String {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn list_strategies(request: &Request, limit: usize) -> anyhow::Result<Reply<StrategyList>> {
-    let Reading { index, mut notes, .. } = request.open_for_reading()?;
+    let StoreReader { index, mut notes, .. } = request.open_for_reading()?;
     let (known, problems) = declared_strategies(request.settings());
     notes.extend(problems.iter().map(problem_note));
     let mut candidates = Vec::new();

@@ -23,9 +23,9 @@ use crate::store::{StoreError, TaskDetails};
 /// A task's name, bytes.
 const NAME_BYTES_MAX: usize = 200;
 
-/// What `task start` says.
+/// The description of a task that `task start` begins.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Announced {
+pub(crate) struct TaskAnnouncement {
     /// Its name; else the current one.
     pub name: Option<String>,
     /// Its subject.
@@ -86,7 +86,7 @@ pub(crate) struct TaskListReply {
 /// What `task similar --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Similar {
+pub(crate) struct SimilarTasks {
     /// The most alike first.
     pub tasks: Vec<SimilarTask>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct Similar {
 ///
 /// # Errors
 /// When it comes before itself, or the store can't be written.
-pub(crate) fn start_task(request: &Request, announced: &Announced) -> anyhow::Result<Reply<TaskPage>> {
+pub(crate) fn start_task(request: &Request, announced: &TaskAnnouncement) -> anyhow::Result<Reply<TaskPage>> {
     let name = find_named(request, announced.name.as_deref())?;
     let depends_on: Vec<String> = announced.depends_on.iter().filter_map(|task| sanitize_name(task)).collect();
     if depends_on.contains(&name) {
@@ -206,12 +206,12 @@ pub(crate) fn list_tasks(request: &Request, limit: usize) -> Result<Reply<TaskLi
 /// When the store can't be read.
 pub(crate) fn similar_tasks(
     request: &Request,
-    described: &Announced,
+    described: &TaskAnnouncement,
     commands: &[String],
     limit: usize,
-) -> Result<Reply<Similar>, StoreError> {
+) -> Result<Reply<SimilarTasks>, StoreError> {
     let reading = request.open_for_reading()?;
-    let Some(index) = reading.index else { return Ok(Reply::new(Similar { tasks: Vec::new() }, reading.notes)) };
+    let Some(index) = reading.index else { return Ok(Reply::new(SimilarTasks { tasks: Vec::new() }, reading.notes)) };
     let known = match &described.name {
         Some(name) => index.find_task(name)?,
         None => None,
@@ -231,7 +231,7 @@ pub(crate) fn similar_tasks(
     let without = described.name.as_deref();
     let described = DescribedTask { parts: &parts, text: &text, category: category.as_deref(), without };
     let tasks = tasks_like(&index, request.settings(), &described, limit)?;
-    Ok(Reply::new(Similar { tasks }, reading.notes))
+    Ok(Reply::new(SimilarTasks { tasks }, reading.notes))
 }
 
 fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {

@@ -13,7 +13,7 @@ use crate::event::{DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, N
 use crate::fingerprint;
 use crate::lesson::{LessonFacts, LocalMachine};
 use crate::redact;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::{self, CheckKind};
 
 /// Branches that are not a task, when the repository doesn't say which one is its default.
@@ -243,8 +243,8 @@ fn how_it_ended(header: &SpoolHeader) -> Found {
     let typed = shell_words::join(redact::redact_arguments(&header.argv).iter().map(Lossless::display));
     let what = if tool.starts_with("script:") { typed } else { command::typed(tool, &typed) };
     let message = match header.ended {
-        Ended::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
-        Ended::Signal(signal) => format!("{what} {ENDED_BY_SIGNAL} {signal}"),
+        CommandEnd::Exit(code) => format!("{what} ended with exit code {code} {NAMES_NO_PROBLEM}"),
+        CommandEnd::Signal(signal) => format!("{what} {ENDED_BY_SIGNAL} {signal}"),
     };
     Found {
         tool: tool.to_owned(),
@@ -260,7 +260,7 @@ fn how_it_ended(header: &SpoolHeader) -> Found {
 }
 
 /// Whether a user ended the run: then it proves nothing about the code.
-pub(super) fn is_cancelled(ended: Ended) -> bool {
+pub(super) fn is_cancelled(ended: CommandEnd) -> bool {
     use nix::libc::{SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM};
     /// What coreutils' `timeout` exits with.
     const TIMED_OUT: i32 = 124;
@@ -304,10 +304,22 @@ mod tests {
 
     #[test]
     fn a_cancelled_run_is_known_by_signal_or_code() {
-        for ended in [Ended::Signal(2), Ended::Signal(9), Ended::Signal(13), Ended::Exit(124), Ended::Exit(143)] {
+        for ended in [
+            CommandEnd::Signal(2),
+            CommandEnd::Signal(9),
+            CommandEnd::Signal(13),
+            CommandEnd::Exit(124),
+            CommandEnd::Exit(143),
+        ] {
             assert!(is_cancelled(ended), "{ended:?}");
         }
-        for ended in [Ended::Exit(1), Ended::Exit(127), Ended::Signal(11), Ended::Signal(6), Ended::Exit(134)] {
+        for ended in [
+            CommandEnd::Exit(1),
+            CommandEnd::Exit(127),
+            CommandEnd::Signal(11),
+            CommandEnd::Signal(6),
+            CommandEnd::Exit(134),
+        ] {
             assert!(!is_cancelled(ended), "{ended:?}");
         }
     }

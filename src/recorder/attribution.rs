@@ -77,7 +77,7 @@ pub(super) fn attribute_changes(
     Ok(found)
 }
 
-/// What a failure names.
+/// The files and texts that a failure mentions.
 struct FailureEvidence {
     /// Files of its items.
     own: BTreeSet<String>,

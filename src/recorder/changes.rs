@@ -160,7 +160,7 @@ fn leave_out_base(
     }
 }
 
-/// What makes a check weaker, with what has to be said in the log: looked for in a thread of its own.
+/// The search for weakened checks, in a thread of its own, and its messages for the log.
 pub(super) enum WeakenedSearch {
     Begun(JoinHandle<(Vec<WeakenedCheckRecord>, Vec<String>)>),
     Found(Vec<WeakenedCheckRecord>, Vec<String>),
@@ -248,7 +248,7 @@ fn compared_trees(
     (patch, counts)
 }
 
-fn to_mark(found: weakened::Mark) -> WeakenedCheckRecord {
+fn to_mark(found: weakened::WeakenedCheck) -> WeakenedCheckRecord {
     WeakenedCheckRecord {
         certain: found.decides(),
         rule: found.rule,

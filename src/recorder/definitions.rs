@@ -11,7 +11,7 @@ use crate::diagnose::{self, DefinitionFault, DefinitionFile, DefinitionSet};
 /// The strongest layer.
 const PROJECT: usize = 0;
 
-/// What was read.
+/// The definitions of a place with their files and problems.
 pub(crate) struct LoadedDefinitions {
     /// The definitions in force.
     pub definitions: DefinitionSet,

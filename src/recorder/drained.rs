@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What a drain did.
+/// The result of a drain.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DrainReport {
     /// Runs recorded, passed or failed.

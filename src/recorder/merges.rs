@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 /// New patterns of one run for which near-duplicates are looked up; further ones stay separate.
 const LOOKUPS_MAX: usize = 200;
 
-/// What the recorder merges.
+/// The merges of patterns that the recorder makes.
 #[derive(Debug, Default)]
 pub(super) struct PatternMerges {
     /// The events.
@@ -95,7 +95,7 @@ impl PatternMerges {
     }
 }
 
-/// Why a pattern is another one.
+/// Why two patterns are the same.
 enum MergeReason {
     /// Their texts are almost the same.
     Near(MessageComparison),

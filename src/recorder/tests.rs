@@ -12,7 +12,7 @@ use crate::base::lossless::Lossless;
 use crate::capture::{Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader};
 use crate::config::Environment;
 use crate::event::{Event, EventBody, FixNote, Purge};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::{Index, StoreCounts, note};
 use crate::whitelist::{Check, CheckKind};
 
@@ -40,7 +40,7 @@ impl World {
         World { _dir: dir, places }
     }
 
-    pub(crate) fn header(&self, at: i64, key: &str, ended: Ended) -> SpoolHeader {
+    pub(crate) fn header(&self, at: i64, key: &str, ended: CommandEnd) -> SpoolHeader {
         let at = Timestamp(at * 1_000_000);
         SpoolHeader {
             schema: SPOOL_SCHEMA,
@@ -106,8 +106,8 @@ fn spool_into(state: &Path, header: &SpoolHeader, output: &str) -> PathBuf {
     path
 }
 
-const FAILED: Ended = Ended::Exit(1);
-const PASSED: Ended = Ended::Exit(0);
+const FAILED: CommandEnd = CommandEnd::Exit(1);
+const PASSED: CommandEnd = CommandEnd::Exit(0);
 
 #[test]
 fn runs_are_recorded_once_and_the_spool_is_gone() {
@@ -243,7 +243,7 @@ fn a_lesson_is_written_for_what_is_new_and_later_when_its_folder_could_not_be() 
     assert_eq!(lessons().len(), 1);
     // Known, and cancelled: recorded, but nothing more to learn.
     world.spool(&world.header(2, "aa", FAILED), "error: first\n");
-    world.spool(&world.header(3, "aa", Ended::Signal(2)), "error: second\n");
+    world.spool(&world.header(3, "aa", CommandEnd::Signal(2)), "error: second\n");
     assert_eq!(drain(&world.places).expect("drains").failures, 2);
     assert_eq!(lessons().len(), 1);
 

@@ -70,7 +70,7 @@ impl Alphabet {
 /// Bytes between which a person divides words.
 const SEPARATORS: &[u8] = b"-_./+=~";
 
-/// How the bytes of a value are spread.
+/// The bytes of a value, counted by class.
 #[derive(Debug, Default)]
 struct ByteSpread {
     lower: usize,

@@ -18,7 +18,7 @@ enum CommandForm {
     Attached,
 }
 
-/// An option of a program.
+/// An option of a program whose value is a secret.
 #[derive(Debug)]
 struct SecretOption {
     program: &'static str,

@@ -38,7 +38,7 @@ pub(super) fn tail_end(text: &[u8], at: usize, body: Alphabet) -> Option<usize> 
     Some(if is_rest { end } else { mark })
 }
 
-/// What was replaced in a text.
+/// The values that were replaced in a text.
 #[derive(Debug, Default)]
 pub(super) struct ReplacedValues {
     found: Vec<(String, &'static str)>,

@@ -3,7 +3,7 @@
 use super::text;
 use crate::base::lossless::Lossless;
 use crate::event::{DiagnosticRecord, Run};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// A recorded run to report on.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ impl ReportedRun {
     /// How it ended, for people.
     pub(super) fn ending(&self) -> String {
         match self.record.ended {
-            Ended::Exit(code) => format!("exit code {code}"),
-            Ended::Signal(signal) => format!("ended by signal {signal}"),
+            CommandEnd::Exit(code) => format!("exit code {code}"),
+            CommandEnd::Signal(signal) => format!("ended by signal {signal}"),
         }
     }
 

@@ -7,7 +7,7 @@ use super::text;
 use crate::config::Category;
 use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 pub(super) fn render_sarif(runs: &[ReportedRun]) -> String {
     let of_tools = |run: &ReportedRun| run.tools().iter().map(|tool| sarif_run(run, tool)).collect::<Vec<_>>();
@@ -50,11 +50,11 @@ fn sarif_invocation(run: &ReportedRun) -> Value {
         "commandLine": run.command(),
         "startTimeUtc": record.started_at.rfc3339(),
         "endTimeUtc": record.ended_at.rfc3339(),
-        "executionSuccessful": did_its_job && matches!(record.ended, Ended::Exit(_)),
+        "executionSuccessful": did_its_job && matches!(record.ended, CommandEnd::Exit(_)),
     });
     match record.ended {
-        Ended::Exit(code) => invocation["exitCode"] = code.into(),
-        Ended::Signal(signal) => invocation["exitSignalNumber"] = signal.into(),
+        CommandEnd::Exit(code) => invocation["exitCode"] = code.into(),
+        CommandEnd::Signal(signal) => invocation["exitSignalNumber"] = signal.into(),
     }
     if run.cut() > 0 {
         let said = format!("{} problems beyond the record's limit are missing here", run.cut());

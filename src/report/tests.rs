@@ -120,7 +120,7 @@ fn checkstyle_has_the_errors_below_their_files() {
 #[test]
 fn a_run_that_passed_is_a_document_without_findings() {
     let mut passed = run_with(&[]);
-    passed.record.ended = crate::run::Ended::Exit(0);
+    passed.record.ended = crate::run::CommandEnd::Exit(0);
     assert_eq!(render(&passed, ReportFormat::Github).text, "");
     assert_eq!(render(&passed, ReportFormat::Gitlab).text, "[]\n");
     let sarif: Value = serde_json::from_str(&render(&passed, ReportFormat::Sarif).text).expect("JSON");
@@ -144,7 +144,7 @@ fn what_a_record_does_not_hold_is_said() {
 #[test]
 fn a_failure_that_nobody_can_explain_is_one_all_the_same() {
     let mut killed = run_with(&[]);
-    killed.record.ended = crate::run::Ended::Signal(9);
+    killed.record.ended = crate::run::CommandEnd::Signal(9);
     let junit = render(&killed, ReportFormat::Junit).text;
     assert!(junit.contains("tests=\"1\" failures=\"1\"") && junit.contains("message=\"ended by signal 9\""), "{junit}");
     assert_eq!(

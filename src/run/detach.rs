@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use super::{Ended, end_as, signals, sys};
+use super::{CommandEnd, end_as, signals, sys};
 #[cfg(target_env = "musl")]
 use crate::base::heap;
 
@@ -33,7 +33,7 @@ pub fn run_detached(keep: &[RawFd], work: impl FnOnce()) -> io::Result<()> {
     heap::unshare();
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     // Nothing of the caller's is dropped: its descriptors are closed already.
-    end_as(Ended::Exit(0))
+    end_as(CommandEnd::Exit(0))
 }
 
 /// Whether this is PID 1, whose end is the end of everything in its container.

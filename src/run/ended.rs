@@ -8,32 +8,32 @@ use super::{signals, sys};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum CommandEnd {
     /// Exit code, 0–255.
     Exit(u8),
     /// Death by this signal.
     Signal(i32),
 }
 
-impl Ended {
+impl CommandEnd {
     /// Exit code 0.
     pub fn passed(self) -> bool {
-        self == Ended::Exit(0)
+        self == CommandEnd::Exit(0)
     }
 
     /// What a shell's `$?` shows: the code, or 128 + signal.
     pub fn shell_code(self) -> i32 {
         match self {
-            Ended::Exit(code) => i32::from(code),
-            Ended::Signal(signal) => 128 + signal,
+            CommandEnd::Exit(code) => i32::from(code),
+            CommandEnd::Signal(signal) => 128 + signal,
         }
     }
 }
 
 /// Ends this process as the command ended: with its code, or by its signal (without a second core dump), so that
 /// the caller's `wait` sees what it would have seen. 128 + signal only where a signal can't end us (PID 1).
-pub fn end_as(ended: Ended) -> ! {
-    if let Ended::Signal(signal) = ended {
+pub fn end_as(ended: CommandEnd) -> ! {
+    if let CommandEnd::Signal(signal) = ended {
         sys::forbid_core();
         signals::act_by_default(signal);
     }

@@ -11,7 +11,7 @@
 //!   typed for it, `files` reads back what went to a file
 //! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone
 //! - `linger` keeps relaying for a descendant that outlives the command
-//! - [`Transcript`] is the bounded copy of the output; [`Ended`] how it ended, and ending the same way
+//! - [`Transcript`] is the bounded copy of the output; [`CommandEnd`] how it ended, and ending the same way
 
 mod canary;
 mod channel;
@@ -35,7 +35,7 @@ mod sys;
 mod transcript;
 
 pub use detach::{is_init, privileged, run_detached, session, wait_for_end};
-pub use ended::{Ended, end_as};
+pub use ended::{CommandEnd, end_as};
 pub use files::{FileExcerpt, FileRegion};
 pub use nested::recording_ancestors;
 pub use program::Program;

@@ -28,7 +28,7 @@ pub(super) enum SignalOrigin {
     Unknown,
 }
 
-/// A signal that was sent to us.
+/// A signal that was sent to the wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReceivedSignal {
     /// Its number.

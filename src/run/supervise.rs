@@ -9,7 +9,7 @@ use nix::libc;
 use super::canary::Canary;
 use super::channel::Channel;
 use super::child::become_command;
-use super::ended::Ended;
+use super::ended::CommandEnd;
 use super::files::FileRegion;
 use super::keys::TerminalKeys;
 use super::linger::{TurnWait, in_turn, relay_on, turn};
@@ -31,9 +31,9 @@ const TURNS_BEFORE_STOP_MAX: usize = 64;
 /// A command that has ended.
 pub struct FinishedCommand {
     /// How.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// How this process has to end: as the command, unless a signal came while its last output was being delivered.
-    pub end_as: Ended,
+    pub end_as: CommandEnd,
     /// What was relayed.
     pub transcript: Transcript,
     /// What went to files.
@@ -98,7 +98,7 @@ pub fn supervise(program: &Program) -> io::Result<FinishedCommand> {
     if late.is_none() {
         relay_on(run.channels, &mut run.transcript);
     }
-    let end_as = late.map_or(ended, Ended::Signal);
+    let end_as = late.map_or(ended, CommandEnd::Signal);
     let interrupted = run.interrupted;
     Ok(FinishedCommand {
         ended,
@@ -140,7 +140,7 @@ struct SupervisedRun {
 
 impl SupervisedRun {
     /// Relays and passes signals on until the command has ended. `clock` is when it was started.
-    fn until_end(&mut self, clock: Instant) -> Ended {
+    fn until_end(&mut self, clock: Instant) -> CommandEnd {
         let mut wait = TurnWait::AtMost(CANARY_AFTER_MS);
         loop {
             let signalled = self.turn(wait);
@@ -219,20 +219,20 @@ impl SupervisedRun {
     }
 
     /// Looks at the command: follows it into a stop and out of it.
-    fn look(&mut self) -> Option<Ended> {
+    fn look(&mut self) -> Option<CommandEnd> {
         if super::is_init() {
             sys::reap_others(self.command);
         }
         match sys::peek_child(self.command) {
-            Ok(ChildState::Exited(code)) => Some(Ended::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX))),
-            Ok(ChildState::Killed(signal)) => Some(Ended::Signal(signal)),
+            Ok(ChildState::Exited(code)) => Some(CommandEnd::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX))),
+            Ok(ChildState::Killed(signal)) => Some(CommandEnd::Signal(signal)),
             Ok(ChildState::Stopped(signal)) => {
                 self.stop(signal);
                 None
             }
             Ok(ChildState::Running) => None,
             // Another process reaped it; its status is lost.
-            Err(_) => Some(Ended::Exit(125)),
+            Err(_) => Some(CommandEnd::Exit(125)),
         }
     }
 

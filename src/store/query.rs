@@ -33,7 +33,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::event::{Event, EventBody, Run};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 pub(crate) use about::EntryPatternsRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};
@@ -81,7 +81,7 @@ pub(crate) struct RunRow {
     pub ended_at: Timestamp,
     /// Wall time, microseconds.
     pub duration_us: u64,
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// `f-…`, when it failed and is recorded.
     pub failure: Option<String>,
     /// Category of the failure.
@@ -355,8 +355,8 @@ const RUN_COLUMNS: &str = "
 
 fn run_from_row(row: &Row<'_>, files: Vec<String>) -> rusqlite::Result<RunRow> {
     let ended = match row.get::<_, Option<u8>>(7)? {
-        Some(code) => Ended::Exit(code),
-        None => Ended::Signal(row.get(8)?),
+        Some(code) => CommandEnd::Exit(code),
+        None => CommandEnd::Signal(row.get(8)?),
     };
     Ok(RunRow {
         id: row.get(0)?,

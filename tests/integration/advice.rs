@@ -10,7 +10,7 @@ mod tasks;
 mod written;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, need, tools};
 
@@ -32,7 +32,7 @@ fn fail(sandbox: &Sandbox, task: &str, file: &str, message: &str) {
     sandbox.write(file, "x");
     let run = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]);
     let outcome = run.env("FILE", sandbox.path(file)).env("MESSAGE", message).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
 }
 
 fn warn(sandbox: &Sandbox, session: &str, more: &[&str]) -> Value {
@@ -68,9 +68,9 @@ fn a_failure_in_one_task_is_warned_of_in_the_next_for_the_same_files_with_its_fi
         std::thread::sleep(std::time::Duration::from_millis(20));
         outcome.ended
     };
-    assert_eq!(pytest("A"), Ended::Exit(1));
+    assert_eq!(pytest("A"), CommandEnd::Exit(1));
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
-    assert_eq!(pytest("A"), Ended::Exit(0));
+    assert_eq!(pytest("A"), CommandEnd::Exit(0));
 
     let asked = ["warn", "--task", "B", "--session", "b", "--files", "shop.py", "test_shop.py"];
     let text = sandbox.verify_run(asked).env("VERIFY_RUN_AGENT", "human").prints();
@@ -96,8 +96,8 @@ fn a_failure_in_one_task_is_warned_of_in_the_next_for_the_same_files_with_its_fi
     assert_eq!((&ack["warning"], &ack["useful"], &ack["task"]), (&id.into(), &false.into(), &"B".into()));
     assert_eq!(sandbox.verify_run(["outcome", "ack", id, "--useful"]).prints(), format!("{id}\tuseful\n"));
     let unknown = sandbox.verify_run(["outcome", "ack", "w-nothing"]).outcome();
-    assert_eq!(unknown.ended, Ended::Exit(1));
-    assert_eq!(pytest("B"), Ended::Exit(0));
+    assert_eq!(unknown.ended, CommandEnd::Exit(1));
+    assert_eq!(pytest("B"), CommandEnd::Exit(0));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn each_switch_turns_off_one_thing_and_the_rest_goes_on() {
         let run = sandbox.verify_run(["--sync", "--task", "A", "eslint", "."]);
         assert_eq!(
             run.env("FILE", "").env("MESSAGE", "").env("ENABLE_QA_LEARNING", learn).outcome().ended,
-            Ended::Exit(0)
+            CommandEnd::Exit(0)
         );
     };
     sandbox.write("web/a.js", "mended");
@@ -311,7 +311,7 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
     // A broken one: named with its line, and the shipped one is used.
     sandbox.write(format!("{folder}/warnings.text.jinja"), "fine\n{% for %}\n");
     let broken = ask(&[], "human");
-    assert_eq!(broken.ended, Ended::Exit(0));
+    assert_eq!(broken.ended, CommandEnd::Exit(0));
     assert!(broken.stdout().starts_with("1. "), "{}", broken.stdout());
     assert!(
         broken.stderr().contains("warnings.text.jinja:2: ") && broken.stderr().contains("shipped"),
@@ -325,7 +325,7 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
         doctor.stdout()
     );
     let missing = ask(&["--format", "nobodys"], "human");
-    assert_eq!(missing.ended, Ended::Exit(2));
+    assert_eq!(missing.ended, CommandEnd::Exit(2));
     assert!(
         missing.stderr().contains("there are markdown, mine, text, theirs, json\nhint: write "),
         "{}",
@@ -337,6 +337,6 @@ fn formatters_are_templates_by_format_and_agent_and_a_broken_one_is_named() {
 fn where_nothing_was_recorded_there_is_nothing_to_say() {
     let sandbox = Sandbox::repository();
     let outcome = sandbox.verify_run(["warn", "--files", "a.py"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout(), outcome.stderr()), (Ended::Exit(0), "", ""));
+    assert_eq!((outcome.ended, outcome.stdout(), outcome.stderr()), (CommandEnd::Exit(0), "", ""));
     assert!(!sandbox.state().exists(), "and nothing is made");
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Outcome, Sandbox, VERIFY_RUN};
 
@@ -62,7 +62,7 @@ fn kill_the_rest(sandbox: &Sandbox) -> bool {
 
 #[track_caller]
 fn succeeded(outcome: Outcome) -> Outcome {
-    assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
     outcome
 }
 
@@ -70,7 +70,7 @@ fn succeeded(outcome: Outcome) -> Outcome {
 fn outside_of_ci_the_system_has_to_be_named_and_then_the_last_run_is_reported() {
     let sandbox = project(true);
     let unknown = sandbox.verify_run(["ci"]).outcome();
-    assert_eq!(unknown.ended, Ended::Exit(2));
+    assert_eq!(unknown.ended, CommandEnd::Exit(2));
     assert!(unknown.stderr().contains("verify-run ci --host github"), "{unknown:?}");
     sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
     let reported = sandbox.verify_run(["ci", "--host", "other", "--json"]).prints_json();
@@ -82,7 +82,7 @@ fn outside_of_ci_the_system_has_to_be_named_and_then_the_last_run_is_reported() 
     assert_eq!(sandbox.git(["status", "--short"]), "", "the reports are no part of the project");
 
     let bad = sandbox.verify_run(["ci", "--since", "soon"]).outcome();
-    assert_eq!(bad.ended, Ended::Exit(2));
+    assert_eq!(bad.ended, CommandEnd::Exit(2));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_report_that_can_not_be_written_fails_nobody_s_job() {
     sandbox.verify_run(["--sync", "eslint", "src"]).env("CI", "true").outcome();
     sandbox.write("file", "");
     let outcome = sandbox.verify_run(["ci", "--out", "file/below"]).env("CI", "true").outcome();
-    assert_eq!(outcome.ended, Ended::Exit(0));
+    assert_eq!(outcome.ended, CommandEnd::Exit(0));
     assert!(outcome.stderr().contains("cannot write file/below/junit.xml"), "{outcome:?}");
     // Where nothing was recorded there is nothing to say.
     let empty = Sandbox::repository();
@@ -130,7 +130,7 @@ fn in_a_job_a_failure_is_recorded_before_the_wrapper_returns() {
         let long = "line of output\n".repeat(40_000);
         sandbox.write("out.txt", sandbox.read("out.txt") + &long);
         let outcome = sandbox.verify_run(["eslint", "src"]).env(variable, "true").outcome();
-        assert_eq!(outcome.ended, Ended::Exit(1));
+        assert_eq!(outcome.ended, CommandEnd::Exit(1));
         assert!(kill_the_rest(&sandbox), "{variable}: recorded when the wrapper returned");
         let last = sandbox.verify_run(["last", "--json"]).prints_json();
         assert_eq!(
@@ -153,5 +153,5 @@ fn templates_are_the_files_of_this_repository() {
     for (host, file) in files {
         assert_eq!(sandbox.verify_run(["ci", "--template", host]).prints(), own(file));
     }
-    assert_eq!(sandbox.verify_run(["ci", "--template", "other"]).outcome().ended, Ended::Exit(2));
+    assert_eq!(sandbox.verify_run(["ci", "--template", "other"]).outcome().ended, CommandEnd::Exit(2));
 }

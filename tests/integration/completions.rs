@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN, need};
 use crate::terminal::Terminal;
@@ -17,7 +17,7 @@ fn scene() -> Sandbox {
     std::fs::remove_file(&link).expect("a stub");
     symlink(VERIFY_RUN, &link).expect("a link");
     let run = sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
-    assert_eq!(run.ended, Ended::Exit(1), "{}", run.stderr());
+    assert_eq!(run.ended, CommandEnd::Exit(1), "{}", run.stderr());
     sandbox
 }
 
@@ -109,15 +109,15 @@ fn fish_completes_past_the_first_word() {
 fn what_is_not_found_gets_a_hint_and_keeps_its_code() {
     let sandbox = scene();
     let outcome = sandbox.verify_run(["lessons"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(127));
+    assert_eq!(outcome.ended, CommandEnd::Exit(127));
     assert_eq!(
         outcome.stderr(),
         "verify-run: cannot run 'lessons': No such file or directory\nhint: run `verify-run lesson`\n"
     );
     let outcome = sandbox.verify_run(["no-such-thing"]).outcome();
-    assert_eq!((outcome.ended, outcome.stderr().lines().count()), (Ended::Exit(127), 1));
+    assert_eq!((outcome.ended, outcome.stderr().lines().count()), (CommandEnd::Exit(127), 1));
     sandbox.tool("lessons", "exit 3");
-    sandbox.verify_run(["lessons"]).expect(Ended::Exit(3), "", "");
+    sandbox.verify_run(["lessons"]).expect(CommandEnd::Exit(3), "", "");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! nothing but files that a project has.
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::definitions::documented_block;
 use crate::sandbox::Sandbox;
@@ -51,12 +51,12 @@ fn scanned(tasks: &[&str]) -> Sandbox {
     sandbox.write(".verify-run/formatters/warnings.brief.jinja", template);
     for task in tasks {
         let run = sandbox.verify_run(["--sync", "--task", task, "acme-scan", "."]);
-        run.expect(Ended::Exit(1), &format!("{said}\n"), "");
+        run.expect(CommandEnd::Exit(1), &format!("{said}\n"), "");
     }
     sandbox
 }
 
-fn in_task(sandbox: &Sandbox, task: &str, arguments: &[&str]) -> (Value, Ended) {
+fn in_task(sandbox: &Sandbox, task: &str, arguments: &[&str]) -> (Value, CommandEnd) {
     let run = sandbox.verify_run(arguments.iter().chain(&["--json"])).env("VERIFY_RUN_TASK", task).outcome();
     (serde_json::from_str(run.stdout()).unwrap_or_else(|error| panic!("{error}: {run:?}")), run.ended)
 }
@@ -123,12 +123,12 @@ fn attempts_with_a_strategy_of_the_settings_count_and_it_escalates_like_any_othe
         |it: &Value| (it["successes"].clone(), it["tries"].clone(), it["untested"].clone(), it["declared"].clone());
     assert_eq!(of(&first["strategy"]), (1.into(), 1.into(), false.into(), "raise-version".into()));
     for _ in 0..2 {
-        assert_eq!(attempt("failure").1, Ended::Exit(0));
+        assert_eq!(attempt("failure").1, CommandEnd::Exit(0));
     }
     let (third, ended) = attempt("failure");
-    assert_eq!((ended, &third["escalation"]["failed"]), (Ended::Exit(3), &id.as_str().into()));
+    assert_eq!((ended, &third["escalation"]["failed"]), (CommandEnd::Exit(3), &id.as_str().into()));
     let (suggested, ended) = in_task(&sandbox, "one", &suggest);
-    assert_eq!((ended, &suggested["escalation"]["failures"]), (Ended::Exit(3), &3.into()));
+    assert_eq!((ended, &suggested["escalation"]["failures"]), (CommandEnd::Exit(3), &3.into()));
     assert_eq!(of(&suggested["strategies"][0]), (1.into(), 4.into(), false.into(), "raise-version".into()));
     assert_eq!(suggested["strategies"][0]["steps"][0], "set left-pad to 1.3.1 in deps.lock");
     assert_eq!(suggested["strategies"].as_array().map(Vec::len), Some(1), "it is one, tried or not");
@@ -188,7 +188,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_line_and_the_rest_goes_on() {
     }
     assert_eq!(sandbox.verify_run(["last", "--json"]).prints_json()["category"], "security_issue");
     let segment = sandbox.verify_run(["store", "rebuild"]).outcome();
-    assert_eq!(segment.ended, Ended::Exit(0), "{segment:?}");
-    assert_eq!(sandbox.verify_run(["pattern", "list", "--json"]).outcome().ended, Ended::Exit(0));
+    assert_eq!(segment.ended, CommandEnd::Exit(0), "{segment:?}");
+    assert_eq!(sandbox.verify_run(["pattern", "list", "--json"]).outcome().ended, CommandEnd::Exit(0));
     assert_eq!(sandbox.verify_run(["last", "--json"]).prints_json()["category"], "security_issue");
 }

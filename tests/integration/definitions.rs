@@ -1,6 +1,6 @@
 //! Tool definitions of the user and the project: in force when a run is recorded and when output is parsed.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -22,7 +22,7 @@ fn acme() -> Sandbox {
 fn the_projects_definition_is_used_when_a_run_is_recorded_and_by_parse() {
     let sandbox = acme();
     sandbox.write(".verify-run/tools/acme.toml", RULE);
-    sandbox.verify_run(["--sync", "acme"]).expect(Ended::Exit(1), "!! src/a.x@3 BAD wrong\n", "");
+    sandbox.verify_run(["--sync", "acme"]).expect(CommandEnd::Exit(1), "!! src/a.x@3 BAD wrong\n", "");
     let item = &sandbox.events()[0]["failure"]["items"][0];
     assert_eq!((&item["tool"], &item["code"], &item["line"]), (&"acme".into(), &"BAD".into(), &3.into()));
     sandbox.write("out.txt", "!! src/a.x@3 BAD wrong\n");
@@ -51,7 +51,7 @@ fn check_and_doctor_name_what_is_wrong_and_the_rest_holds() {
     assert!(sandbox.verify_run(["whitelist", "check"]).prints().contains(good.to_str().expect("UTF-8")));
     let bad = sandbox.write(".verify-run/tools/bad.toml", "[[tool]]\nname = 'x'\ncategory = 'odd'\n");
     let outcome = sandbox.verify_run(["whitelist", "check"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     let place = format!("{}:3: `x`: unknown category `odd`; known are test_failure, ", bad.display());
     assert!(outcome.stdout().starts_with(&place), "{}", outcome.stdout());
     assert!(sandbox.verify_run(["doctor"]).outcome().stdout().contains("unknown category `odd`"));
@@ -107,7 +107,7 @@ fn a_tool_is_added_as_documented() {
     let script = documented_block("acme-lint src >sample.txt");
     let path = format!("PATH={}:$PATH\n{script}", program.display());
     let outcome = sandbox.bare("sh").args(["-c", &path]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1), "{outcome:?}");
+    assert_eq!(outcome.ended, CommandEnd::Exit(1), "{outcome:?}");
     let said = outcome.stdout();
     assert!(said.contains("wrote .verify-run/tools/acme-lint.toml: 1 problem found in the sample\n"), "{said}");
     assert!(said.contains("wrote whitelist.toml: `acme-lint` is a lint check now\n"), "{said}");
@@ -115,9 +115,9 @@ fn a_tool_is_added_as_documented() {
     let item = &sandbox.events()[0]["failure"]["items"][0];
     assert_eq!((&item["tool"], &item["code"]), (&"acme-lint".into(), &"no-wrong".into()));
     let again = sandbox.verify_run(["whitelist", "new", "acme-lint", "sample.txt"]).outcome();
-    assert!(again.ended == Ended::Exit(1) && again.stderr().contains("is there already"), "{again:?}");
+    assert!(again.ended == CommandEnd::Exit(1) && again.stderr().contains("is there already"), "{again:?}");
     let bad = sandbox.verify_run(["whitelist", "new", "../x", "sample.txt"]).outcome();
-    assert!(bad.ended == Ended::Exit(2) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
+    assert!(bad.ended == CommandEnd::Exit(2) && bad.stderr().contains("is no name for a tool"), "{bad:?}");
 }
 
 #[test]

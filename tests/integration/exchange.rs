@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -94,7 +94,7 @@ fn what_is_no_segment_is_named_with_the_next_command() {
     let sandbox = clone();
     let path = sandbox.write("bad/x.jsonl", "not an event\n");
     let answer = sandbox.verify_run(["store", "import", "bad"]).outcome();
-    assert_eq!(answer.ended, Ended::Exit(0));
+    assert_eq!(answer.ended, CommandEnd::Exit(0));
     assert!(
         answer
             .stderr()
@@ -104,9 +104,9 @@ fn what_is_no_segment_is_named_with_the_next_command() {
     sandbox.write("empty/README", "");
     for (path, wanted) in [("empty", "verify-run store export"), ("nowhere", "cannot read nowhere")] {
         let answer = sandbox.verify_run(["store", "import", path]).outcome();
-        assert_eq!(answer.ended, Ended::Exit(1));
+        assert_eq!(answer.ended, CommandEnd::Exit(1));
         assert!(answer.stderr().contains(wanted), "{answer:?}");
     }
     let answer = sandbox.verify_run(["store", "export", "--since", "soon"]).outcome();
-    assert_eq!(answer.ended, Ended::Exit(2));
+    assert_eq!(answer.ended, CommandEnd::Exit(2));
 }

@@ -15,7 +15,7 @@ use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, can_mount, files_in, mounts_of_its_own};
 
@@ -234,20 +234,20 @@ fn sixteen_failing_at_once_lose_and_double_nothing() {
 fn the_last_run_is_told_with_its_own_code() {
     let sandbox = project();
     let answer = sandbox.verify_run(["last", "--exit-code"]).outcome();
-    assert_eq!((answer.ended, answer.stdout()), (Ended::Exit(1), ""));
+    assert_eq!((answer.ended, answer.stdout()), (CommandEnd::Exit(1), ""));
     assert!(answer.stderr().contains("no run is recorded"), "{}", answer.stderr());
     assert!(!sandbox.state().exists(), "reading creates nothing");
     sandbox.verify_run(["luacheck", "."]).env("PART", "a").env("CODE", "7").outcome();
-    sandbox.verify_run(["last", "--exit-code"]).expect(Ended::Exit(7), "", "");
+    sandbox.verify_run(["last", "--exit-code"]).expect(CommandEnd::Exit(7), "", "");
     sandbox.verify_run(["luacheck", "."]).env("PART", "a").env("CODE", "0").outcome();
-    sandbox.verify_run(["last", "--exit-code"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["last", "--exit-code"]).expect(CommandEnd::Exit(0), "", "");
     let last = sandbox.verify_run(["last", "--json"]).prints_json();
     assert_eq!((&last["schema"], &last["passed"], &last["tool"]), (&1.into(), &true.into(), &"luacheck".into()));
     // Also while nothing can be recorded.
     spool(&sandbox, &[("b", "9")]);
     let lock = File::create(sandbox.state().join("recorder.lock")).expect("a file");
     lock.lock().expect("no one else");
-    sandbox.verify_run(["last", "--exit-code"]).expect(Ended::Exit(9), "", "");
+    sandbox.verify_run(["last", "--exit-code"]).expect(CommandEnd::Exit(9), "", "");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_pattern_is_listed_and_shown_by_the_start_of_its_id() {
     assert_eq!(page["lessons"].as_array().expect("a list").len(), 1);
     assert_eq!(page["occurrences"].as_array().expect("a list").len(), 3);
     let unknown = sandbox.verify_run(["pattern", "show", "p-nothing"]).outcome();
-    assert_eq!(unknown.ended, Ended::Exit(1));
+    assert_eq!(unknown.ended, CommandEnd::Exit(1));
     assert!(unknown.stderr().contains("verify-run pattern list"), "{}", unknown.stderr());
 }
 
@@ -279,7 +279,7 @@ fn an_index_that_is_gone_is_rebuilt_and_said_so() {
     let before = sandbox.verify_run(["pattern", "list"]).prints();
     fs::remove_file(sandbox.state().join("store.db")).expect("removes");
     let after = sandbox.verify_run(["pattern", "list"]).outcome();
-    assert_eq!((after.ended, after.stdout()), (Ended::Exit(0), before.as_str()));
+    assert_eq!((after.ended, after.stdout()), (CommandEnd::Exit(0), before.as_str()));
     assert!(after.stderr().contains("the index was missing; rebuilt it from 2 events"), "{}", after.stderr());
     assert_eq!(sandbox.verify_run(["pattern", "list"]).prints(), before);
 }

@@ -4,7 +4,7 @@ mod attribution;
 mod flakes;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Outcome, Sandbox, need, tools, wait_until};
 
@@ -57,7 +57,7 @@ fn fails(sandbox: &Sandbox, command: &[&str]) {
 #[track_caller]
 fn passes(sandbox: &Sandbox, command: &[&str]) {
     let outcome = check(sandbox, command);
-    assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
 }
 
 fn fixes(sandbox: &Sandbox) -> Vec<Value> {
@@ -275,17 +275,17 @@ fn a_command_between_a_failure_and_a_pass_over_the_same_tree_is_the_fix() {
             outcome
         };
         let test = ["node", "--test"];
-        assert_eq!(run(&test).ended, Ended::Exit(1), "{}", run(&test).stdout());
+        assert_eq!(run(&test).ended, CommandEnd::Exit(1), "{}", run(&test).stdout());
         let install = ["npm", "install", "--no-audit", "--no-fund", "--offline"];
         let installed = if recorded {
             run(&[&["--record"], &install[..]].concat())
         } else {
             quiet(sandbox.bare("npm")).args(&install[1..]).dir("app").outcome()
         };
-        assert_eq!(installed.ended, Ended::Exit(0), "{}{}", installed.stdout(), installed.stderr());
+        assert_eq!(installed.ended, CommandEnd::Exit(0), "{}{}", installed.stdout(), installed.stderr());
         tick(&sandbox);
         let passed = run(&test);
-        assert_eq!(passed.ended, Ended::Exit(0), "{}", passed.stdout());
+        assert_eq!(passed.ended, CommandEnd::Exit(0), "{}", passed.stdout());
         let fix = fix(&sandbox);
         let last = fix["steps"].as_array().expect("attempts").last().expect("one").clone();
         assert_eq!((last["outcome"].as_str(), last["means"].as_str()), (Some("success"), Some("command")), "{fix}");
@@ -434,7 +434,7 @@ fn the_same_change_in_two_tasks_is_a_recipe_and_confirms_both() {
 
     let id = confirmed[0]["id"].as_str().expect("an id");
     sandbox.verify_run(["fix", "record", id]).expect(
-        Ended::Exit(2),
+        CommandEnd::Exit(2),
         "",
         "verify-run: nothing to record: give --cause, --approach or --rule\n",
     );

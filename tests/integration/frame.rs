@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, read_all};
 use crate::terminal::Terminal;
@@ -40,8 +40,8 @@ fn the_environment_is_the_sandbox_and_nothing_else() {
 fn status_stdout_and_stderr_are_compared() {
     let sandbox = Sandbox::new();
     sandbox.tool("tool", "cat; echo trouble >&2; exit 3");
-    sandbox.bare("tool").stdin("words").expect(Ended::Exit(3), "words", "trouble\n");
-    sandbox.bare("sh").args(["-c", "kill -9 $$"]).expect(Ended::Signal(9), "", "");
+    sandbox.bare("tool").stdin("words").expect(CommandEnd::Exit(3), "words", "trouble\n");
+    sandbox.bare("sh").args(["-c", "kill -9 $$"]).expect(CommandEnd::Signal(9), "", "");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_terminal_is_typed_into_resized_and_read() {
     terminal.shows("30 100\r\n");
     terminal.shows("got words\r\n");
     let (ended, bytes) = terminal.ends();
-    assert_eq!(ended, Ended::Exit(4));
+    assert_eq!(ended, CommandEnd::Exit(4));
     assert!(bytes.ends_with(b"got words\r\n"), "{}", String::from_utf8_lossy(&bytes));
 }
 
@@ -80,7 +80,7 @@ fn a_process_left_behind_fails_its_test() {
         let mut sandbox = Sandbox::new();
         sandbox.patience = Duration::ZERO;
         let script = "sleep 600 >/dev/null 2>&1 & echo started";
-        sandbox.bare("sh").args(["-c", script]).expect(Ended::Exit(0), "started\n", "");
+        sandbox.bare("sh").args(["-c", script]).expect(CommandEnd::Exit(0), "started\n", "");
     });
     let message = *outcome.expect_err("a panic").downcast::<String>().expect("a message");
     assert!(message.starts_with("processes left behind") && message.contains("sleep 600"), "{message}");

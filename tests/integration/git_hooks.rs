@@ -14,7 +14,7 @@ use regex::bytes::Regex;
 use verify_run::config::{HookSettings, Problem};
 use verify_run::host::InstallSite;
 use verify_run::host::git::{self, GUARD};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 use verify_run::whitelist::Whitelist;
 
 use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, tools};
@@ -85,7 +85,7 @@ fn commit(sandbox: &Sandbox) -> Invocation<'_> {
 }
 
 /// How it ended and what it said, on a terminal or not, without what differs from one time to the next.
-fn said(invocation: Invocation<'_>, on_terminal: bool) -> (Ended, String) {
+fn said(invocation: Invocation<'_>, on_terminal: bool) -> (CommandEnd, String) {
     let (ended, bytes) = if on_terminal {
         Terminal::start(invocation).ends()
     } else {

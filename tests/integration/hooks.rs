@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Outcome, Sandbox, VERIFY_RUN};
 
@@ -52,7 +52,7 @@ fn scene() -> Sandbox {
     sandbox.tool("cargo", "");
     for task in ["one", "two", "three"] {
         let run = sandbox.verify_run(["--sync", "--task", task, "eslint", "src"]).outcome();
-        assert_eq!(run.ended, Ended::Exit(1), "{}", run.stderr());
+        assert_eq!(run.ended, CommandEnd::Exit(1), "{}", run.stderr());
     }
     sandbox
 }
@@ -65,7 +65,7 @@ fn hook<'a>(sandbox: &'a Sandbox, agent: &str, event: &str, said: impl Into<Vec<
 #[track_caller]
 fn answer(call: Invocation<'_>) -> String {
     let outcome: Outcome = call.outcome();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""));
     outcome.stdout().to_owned()
 }
 
@@ -137,10 +137,10 @@ fn a_session_starts_with_what_is_written_down_about_its_task_and_that_counts_as_
     let add = ["knowledge", "add", "pattern", "--title", "Parsers close before they reopen", "--files", "src/a.js"];
     let text = r#"{"description": "close it first", "template": "close(); open()", "usage": "in parsers"}"#;
     let added = sandbox.verify_run(add).args(["--source", "human", "--properties", text]).outcome();
-    assert_eq!(added.ended, Ended::Exit(0), "{}", added.stderr());
+    assert_eq!(added.ended, CommandEnd::Exit(0), "{}", added.stderr());
     let task = ["task", "start", "parsers", "--title", "parsers reopen", "--files", "src/a.js"];
     let started = sandbox.verify_run(task).outcome();
-    assert_eq!(started.ended, Ended::Exit(0), "{}", started.stderr());
+    assert_eq!(started.ended, CommandEnd::Exit(0), "{}", started.stderr());
     sandbox.verify_run(["last"]).outcome();
     let call = hook(&sandbox, "claude", "session-start", said("s")).env("VERIFY_RUN_TASK", "parsers");
     let text = answer(call);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -141,16 +141,16 @@ fn a_repository_does_not_decide_what_only_checks_lets_run() {
     sandbox.write("whitelist.toml", rule);
     for command in [&["own-tool"][..], &["rm", "README"], &["sh", "README"]] {
         let outcome = sandbox.verify_run([&["--only-checks"], command].concat()).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""), "{command:?}");
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(125), ""), "{command:?}");
         assert!(outcome.stderr().contains("without the project's own whitelist.toml"), "{outcome:?}");
     }
     assert!(sandbox.path("README").exists());
     // It is a check all the same, and the user may say so.
-    sandbox.verify_run(["own-tool"]).expect(Ended::Exit(0), "ran\n", "");
+    sandbox.verify_run(["own-tool"]).expect(CommandEnd::Exit(0), "ran\n", "");
     let file = sandbox.home().join(".config/verify-run/whitelist.toml");
     fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
     fs::write(file, rule).expect("a file");
-    sandbox.verify_run(["--only-checks", "own-tool"]).expect(Ended::Exit(0), "ran\n", "");
+    sandbox.verify_run(["--only-checks", "own-tool"]).expect(CommandEnd::Exit(0), "ran\n", "");
 }
 
 #[test]
@@ -158,12 +158,12 @@ fn only_checks_says_which_argument_it_refuses() {
     let sandbox = Sandbox::repository();
     sandbox.write("Makefile", "test:\n\techo tested\n");
     let outcome = sandbox.verify_run(["--only-checks", "make", "--eval=$(shell touch PWNED)", "test"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(125));
+    assert_eq!(outcome.ended, CommandEnd::Exit(125));
     assert!(outcome.stderr().contains("`--eval=$(shell touch PWNED)` may run or write"), "{outcome:?}");
     assert!(!sandbox.path("PWNED").exists());
     fs::write(sandbox.path("npm"), "#!/bin/sh\ntouch PWNED\n").expect("a file");
     fs::set_permissions(sandbox.path("npm"), fs::Permissions::from_mode(0o755)).expect("a program");
-    assert_eq!(sandbox.verify_run(["--only-checks", "./npm", "test"]).outcome().ended, Ended::Exit(125));
+    assert_eq!(sandbox.verify_run(["--only-checks", "./npm", "test"]).outcome().ended, CommandEnd::Exit(125));
     assert!(!sandbox.path("PWNED").exists());
 }
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Outcome, Sandbox, VERIFY_RUN};
 use crate::terminal::Terminal;
@@ -59,7 +59,7 @@ fn project(files: &[(&str, &[u8])]) -> Sandbox {
 #[track_caller]
 fn done(sandbox: &Sandbox, words: &[&str]) -> String {
     let outcome = sandbox.verify_run(words).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(0), "{words:?}: {}{}", outcome.stdout(), outcome.stderr());
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{words:?}: {}{}", outcome.stdout(), outcome.stderr());
     outcome.stdout().to_owned()
 }
 
@@ -101,14 +101,14 @@ fn on_a_terminal_it_asks() {
     terminal.shows("write 3 files? [y/N] ");
     terminal.types("n\n");
     let (ended, screen) = terminal.ends();
-    assert_eq!(ended, Ended::Exit(0));
+    assert_eq!(ended, CommandEnd::Exit(0));
     assert!(String::from_utf8_lossy(&screen).contains("nothing was changed"));
     assert_eq!(below(&sandbox.work()), before);
     let mut terminal = Terminal::start(sandbox.verify_run(["init"]));
     terminal.shows("write 3 files? [y/N] ");
     terminal.types("yes\n");
     let (ended, screen) = terminal.ends();
-    assert_eq!(ended, Ended::Exit(0));
+    assert_eq!(ended, CommandEnd::Exit(0));
     let screen = String::from_utf8_lossy(&screen).into_owned();
     assert!(screen.contains("wrote 3 files") && screen.contains("to remove it: verify-run hook uninstall"), "{screen}");
     assert!(
@@ -150,7 +150,7 @@ fn only_what_was_named_is_set_up_and_taken_out() {
     );
     assert!(!sandbox.path(".git/verify-run/install").exists(), "nothing is left to remember");
     let outcome = sandbox.verify_run(["hook", "install", "emacs"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(2));
+    assert_eq!(outcome.ended, CommandEnd::Exit(2));
     assert!(outcome.stderr().contains("`emacs` ; known are: claude, codex, "), "{}", outcome.stderr());
 }
 
@@ -166,7 +166,7 @@ fn rules_are_for_checks_by_name_and_never_come_by_themselves() {
         ("cargo", "is not exactly one recognised check"),
     ] {
         let outcome = sandbox.verify_run(["init", "--yes", "--allow", command]).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(2), "{command}");
+        assert_eq!(outcome.ended, CommandEnd::Exit(2), "{command}");
         assert!(outcome.stderr().contains(why), "{command}: {}", outcome.stderr());
     }
     let shown = done(&sandbox, &["init", "--yes", "--agent", "codex", "--allow", "cargo test"]);

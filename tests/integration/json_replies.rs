@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use self::schema::ReplySchema;
 use crate::fixes::check;
@@ -100,7 +100,12 @@ impl Produced {
             [arguments, &["--json"]].concat()
         };
         let outcome = sandbox.verify_run(&words).env("VERIFY_RUN_SESSION", "reader").outcome();
-        assert!(matches!(outcome.ended, Ended::Exit(0 | 1)), "{words:?}: {:?} {}", outcome.ended, outcome.stderr());
+        assert!(
+            matches!(outcome.ended, CommandEnd::Exit(0 | 1)),
+            "{words:?}: {:?} {}",
+            outcome.ended,
+            outcome.stderr()
+        );
         self.add(&words);
         let said = serde_json::from_str(outcome.stdout());
         said.unwrap_or_else(|_| panic!("{words:?} prints no document: {}{}", outcome.stdout(), outcome.stderr()))
@@ -245,7 +250,7 @@ fn decides(produced: &Produced) {
     let lint = |task: &str, findings: &str, code: u8| {
         sandbox.write("findings", findings);
         let run = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("VERIFY_RUN_SESSION", task);
-        assert_eq!(run.outcome().ended, Ended::Exit(code));
+        assert_eq!(run.outcome().ended, CommandEnd::Exit(code));
     };
     let files = ["src/a.js", "src/b.js", "src/c.js"];
     files.iter().for_each(|file| drop(sandbox.write(file, "if (a) b();\n")));

@@ -3,7 +3,7 @@
 mod learnt;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, need, tools};
 
@@ -44,7 +44,7 @@ fn misused(sandbox: &Sandbox, arguments: &[&str]) -> String {
 #[track_caller]
 fn ends_with(sandbox: &Sandbox, code: u8, arguments: &[&str]) -> String {
     let outcome = sandbox.verify_run(arguments).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(code), "{}", outcome.stdout());
+    assert_eq!(outcome.ended, CommandEnd::Exit(code), "{}", outcome.stdout());
     outcome.stderr().to_owned()
 }
 
@@ -366,20 +366,20 @@ fn after_n_failed_attempts_with_one_technique_it_escalates_with_the_next_and_an_
         added["strategy"]["id"].as_str().expect("an id").to_owned()
     };
     let first = add("wait longer");
-    assert_eq!(run(&["attempt", &first, "--outcome", "failure"]).ended, Ended::Exit(0));
+    assert_eq!(run(&["attempt", &first, "--outcome", "failure"]).ended, CommandEnd::Exit(0));
     let alone = run(&["attempt", &first, "--outcome", "failure"]);
-    assert_eq!(alone.ended, Ended::Exit(3));
+    assert_eq!(alone.ended, CommandEnd::Exit(3));
     assert!(alone.stderr().contains("failed 2 times in this task") && alone.stderr().contains("ask a person"));
     let next = add("mock the network");
     let suggested = run(&["suggest", "--error", "request timed out"]);
-    assert_eq!(suggested.ended, Ended::Exit(3), "for scripts");
+    assert_eq!(suggested.ended, CommandEnd::Exit(3), "for scripts");
     assert!(suggested.stdout().starts_with(&format!("{next}\tmock the network (untested)")), "{}", suggested.stdout());
     assert!(suggested.stderr().contains(&format!("try {next} next")), "{}", suggested.stderr());
     let elsewhere =
         sandbox.verify_run(["strategy", "suggest", "--error", "timed out", "--json"]).env("VERIFY_RUN_TASK", "U");
     assert_eq!(elsewhere.prints_json()["escalation"], Value::Null, "another task, another try");
     run(&["attempt", &first, "--outcome", "success"]);
-    assert_eq!(run(&["suggest", "--error", "timed out"]).ended, Ended::Exit(0), "it helped in the end");
+    assert_eq!(run(&["suggest", "--error", "timed out"]).ended, CommandEnd::Exit(0), "it helped in the end");
 }
 
 fn texts(found: &Value) -> Vec<&str> {
@@ -480,9 +480,9 @@ fn a_finished_task_proposes_a_pattern_entry_from_its_confirmed_diff() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         ended
     };
-    assert_eq!(pytest(), Ended::Exit(1));
+    assert_eq!(pytest(), CommandEnd::Exit(1));
     sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
-    assert_eq!(pytest(), Ended::Exit(0));
+    assert_eq!(pytest(), CommandEnd::Exit(0));
     let done = sandbox.verify_run(["task", "done", "T", "--json"]).prints_json();
     let proposal = &done["proposals"][0];
     let template = proposal["properties"]["template"].as_str().unwrap_or_else(|| panic!("{done}"));

@@ -3,7 +3,7 @@
 mod taught;
 mod unwanted;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, files_in, need, tools};
 
@@ -23,7 +23,7 @@ fn finding(sandbox: &Sandbox, file: &str, message: &str) -> String {
 
 fn fail(sandbox: &Sandbox, output: &str) {
     let printed = output.replace("\\n", "\n");
-    sandbox.verify_run(["--sync", "eslint", "."]).env("OUTPUT", output).expect(Ended::Exit(1), &printed, "");
+    sandbox.verify_run(["--sync", "eslint", "."]).env("OUTPUT", output).expect(CommandEnd::Exit(1), &printed, "");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn pruning_leaves_what_somebody_wrote_in() {
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'other' is not defined"));
     assert_eq!(sandbox.lessons().len(), 2);
     let outcome = sandbox.verify_run(["lesson", "prune", "--keep", "0"]).outcome();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), "removed 1 lesson\n"));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), "removed 1 lesson\n"));
     assert_eq!(sandbox.lesson().field("id"), Some(id.as_str()));
     // Its pattern stays known.
     fail(&sandbox, &finding(&sandbox, "src/a.js", "'other' is not defined"));
@@ -120,10 +120,10 @@ fn what_the_last_passing_run_said_is_not_why_the_next_one_fails() {
     let sandbox = Sandbox::repository();
     sandbox.tool("luacheck", "echo \"ERROR: the cache is cold, $MISSES misses\"\nif [ -f broken ]; then echo \"ERROR: no such user\"; exit 1; fi");
     let check = |misses: &str| sandbox.verify_run(["luacheck", "."]).env("MISSES", misses).outcome();
-    assert_eq!(check("12").ended, Ended::Exit(0));
+    assert_eq!(check("12").ended, CommandEnd::Exit(0));
     sandbox.settle();
     sandbox.write("broken", "");
-    assert_eq!(check("31").ended, Ended::Exit(1));
+    assert_eq!(check("31").ended, CommandEnd::Exit(1));
     sandbox.settle();
     let output = sandbox.lesson().text.split("## Output").nth(1).unwrap_or_default().to_owned();
     assert!(output.contains("ERROR: no such user"), "{output}");
@@ -199,7 +199,7 @@ fn the_doctor_names_file_line_and_what_to_type() {
     sandbox.write("verify-run.toml", "[lesson]\nwrite = \"never\"\nnew_key = 1\n");
     sandbox.write(".lessons/2026-01-01-x-l-abcdefgh.md", "---\nschema: [\n---\n");
     let outcome = sandbox.verify_run(["doctor", "--json"]).outcome();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(1), ""));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(1), ""));
     let report: serde_json::Value = serde_json::from_str(outcome.stdout()).expect("JSON");
     let findings = report["findings"].as_array().expect("a list");
     let bad: Vec<_> = findings.iter().filter(|finding| finding["status"] != "ok").collect();

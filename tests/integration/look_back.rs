@@ -1,6 +1,6 @@
 //! Looking back: the runs of a project, one of them with its output, and the last one again.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, need, tools};
 use crate::terminal::Terminal;
@@ -26,7 +26,7 @@ fn runs_are_listed_by_tool_outcome_and_time() {
     assert_eq!(log(&["--passed", "--since", "1h"]).len(), 2);
     assert_eq!(log(&["--since", "2099-01-01"]), []);
     let refused = sandbox.verify_run(["log", "--since", "yesterday"]).outcome();
-    assert_eq!(refused.ended, Ended::Exit(2));
+    assert_eq!(refused.ended, CommandEnd::Exit(2));
     assert!(refused.stderr().contains("an age such as `2h`"), "{}", refused.stderr());
 }
 
@@ -46,7 +46,7 @@ fn a_run_is_shown_with_its_output_in_colour() {
     sandbox.tool("eslint", "exit 0");
     sandbox.verify_run(["--sync", "eslint", "."]).outcome();
     let nothing = sandbox.verify_run(["last", "--output"]).outcome();
-    assert_eq!(nothing.ended, Ended::Exit(1));
+    assert_eq!(nothing.ended, CommandEnd::Exit(1));
     assert!(nothing.stderr().contains("is not kept: it passed"), "{}", nothing.stderr());
 }
 
@@ -56,7 +56,7 @@ fn the_last_check_runs_again_where_it_ran() {
     sandbox.write("web/package.json", "{}");
     sandbox.tool("eslint", "echo \"in ${PWD##*/}: $*\"; exit 1");
     sandbox.verify_run(["--sync", "eslint", "a b.js"]).dir("web").outcome();
-    sandbox.verify_run(["again"]).expect(Ended::Exit(1), "in web: a b.js\n", "eslint 'a b.js'\n");
+    sandbox.verify_run(["again"]).expect(CommandEnd::Exit(1), "in web: a b.js\n", "eslint 'a b.js'\n");
     sandbox.settle();
     assert_eq!(sandbox.verify_run(["log", "--json"]).prints_json()["runs"].as_array().map(Vec::len), Some(2));
 }
@@ -66,7 +66,7 @@ fn what_can_not_be_run_again_is_said_with_the_reason() {
     let sandbox = Sandbox::repository();
     let again = |arguments: &[&str]| {
         let outcome = sandbox.verify_run(["again"].iter().chain(arguments)).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), ""));
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(1), ""));
         outcome.stderr().to_owned()
     };
     assert!(again(&[]).contains("no run is recorded"));

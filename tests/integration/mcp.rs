@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::process::Child;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Sandbox, ended, read_all};
 
@@ -130,7 +130,7 @@ impl Server {
         output.read_to_string(&mut rest).expect("its output");
         let status = ended(child.wait().expect("a status"));
         let said = String::from_utf8(errors.join().expect("the reader")).expect("UTF-8");
-        assert_eq!((status, rest.as_str(), said.as_str()), (Ended::Exit(0), "", ""));
+        assert_eq!((status, rest.as_str(), said.as_str()), (CommandEnd::Exit(0), "", ""));
     }
 }
 

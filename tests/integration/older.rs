@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, can_mount, files_in, skip};
 
@@ -118,7 +118,7 @@ impl Sample {
     }
 
     /// A check of the task that was being worked on.
-    fn check(&self, command: &[&str]) -> Ended {
+    fn check(&self, command: &[&str]) -> CommandEnd {
         let options = ["--sync", "--task", "stock", "--session", "thursday", "--agent", "claude"];
         self.within("project", VERIFY_RUN, &[&options, command].concat()).outcome().ended
     }
@@ -325,14 +325,14 @@ fn a_failure_that_was_open_in_an_older_version_is_closed_by_its_fix() {
     let before = open();
     sample.json(&["last"]);
     fs::write(sample.path("project/src/cart.js"), "export const stock = () => []\n").expect("writes");
-    assert_eq!(sample.check(&["eslint", "src"]), Ended::Exit(0));
+    assert_eq!(sample.check(&["eslint", "src"]), CommandEnd::Exit(0));
     let fix = fix_of(&lint);
     assert_eq!((&fix["state"], &fix["attempts"]), (&"success".into(), &1.into()), "{fix}");
     let page = sample.json(&["fix", "show", fix["id"].as_str().expect("an id")]);
     assert!(page.to_string().contains("missingStock"), "the old snapshot is what it is compared with: {page}");
     fs::write(sample.path("project/scripts/acceptance.sh"), "#!/bin/sh\necho 'ok 1 - order is shipped'\n")
         .expect("writes");
-    assert_eq!(sample.check(&["scripts/acceptance.sh", "--suite", "slow"]), Ended::Exit(0));
+    assert_eq!(sample.check(&["scripts/acceptance.sh", "--suite", "slow"]), CommandEnd::Exit(0));
     assert_eq!(fix_of(&acceptance)["state"], "success");
     assert!(open() < before, "the markers are gone");
     assert_eq!(sample.json(&["task", "show", "stock"])["state"], "open", "the task goes on");

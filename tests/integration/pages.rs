@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 use crate::story::discount_story;
@@ -83,7 +83,7 @@ fn pages_have_colours_and_ages_on_a_terminal() {
     let fix = id(&sandbox, &["fix", "list", "--state", "success"], "fixes");
     let screen = |arguments: &[&str]| {
         let (ended, screen) = Terminal::start(sandbox.verify_run(arguments)).ends();
-        assert_eq!(ended, Ended::Exit(0));
+        assert_eq!(ended, CommandEnd::Exit(0));
         String::from_utf8(screen).expect("text")
     };
     let pages: [(&str, &[&str]); 4] = [
@@ -106,7 +106,7 @@ fn a_pager_gets_the_page_when_asked_and_on_a_terminal_only() {
     let paged = |arguments: &[&str]| sandbox.verify_run(arguments).env("PAGER", "page");
     let screen = |arguments: &[&str]| {
         let (ended, screen) = Terminal::start(paged(arguments)).ends();
-        assert_eq!(ended, Ended::Exit(0));
+        assert_eq!(ended, CommandEnd::Exit(0));
         String::from_utf8(screen).expect("text")
     };
     assert!(screen(&["fix", "list", "--pager"]).lines().all(|line| line.starts_with("paged: ")));
@@ -130,7 +130,7 @@ fn what_takes_long_says_so_on_a_terminal_and_leaves_nothing_there() {
     let (ended, screen) = terminal.ends();
     let screen = String::from_utf8(screen).expect("text");
     let left = screen.rsplit("\r\u{1b}[2K").next().expect("the rest");
-    assert_eq!((ended, left), (Ended::Exit(0), "rebuilt the index from 2 events\r\n"), "{screen:?}");
+    assert_eq!((ended, left), (CommandEnd::Exit(0), "rebuilt the index from 2 events\r\n"), "{screen:?}");
     assert_eq!(sandbox.verify_run(["store", "rebuild"]).outcome().stderr(), "");
 }
 
@@ -143,7 +143,7 @@ fn a_proposal_shows_its_evidence_and_its_diff() {
     sandbox.write("verify-run.toml", format!("[advice]\nholdout = false\n[snapshot]\nenabled = false\n{gate}"));
     let lint = |task: &str, message: &str, code: u8| {
         let run = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("MESSAGE", message);
-        assert_eq!(run.env("VERIFY_RUN_SESSION", task).outcome().ended, Ended::Exit(code));
+        assert_eq!(run.env("VERIFY_RUN_SESSION", task).outcome().ended, CommandEnd::Exit(code));
     };
     lint("A", "Expected { after 'if' condition  curly", 1);
     sandbox.verify_run(["warn", "--task", "B", "--session", "B", "--files", "src/a.js"]).prints();

@@ -1,7 +1,7 @@
 //! Patterns as people see them: what recurs, the reasons for its confidence, what detectors find, also those of a
 //! project.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -129,7 +129,7 @@ fn a_candidate_page_is_written_on_request_and_never_over_somebody_s_words() {
     // A page of the library weakens no check, whatever it quotes.
     sandbox.write(path, format!("{text}\n<!-- markdownlint-disable MD013 -->\n"));
     sandbox.git(["add", "--all"]);
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(0), "", "");
     sandbox.write(path, &text);
 
     // Written again while it is ours, left alone once it isn't.

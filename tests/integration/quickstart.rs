@@ -1,6 +1,6 @@
 //! The command that README offers first.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN};
 use crate::tools::toolchain;
@@ -13,7 +13,7 @@ fn the_quickstart_shows_two_failures_and_their_lessons() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/quickstart");
     let outcome = sandbox.bare("sh").arg(script).env("VERIFY_RUN_PROGRAM", VERIFY_RUN).outcome();
     let shown = outcome.stdout();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""), "{shown}");
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""), "{shown}");
     assert_eq!(shown.matches("== Same output and same exit code (101) as without verify-run").count(), 2, "{shown}");
     assert_eq!(shown.matches("\ncategory: ").count(), 2, "{shown}");
     let lessons = shown.split_once("== What it remembers").expect("the list of lessons").1;

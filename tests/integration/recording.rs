@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nix::sys::signal::Signal;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, files_in};
 use crate::terminal::Terminal;
@@ -51,8 +51,8 @@ fn every_exit_code_and_every_death_of_twenty_tools_is_recorded() {
     for tool in TOOLS {
         sandbox.tool(tool, "echo \"src/$NAME.c:3:1: error: $NAME went wrong\"\nulimit -c 0\neval \"$ENDING\"");
     }
-    let codes = (1..=u8::MAX).map(|code| (format!("exit {code}"), Ended::Exit(code)));
-    let deaths = SIGNALS.map(|signal| (format!("kill -{} $$", signal as i32), Ended::Signal(signal as i32)));
+    let codes = (1..=u8::MAX).map(|code| (format!("exit {code}"), CommandEnd::Exit(code)));
+    let deaths = SIGNALS.map(|signal| (format!("kill -{} $$", signal as i32), CommandEnd::Signal(signal as i32)));
     let endings: Vec<_> = codes.chain(deaths).collect();
     let mut wanted = BTreeMap::new();
     for (index, (ending, ended)) in endings.iter().enumerate() {
@@ -73,11 +73,11 @@ fn a_check_that_is_missing_or_not_executable_is_recorded() {
     let sandbox = Sandbox::repository();
     // (The machine may have the tool.)
     let outcome = sandbox.verify_run(["luacheck", "."]).env("PATH", sandbox.path("nowhere")).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(127), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(127), ""));
     assert!(outcome.stderr().contains("luacheck"), "{}", outcome.stderr());
     std::fs::write(sandbox.path("eslint"), "not a program").expect("a file");
     let outcome = sandbox.verify_run(["./eslint", "."]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(126), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(126), ""));
     let wanted = [("eslint", 126), ("luacheck", 127)];
     let wanted = wanted.map(|(tool, code)| ((tool.to_owned(), format!("{{\"exit\":{code}}}")), 1));
     assert_eq!(failures(&sandbox), BTreeMap::from(wanted));
@@ -90,7 +90,7 @@ fn the_end_of_a_terminal_does_not_take_the_recorder_with_it() {
     // The end of a terminal's first process sends SIGHUP to whatever is in the foreground at that moment.
     for runs in 1..=10 {
         let (ended, _) = Terminal::start(sandbox.verify_run(["eslint", "."])).ends();
-        assert_eq!(ended, Ended::Exit(1));
+        assert_eq!(ended, CommandEnd::Exit(1));
         assert_eq!(failures(&sandbox).values().sum::<usize>(), runs);
     }
 }
@@ -104,7 +104,7 @@ fn the_documented_settings_write_the_lessons_that_are_left_out_by_default() {
         sandbox.tool("eslint", "echo \"src/a.js:1:1: error: $WRONG\"; exit $CODE");
         for (wrong, code) in [("one thing", 1), ("one thing", 1), ("another thing", 130)] {
             let run = sandbox.verify_run(["eslint", "."]).env("WRONG", wrong).env("CODE", code.to_string());
-            run.expect(Ended::Exit(code), &format!("src/a.js:1:1: error: {wrong}\n"), "");
+            run.expect(CommandEnd::Exit(code), &format!("src/a.js:1:1: error: {wrong}\n"), "");
             sandbox.settle();
         }
         assert_eq!(failures(&sandbox).values().sum::<usize>(), 3);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, need, skip, tools};
 
@@ -17,7 +17,7 @@ fn failed() -> Sandbox {
     let output = OUTPUT.replace("/W", sandbox.work().to_str().expect("UTF-8"));
     sandbox.write("out.txt", &output);
     sandbox.tool("eslint", "cat out.txt; exit 1");
-    sandbox.verify_run(["--sync", "eslint", "."]).expect(Ended::Exit(1), &output, "");
+    sandbox.verify_run(["--sync", "eslint", "."]).expect(CommandEnd::Exit(1), &output, "");
     sandbox
 }
 
@@ -25,7 +25,7 @@ fn failed() -> Sandbox {
 fn passed() -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "exit 0");
-    sandbox.verify_run(["--sync", "eslint", "."]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["--sync", "eslint", "."]).expect(CommandEnd::Exit(0), "", "");
     sandbox
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn validate(script: &str, schema: &Path, documents: &[String]) {
         let sandbox = Sandbox::new();
         let file = sandbox.write("document", document);
         let outcome = sandbox.bare(&python).arg("-c").arg(script).arg(schema).arg(file).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{}\n{document}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}\n{document}", outcome.stderr());
     }
 }
 
@@ -102,11 +102,11 @@ fn a_run_is_named_by_its_failure_and_the_last_one_is_meant_otherwise() {
     assert_eq!(report(&sandbox, "github"), expected);
     let failure = sandbox.events()[0]["failure"]["id"].as_str().expect("an id").to_owned();
     sandbox.tool("eslint", "exit 0");
-    sandbox.verify_run(["--sync", "eslint", "."]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["--sync", "eslint", "."]).expect(CommandEnd::Exit(0), "", "");
     assert_eq!(report(&sandbox, "github"), "");
     assert_eq!(sandbox.verify_run(["report", "--format", "github", &failure[..5]]).prints(), expected);
     let unknown = sandbox.verify_run(["report", "--format", "github", "f-zzzz"]).outcome();
-    assert_eq!((unknown.ended, unknown.stdout()), (Ended::Exit(1), ""));
+    assert_eq!((unknown.ended, unknown.stdout()), (CommandEnd::Exit(1), ""));
     assert!(unknown.stderr().contains("f-zzzz"), "{}", unknown.stderr());
 }
 
@@ -118,7 +118,7 @@ fn a_report_that_the_command_names_is_read() {
     sandbox.write("src/cart.x", "x");
     sandbox
         .tool("pytest", &format!("mkdir -p out; echo \"{junit}\" >out/junit.xml; echo 'see out/junit.xml.'; exit 1"));
-    sandbox.verify_run(["--sync", "pytest"]).expect(Ended::Exit(1), "see out/junit.xml.\n", "");
+    sandbox.verify_run(["--sync", "pytest"]).expect(CommandEnd::Exit(1), "see out/junit.xml.\n", "");
     let item = &sandbox.events()[0]["failure"]["items"][0];
     assert_eq!((&item["test"], &item["message"]), (&"shop.Cart.adds".into(), &"2 is not 3".into()), "{item}");
     assert_eq!((&item["file"], &item["line"], &item["code"]), (&"src/cart.x".into(), &7.into(), &"Assertion".into()));

@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use verify_run::config::{Environment, Places};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, ended, files_in, need, skip, wait_until};
 use crate::terminal::Terminal;
@@ -32,13 +32,13 @@ fn only_what_should_be_recorded_is() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "exit 1");
     sandbox.tool("own-tool", "exit 4");
-    sandbox.verify_run(["own-tool"]).expect(Ended::Exit(4), "", "");
-    sandbox.verify_run(["--no-record", "eslint"]).expect(Ended::Exit(1), "", "");
-    sandbox.verify_run(["eslint"]).env("VERIFY_RUN_DISABLE", "1").expect(Ended::Exit(1), "", "");
+    sandbox.verify_run(["own-tool"]).expect(CommandEnd::Exit(4), "", "");
+    sandbox.verify_run(["--no-record", "eslint"]).expect(CommandEnd::Exit(1), "", "");
+    sandbox.verify_run(["eslint"]).env("VERIFY_RUN_DISABLE", "1").expect(CommandEnd::Exit(1), "", "");
     assert_eq!(runs(&sandbox), []);
-    sandbox.verify_run(["--record", "own-tool"]).expect(Ended::Exit(4), "", "");
+    sandbox.verify_run(["--record", "own-tool"]).expect(CommandEnd::Exit(4), "", "");
     sandbox.settle();
-    sandbox.verify_run(["--", "eslint", "--record"]).expect(Ended::Exit(1), "", "");
+    sandbox.verify_run(["--", "eslint", "--record"]).expect(CommandEnd::Exit(1), "", "");
     assert_eq!(runs(&sandbox), [("own-tool".into(), exit(4)), ("eslint --record".into(), exit(1))]);
 }
 
@@ -55,14 +55,14 @@ fn the_program_is_found_as_a_shell_finds_it() {
     let path = std::env::join_paths(&places).expect("a path");
     for recording in ["--record", "--no-record"] {
         let run = |word: &str| sandbox.verify_run([recording, word, "a"]).env("PATH", &path);
-        run("tool").expect(Ended::Exit(3), "script a\n", "");
-        run("two/tool").expect(Ended::Exit(3), "script a\n", "");
-        run("one/tool").expect(Ended::Exit(126), "", "verify-run: cannot run 'one/tool': Permission denied\n");
-        run("two/tool/x").expect(Ended::Exit(127), "", "verify-run: cannot run 'two/tool/x': Not a directory\n");
+        run("tool").expect(CommandEnd::Exit(3), "script a\n", "");
+        run("two/tool").expect(CommandEnd::Exit(3), "script a\n", "");
+        run("one/tool").expect(CommandEnd::Exit(126), "", "verify-run: cannot run 'one/tool': Permission denied\n");
+        run("two/tool/x").expect(CommandEnd::Exit(127), "", "verify-run: cannot run 'two/tool/x': Not a directory\n");
         let denied = run("tool").env("PATH", &places[0]);
-        denied.expect(Ended::Exit(126), "", "verify-run: cannot run 'tool': Permission denied\n");
-        run("").expect(Ended::Exit(127), "", "verify-run: cannot run '': No such file or directory\n");
-        sandbox.verify_run([recording, "true"]).without("PATH").expect(Ended::Exit(0), "", "");
+        denied.expect(CommandEnd::Exit(126), "", "verify-run: cannot run 'tool': Permission denied\n");
+        run("").expect(CommandEnd::Exit(127), "", "verify-run: cannot run '': No such file or directory\n");
+        sandbox.verify_run([recording, "true"]).without("PATH").expect(CommandEnd::Exit(0), "", "");
     }
 }
 
@@ -72,7 +72,7 @@ fn only_checks_refuses_everything_else_before_it_runs() {
     sandbox.tool("eslint", "echo linted");
     sandbox.tool("own-tool", "echo ran");
     let outcome = sandbox.verify_run(["--only-checks", "own-tool", "a b"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(125), ""));
     let lines: Vec<&str> = outcome.stderr().lines().collect();
     let [refusal, hint] = lines[..] else { panic!("{lines:?}") };
     assert!(
@@ -81,11 +81,11 @@ fn only_checks_refuses_everything_else_before_it_runs() {
     );
     // What turns recording off doesn't turn the refusal off.
     let outcome = sandbox.verify_run(["--only-checks", "--no-record", "own-tool"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(125), ""));
     let disabled = sandbox.verify_run(["--only-checks", "own-tool"]).env("VERIFY_RUN_DISABLE", "1").outcome();
-    assert_eq!((disabled.ended, disabled.stdout()), (Ended::Exit(125), ""));
-    sandbox.verify_run(["--only-checks", "eslint"]).expect(Ended::Exit(0), "linted\n", "");
-    sandbox.verify_run(["--only-checks", "timeout", "9", "eslint", "a.js"]).expect(Ended::Exit(0), "linted\n", "");
+    assert_eq!((disabled.ended, disabled.stdout()), (CommandEnd::Exit(125), ""));
+    sandbox.verify_run(["--only-checks", "eslint"]).expect(CommandEnd::Exit(0), "linted\n", "");
+    sandbox.verify_run(["--only-checks", "timeout", "9", "eslint", "a.js"]).expect(CommandEnd::Exit(0), "linted\n", "");
     // What has a check in it may run anything else as well.
     for beside in [
         &["--shell", "own-tool; eslint"][..],
@@ -97,7 +97,7 @@ fn only_checks_refuses_everything_else_before_it_runs() {
         &["ssh", "host", "eslint"],
     ] {
         let outcome = sandbox.verify_run([&["--only-checks"], beside].concat()).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(125), ""), "{beside:?}");
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(125), ""), "{beside:?}");
     }
 }
 
@@ -106,7 +106,7 @@ fn a_mistyped_option_runs_nothing() {
     let sandbox = Sandbox::new();
     sandbox.tool("own-tool", "echo ran");
     let outcome = sandbox.verify_run(["--recrod", "own-tool"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(2), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(2), ""));
     assert!(outcome.stderr().contains("'--recrod'") && outcome.stderr().contains("hint:"), "{}", outcome.stderr());
 }
 
@@ -115,7 +115,7 @@ fn a_shell_line_is_recorded_as_the_check_in_it() {
     let sandbox = Sandbox::repository();
     sandbox.tool("eslint", "echo 'a.js:1:1: error: no'; exit 1");
     let outcome = sandbox.verify_run(["--shell", "cd . && eslint a.js"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), "a.js:1:1: error: no\n"));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(1), "a.js:1:1: error: no\n"));
     assert_eq!(runs(&sandbox), [("sh -c cd . && eslint a.js".into(), exit(1))]);
     let event = sandbox.events().into_iter().find(|event| event["ended"].is_object()).expect("a run");
     assert_eq!(event["tool"], "eslint");
@@ -151,17 +151,17 @@ fn nested_runs_are_recorded_once_and_those_of_another_repository_by_themselves()
     sandbox.tool("eslint", "exit 1");
     let own = crate::sandbox::VERIFY_RUN;
     sandbox.verify_run(["--record", "--", "sh", "-c", &format!("{own} eslint .; exit 3")]).expect(
-        Ended::Exit(3),
+        CommandEnd::Exit(3),
         "",
         "",
     );
     assert_eq!(runs(&sandbox).iter().map(|run| &run.1).collect::<Vec<_>>(), [&exit(3)]);
     // One that executed its command in place is no longer there.
-    sandbox.verify_run(["sh", "-c", &format!("{own} eslint .; exit 3")]).expect(Ended::Exit(3), "", "");
+    sandbox.verify_run(["sh", "-c", &format!("{own} eslint .; exit 3")]).expect(CommandEnd::Exit(3), "", "");
     assert_eq!(runs(&sandbox).len(), 2);
     sandbox.git(["init", "--quiet", "other"]);
     let other = format!("cd other && {own} eslint .; exit 3");
-    sandbox.verify_run(["--record", "--", "sh", "-c", &other]).expect(Ended::Exit(3), "", "");
+    sandbox.verify_run(["--record", "--", "sh", "-c", &other]).expect(CommandEnd::Exit(3), "", "");
     assert_eq!(runs(&sandbox).len(), 3);
     assert_eq!(files_in(&sandbox.path("other/.git/verify-run/events")).len(), 1);
 }
@@ -182,7 +182,7 @@ fn long_output_is_kept_at_both_ends() {
     let sandbox = Sandbox::repository();
     let script = "echo first; head -c 20000000 /dev/zero; echo; echo last; exit 1";
     let outcome = sandbox.verify_run(["--record", "--", "sh", "-c", script]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout.len()), (Ended::Exit(1), 20_000_000 + 6 + 1 + 5));
+    assert_eq!((outcome.ended, outcome.stdout.len()), (CommandEnd::Exit(1), 20_000_000 + 6 + 1 + 5));
     let event = sandbox.events().into_iter().find(|event| event["ended"].is_object()).expect("a run");
     assert_eq!(event["kept_bytes"], 16 << 20);
     assert_eq!(event["cut_bytes"], 20_000_012 - (16 << 20));
@@ -196,7 +196,7 @@ fn output_to_files_is_read_back_from_where_the_run_began() {
     let path = sandbox.write("log", "what was there\n");
     let open = || OpenOptions::new().append(true).open(&path).expect("the log");
     let mut child = sandbox.verify_run(["gcc", "a.c"]).fd(1, open()).fd(2, open()).spawn();
-    assert_eq!(ended(child.wait().expect("a status")), Ended::Exit(1));
+    assert_eq!(ended(child.wait().expect("a status")), CommandEnd::Exit(1));
     let log = "what was there\nsrc/a.c:1:2: error: out\nsrc/b.c:3:4: error: err\n";
     assert_eq!(fs::read_to_string(&path).expect("the log"), log);
     let event = sandbox.events().into_iter().find(|event| event["ended"].is_object()).expect("a run");
@@ -210,7 +210,7 @@ fn without_a_state_folder_the_spool_goes_to_the_lessons_without_secrets() {
     sandbox.tool("eslint", &format!("echo 'token {secret}'; exit 1"));
     // A file where the folder would be: even root can't write there.
     fs::write(sandbox.state(), "in the way").expect("a file");
-    sandbox.verify_run(["eslint", "."]).expect(Ended::Exit(1), &format!("token {secret}\n"), "");
+    sandbox.verify_run(["eslint", "."]).expect(CommandEnd::Exit(1), &format!("token {secret}\n"), "");
     sandbox.settle();
     let folder = sandbox.path(".lessons/.state");
     let files = files_in(&folder.join("spool"));
@@ -229,7 +229,7 @@ fn a_timer_set_by_the_caller_ends_the_command() {
     let sandbox = Sandbox::repository();
     let line = "alarm 1; exec @ARGV";
     let own = crate::sandbox::VERIFY_RUN;
-    sandbox.bare(perl).args(["-e", line, own, "--record", "sleep", "600"]).expect(Ended::Signal(14), "", "");
+    sandbox.bare(perl).args(["-e", line, own, "--record", "sleep", "600"]).expect(CommandEnd::Signal(14), "", "");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_signal_ends_us_when_only_the_reader_keeps_us() {
     });
     let own = Pid::from_raw(i32::try_from(child.id()).expect("ids fit"));
     kill(own, Signal::SIGTERM).expect("a signal");
-    assert_eq!(ended(child.wait().expect("a status")), Ended::Signal(15));
+    assert_eq!(ended(child.wait().expect("a status")), CommandEnd::Signal(15));
     drop(reader);
     assert_eq!(runs(&sandbox).iter().map(|run| &run.1).collect::<Vec<_>>(), [&exit(1)]);
 }
@@ -261,7 +261,7 @@ fn a_run_outside_of_everything_needs_no_folder() {
     let log = File::create(sandbox.path("log")).expect("a file");
     let run = sandbox.verify_run(["eslint"]).without("HOME").without("XDG_STATE_HOME").without("XDG_CONFIG_HOME");
     let mut child = run.without("TMPDIR").fd(1, log).spawn();
-    assert_eq!(ended(child.wait().expect("a status")), Ended::Exit(1));
+    assert_eq!(ended(child.wait().expect("a status")), CommandEnd::Exit(1));
     sandbox.settle();
     let state = Places::find(&sandbox.work(), &Environment::default()).state;
     assert!(state.starts_with("/tmp"), "{}", state.display());
@@ -282,5 +282,5 @@ fn a_pager_whose_input_is_a_pipe_gets_its_keys_and_nobody_else_s() {
     terminal.shows("over");
     terminal.types("a line\r");
     terminal.shows("got a line");
-    assert_eq!(terminal.ends().0, Ended::Exit(0));
+    assert_eq!(terminal.ends().0, CommandEnd::Exit(0));
 }

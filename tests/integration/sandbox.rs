@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::json_replies;
 
@@ -134,7 +134,7 @@ impl Sandbox {
     /// Runs git in the project folder; its stdout. Panics when git fails.
     pub(crate) fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
         let outcome = self.bare("git").args(arguments).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "git {arguments:?}: {}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "git {arguments:?}: {}", outcome.stderr());
         outcome.stdout().to_owned()
     }
 
@@ -394,7 +394,7 @@ impl Invocation<'_> {
 
     /// Runs to the end and compares all three: how it ended, stdout and stderr.
     #[track_caller]
-    pub(crate) fn expect(self, wanted: Ended, stdout: &str, stderr: &str) -> Outcome {
+    pub(crate) fn expect(self, wanted: CommandEnd, stdout: &str, stderr: &str) -> Outcome {
         let outcome = self.outcome();
         let got = (outcome.ended, outcome.stdout(), outcome.stderr());
         assert_eq!(got, (wanted, stdout, stderr));
@@ -405,7 +405,7 @@ impl Invocation<'_> {
     #[track_caller]
     pub(crate) fn prints(self) -> String {
         let outcome = self.outcome();
-        assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""), "stdout: {}", outcome.stdout());
+        assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""), "stdout: {}", outcome.stdout());
         outcome.stdout().to_owned()
     }
 
@@ -469,7 +469,7 @@ fn give_descriptors(command: &mut Command, descriptors: Vec<(RawFd, Option<Owned
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Exit code or signal.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// Bytes on stdout.
     pub stdout: Vec<u8>,
     /// Bytes on stderr.
@@ -489,10 +489,10 @@ impl Outcome {
 }
 
 /// How a child ended, in the program's own words.
-pub(crate) fn ended(status: ExitStatus) -> Ended {
+pub(crate) fn ended(status: ExitStatus) -> CommandEnd {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exit(u8::try_from(code).expect("exit codes have eight bits")),
-        (None, Some(signal)) => Ended::Signal(signal),
+        (Some(code), _) => CommandEnd::Exit(u8::try_from(code).expect("exit codes have eight bits")),
+        (None, Some(signal)) => CommandEnd::Signal(signal),
         (None, None) => panic!("neither exited nor killed: {status:?}"),
     }
 }

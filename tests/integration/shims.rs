@@ -23,7 +23,7 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
 #[track_caller]
 pub(crate) fn install(sandbox: &Sandbox, names: &[&str]) {
     let outcome = sandbox.verify_run(["shims", "install"].iter().chain(names)).outcome();
-    assert_eq!(outcome.ended, verify_run::run::Ended::Exit(0), "{}", outcome.stderr());
+    assert_eq!(outcome.ended, verify_run::run::CommandEnd::Exit(0), "{}", outcome.stderr());
 }
 
 /// PATH with the shims in front, and `more` right behind them.

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -43,7 +43,7 @@ fn run_in(sandbox: &Sandbox, dir: &str, script: &str, code: u8) -> Value {
     std::thread::sleep(std::time::Duration::from_millis(12));
     sandbox.tool("luacheck", script);
     let outcome = sandbox.verify_run(["--sync", "luacheck", "."]).dir(dir).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(code), "{}", outcome.stderr());
+    assert_eq!(outcome.ended, CommandEnd::Exit(code), "{}", outcome.stderr());
     let places =
         sandbox.bare("git").args(["rev-parse", "--path-format=absolute", "--git-common-dir"]).dir(dir).outcome();
     let state = Path::new(OsStr::from_bytes(places.stdout.trim_ascii_end())).join("verify-run");

@@ -1,6 +1,6 @@
 //! One story of two tasks, for tests that look back at it.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::fixes::check;
 use crate::sandbox::Sandbox;
@@ -37,7 +37,7 @@ pub(crate) fn discount_story() -> Sandbox {
     sandbox.commit("Prices");
     let ends = |task: &str, code: u8| {
         let outcome = check(&sandbox, &["--task", task, "pytest", "-q"]);
-        assert_eq!(outcome.ended, Ended::Exit(code), "{}{}", outcome.stdout(), outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(code), "{}{}", outcome.stdout(), outcome.stderr());
     };
     ends("discount", 1);
     pricing("sum(prices) * (1 - discount)");

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, wait_until};
 
@@ -72,7 +72,7 @@ impl Terminal {
     }
 
     /// Waits for the end: how the command ended, and every byte the terminal received.
-    pub(crate) fn ends(mut self) -> (Ended, Vec<u8>) {
+    pub(crate) fn ends(mut self) -> (CommandEnd, Vec<u8>) {
         let status = self.child.wait().expect("the program's status");
         // The screen ends when the last process closes the terminal. The keyboard goes after that: dropping it types.
         self.reader.join().expect("the reading thread");
@@ -80,7 +80,7 @@ impl Terminal {
         let bytes = self.screen.lock().expect("the screen").clone();
         let ended = match status.signal() {
             Some(name) => panic!("killed: {name}"),
-            None => Ended::Exit(u8::try_from(status.exit_code()).expect("exit codes have eight bits")),
+            None => CommandEnd::Exit(u8::try_from(status.exit_code()).expect("exit codes have eight bits")),
         };
         (ended, bytes)
     }

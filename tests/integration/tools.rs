@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use regex::bytes::Regex;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Sandbox, need, skip, tools};
 use crate::terminal::Terminal;
@@ -72,7 +72,7 @@ impl Case {
         let bare = self.run(sandbox.bare(self.command[0]), streams);
         let wrapped = self.run(sandbox.verify_run([self.command[0]]), streams);
         assert_eq!(wrapped, bare, "{} in {streams:?}", self.tool);
-        assert_eq!(bare.0, Ended::Exit(self.fails_with), "{}", bare.1);
+        assert_eq!(bare.0, CommandEnd::Exit(self.fails_with), "{}", bare.1);
 
         let lesson = sandbox.lesson();
         assert_eq!(lesson.field("tool"), Some(self.tool), "{}", lesson.text);
@@ -92,7 +92,7 @@ impl Case {
         let bare = self.run(sandbox.bare(self.command[0]), streams);
         let wrapped = self.run(sandbox.verify_run([self.command[0]]), streams);
         assert_eq!(wrapped, bare, "{} in {streams:?}", self.tool);
-        assert_eq!(bare.0, Ended::Exit(0), "{}", bare.1);
+        assert_eq!(bare.0, CommandEnd::Exit(0), "{}", bare.1);
         assert_eq!(sandbox.lessons().len(), 0, "a lesson without further use goes with its failure");
         self.is_learned(sandbox);
     }
@@ -118,7 +118,7 @@ impl Case {
     }
 
     /// How it ended, and what it printed with everything that differs between any two runs taken out.
-    fn run(&self, invocation: Invocation<'_>, streams: Streams) -> (Ended, String) {
+    fn run(&self, invocation: Invocation<'_>, streams: Streams) -> (CommandEnd, String) {
         // Tools that draw on a terminal draw by the clock; these switch that off and leave the colours.
         let invocation = invocation.args(&self.command[1..]).env("CARGO_TERM_PROGRESS_WHEN", "never").env("CI", "true");
         // Python takes a cached module for fresh when size and second of its source agree.

@@ -1,6 +1,6 @@
 //! What a change weakens: `check-diff` in real repositories, in hooks, in subfolders and out of order.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, need, tools};
 
@@ -25,17 +25,17 @@ fn without_total() -> String {
 #[test]
 fn a_deleted_test_is_found_wherever_it_is_on_its_way() {
     let sandbox = project();
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(0), "", "");
     sandbox.write("tests/test_cart.py", without_total());
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(1), DELETED, "");
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(0), "", "");
-    sandbox.verify_run(["check-diff", "HEAD"]).dir("tests").expect(Ended::Exit(1), DELETED, "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(1), DELETED, "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(0), "", "");
+    sandbox.verify_run(["check-diff", "HEAD"]).dir("tests").expect(CommandEnd::Exit(1), DELETED, "");
     sandbox.git(["add", "--all"]);
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(1), DELETED, "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(1), DELETED, "");
     sandbox.commit("Tidy up");
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(0), "", "");
     for range in ["HEAD~1..HEAD", "HEAD~1...HEAD", "HEAD^!", "HEAD~1"] {
-        sandbox.verify_run(["check-diff", range]).expect(Ended::Exit(1), DELETED, "");
+        sandbox.verify_run(["check-diff", range]).expect(CommandEnd::Exit(1), DELETED, "");
     }
 }
 
@@ -44,7 +44,7 @@ fn a_test_that_moved_to_a_file_that_git_does_not_know_yet_is_not_deleted() {
     let sandbox = project();
     sandbox.write("tests/test_cart.py", without_total());
     sandbox.write("tests/test_total.py", "import cart\n\n\ndef test_total():\n    assert cart.total([1, 2]) == 3\n");
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(0), "", "");
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn json_has_every_mark_and_likely_ones_can_be_left_out() {
     let sandbox = project();
     sandbox.write("cart.py", "import os  # noqa: F401\n\n\ndef total(prices):\n    return sum(prices)\n");
     sandbox.write("new.py", "import sys  # noqa: F401\n");
-    sandbox.verify_run(["check-diff", "--certain"]).expect(Ended::Exit(1), NOQA, "");
+    sandbox.verify_run(["check-diff", "--certain"]).expect(CommandEnd::Exit(1), NOQA, "");
     let outcome = sandbox.verify_run(["check-diff", "--json"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     let report: serde_json::Value = serde_json::from_str(outcome.stdout()).expect("JSON");
     let mark = |path: &str, severity: &str, text: &str| {
         serde_json::json!({
@@ -84,15 +84,15 @@ fn as_a_hook_it_looks_at_what_is_being_committed_and_blocks_only_for_that() {
     // With a path git commits from an index of its own, and says which by a variable.
     sandbox.write("tests/test_cart.py", without_total());
     sandbox.write("cart.py", "import os\n\n\ndef total(prices):\n    return sum(prices or [])\n");
-    assert_eq!(commit(&["cart.py"]), (Ended::Exit(0), String::new()), "the test is not part of this commit");
-    assert_eq!(commit(&["--all"]), (Ended::Exit(1), DELETED.to_owned()));
-    assert_eq!(commit(&["tests/test_cart.py"]), (Ended::Exit(1), DELETED.to_owned()));
+    assert_eq!(commit(&["cart.py"]), (CommandEnd::Exit(0), String::new()), "the test is not part of this commit");
+    assert_eq!(commit(&["--all"]), (CommandEnd::Exit(1), DELETED.to_owned()));
+    assert_eq!(commit(&["tests/test_cart.py"]), (CommandEnd::Exit(1), DELETED.to_owned()));
     // Its own failure is reported and blocks nothing.
     sandbox.write("tests/test_cart.py", TEST);
     sandbox.write("cart.py", "VAT = 19\n");
     sandbox.write(".git/hooks/pre-commit", script.replace("--staged", "no-such-commit"));
     let (ended, said) = commit(&["--all"]);
-    assert_eq!(ended, Ended::Exit(0), "{said}");
+    assert_eq!(ended, CommandEnd::Exit(0), "{said}");
     assert!(
         said.contains("verify-run: cannot read the change: git diff: ") && said.contains("no-such-commit"),
         "{said}"
@@ -103,17 +103,17 @@ fn as_a_hook_it_looks_at_what_is_being_committed_and_blocks_only_for_that() {
 fn trouble_is_an_exit_code_of_its_own() {
     let sandbox = Sandbox::new();
     let outcome = sandbox.verify_run(["check-diff"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(3), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(3), ""));
     assert!(outcome.stderr().contains("not a git repository"), "{}", outcome.stderr());
     assert!(outcome.stderr().ends_with("\nhint: change into a git work tree\n"), "{}", outcome.stderr());
     let sandbox = project();
     let outcome = sandbox.verify_run(["check-diff"]).env("PATH", "/nowhere").outcome();
     let said = "verify-run: cannot read the change: git is not installed\nhint: install git\n";
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(3), said));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(3), said));
     for wrong in
         [&["check-diff", "--", "--output=x"][..], &["check-diff", "HEAD", "--staged"], &["check-diff", "nothing"]]
     {
-        assert_eq!(sandbox.verify_run(wrong).outcome().ended, Ended::Exit(2), "{wrong:?}");
+        assert_eq!(sandbox.verify_run(wrong).outcome().ended, CommandEnd::Exit(2), "{wrong:?}");
     }
     assert!(!sandbox.path("x").exists());
 }
@@ -124,9 +124,9 @@ fn before_the_first_commit_everything_is_new() {
     sandbox.git(["init", "--quiet"]);
     sandbox.write("cart.py", "import os  # noqa: F401\n");
     let likely = NOQA.replace("[python-noqa]", "[python-noqa, likely]");
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(1), &likely, "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(1), &likely, "");
     sandbox.git(["add", "--all"]);
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(1), &likely, "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(1), &likely, "");
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn what_the_users_git_is_told_to_print_changes_nothing() {
         sandbox.git(["config", setting[0], setting[1]]);
     }
     sandbox.git(["mv", "tests/test_cart.py", "tests/test_basket.py"]);
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(0), "", "");
     sandbox.write("tests/test_basket.py", without_total());
     let renamed = DELETED;
     let external = sandbox.verify_run(["check-diff"]).env("GIT_EXTERNAL_DIFF", "false");
-    external.expect(Ended::Exit(1), renamed, "");
+    external.expect(CommandEnd::Exit(1), renamed, "");
 }
 
 /// A check that fails, then passes after the change: the only workflow, and the lines of `fix list --weakened`.
@@ -170,7 +170,7 @@ fn fail_then_pass(sandbox: &Sandbox, command: &[&str], change: impl FnOnce(&Sand
     assert!(!ended.passed(), "{said}");
     change(sandbox);
     let (ended, said) = run();
-    assert_eq!(ended, Ended::Exit(0), "{said}");
+    assert_eq!(ended, CommandEnd::Exit(0), "{said}");
     let list = sandbox.verify_run(["fix", "list", "--json"]).prints_json();
     let fixes = list["fixes"].as_array().expect("a list");
     assert_eq!(fixes.len(), 1, "{list}");
@@ -291,7 +291,7 @@ fn taking_a_confirmed_fix_back_is_told_with_the_failure_that_it_fixed() {
     sandbox.commit("Mend the total");
     let fix = sandbox.verify_run(["fix", "list", "--confirmed", "--json"]).prints_json()["fixes"][0].clone();
     assert_eq!(fix["confirmed"], true, "{fix}");
-    sandbox.verify_run(["check-diff"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff"]).expect(CommandEnd::Exit(0), "", "");
     sandbox.write("cart.py", "def total(prices):\n        return sum(prices) + 1\n");
     sandbox.git(["add", "--all"]);
     let (id, failure, summary) = (&fix["id"], &fix["failure"], &fix["summary"]);
@@ -303,9 +303,9 @@ fn taking_a_confirmed_fix_back_is_told_with_the_failure_that_it_fixed() {
         word(failure),
         word(summary)
     );
-    sandbox.verify_run(["check-diff", "--staged"]).expect(Ended::Exit(1), &told, "");
-    sandbox.verify_run(["check-diff", "--regressions-only"]).expect(Ended::Exit(1), &told, "");
-    sandbox.verify_run(["check-diff", "--weakened-only"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["check-diff", "--staged"]).expect(CommandEnd::Exit(1), &told, "");
+    sandbox.verify_run(["check-diff", "--regressions-only"]).expect(CommandEnd::Exit(1), &told, "");
+    sandbox.verify_run(["check-diff", "--weakened-only"]).expect(CommandEnd::Exit(0), "", "");
     let report = sandbox.verify_run(["check-diff", "--json"]).outcome();
     let report: serde_json::Value = serde_json::from_str(report.stdout()).expect("JSON");
     let regression = &report["regressions"][0];

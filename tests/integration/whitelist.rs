@@ -1,6 +1,6 @@
 //! `verify-run whitelist`: what is a check here, why, and what is wrong with the files that say so.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 
@@ -34,7 +34,7 @@ fn check_names_file_line_and_reason_and_the_other_layers_stay_in_force() {
     let hint = "  hint: the file is left out until then: correct it, then run `verify-run whitelist check`\n";
     let reason = "unknown variant `tests`, expected one of `test`, `lint`, `type`, `format`, `build`";
     let expected = format!("{}:4: {reason}\n{hint}", file.display());
-    sandbox.verify_run(["whitelist", "check"]).expect(Ended::Exit(1), &expected, "");
+    sandbox.verify_run(["whitelist", "check"]).expect(CommandEnd::Exit(1), &expected, "");
     assert!(sandbox.verify_run(["whitelist", "explain", "pytest"]).prints().starts_with("pytest:"));
     sandbox.write("whitelist.toml", "verify_run_schema = 1\n[[tool]]\nname = 'a'\nkind = 'test'\nbins = ['a']\n");
     let listed = sandbox.verify_run(["whitelist", "list"]).prints();

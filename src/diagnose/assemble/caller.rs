@@ -8,7 +8,7 @@ use crate::diagnose::engine::RawDiagnostic;
 use crate::diagnose::{Category, DiagnosisInput, category};
 use crate::whitelist::CheckKind;
 
-/// What the command line says of the tools.
+/// What the command line reveals about the tools.
 pub(super) struct CommandHints<'a> {
     /// The whitelist's name and kind of the check.
     check: Option<(&'a str, CheckKind)>,

@@ -62,7 +62,7 @@ impl AssembledDiagnostics<'_> {
     }
 }
 
-/// What definitions found at a place: a document may repeat it for another reader.
+/// The messages that definitions found at each place: a document may repeat them for another reader.
 struct ReportedPlaces(HashMap<(String, u32), Vec<String>>);
 
 impl ReportedPlaces {
@@ -125,7 +125,7 @@ fn written_key(item: &Diagnostic) -> String {
 mod tests {
     use crate::base::tree::EmptyTree;
     use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, diagnose_output};
-    use crate::run::Ended;
+    use crate::run::CommandEnd;
 
     fn of(output: &str) -> Diagnosis {
         diagnose_output(&DiagnosisInput {
@@ -133,7 +133,7 @@ mod tests {
             command: "",
             tool: None,
             kind: None,
-            ended: Ended::Exit(1),
+            ended: CommandEnd::Exit(1),
             dir: "",
             root: "/p",
             tree: &EmptyTree,

@@ -290,7 +290,7 @@ fn heading_path<'l>(line: &'l str, resolver: &PathResolver<'_>) -> Option<&'l st
 mod tests {
     use crate::base::tree::EmptyTree;
     use crate::diagnose::{DefinitionSet, DiagnosisInput, diagnose_output};
-    use crate::run::Ended;
+    use crate::run::CommandEnd;
 
     fn of(output: &str) -> (Vec<String>, Vec<String>) {
         let said = diagnose_output(&DiagnosisInput {
@@ -298,7 +298,7 @@ mod tests {
             command: "",
             tool: None,
             kind: None,
-            ended: Ended::Exit(1),
+            ended: CommandEnd::Exit(1),
             dir: "",
             root: "",
             tree: &EmptyTree,

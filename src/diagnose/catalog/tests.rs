@@ -6,7 +6,7 @@ use crate::base::tree::EmptyTree;
 use crate::config::CategoryTable;
 use crate::diagnose::definition::DefinitionFileText;
 use crate::diagnose::{DefinitionFile, DefinitionSet, DiagnosisInput, diagnose_output, inline};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 fn files() -> Vec<(&'static str, DefinitionFileText)> {
     let read = |&(name, text): &(&'static str, &'static str)| {
@@ -107,7 +107,7 @@ fn only_what_may_match_is_compiled() {
             command: "npm run lint",
             tool: None,
             kind: None,
-            ended: Ended::Exit(if passed { 0 } else { 1 }),
+            ended: CommandEnd::Exit(if passed { 0 } else { 1 }),
             dir: "",
             root: "",
             tree: &EmptyTree,

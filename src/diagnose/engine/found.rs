@@ -72,7 +72,7 @@ pub(crate) struct RawDiagnostic<'a> {
     pub rest: Option<Box<RareFields<'a>>>,
 }
 
-/// What few items have.
+/// The fields that few items have.
 #[derive(Debug, Default)]
 pub(crate) struct RareFields<'a> {
     /// Places inside the project that its block names, in order.

@@ -217,7 +217,7 @@ impl MatcherPattern {
     }
 }
 
-/// What the patterns so far have said.
+/// The properties that the patterns have captured so far.
 #[derive(Debug, Clone, Default)]
 struct CapturedProperties(BTreeMap<CaptureRole, String>);
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::tree::EmptyTree;
 use crate::diagnose::{DiagnosisInput, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 const USER: usize = 1;
 const PROJECT: usize = 0;
@@ -24,7 +24,7 @@ fn found_by(definitions: &DefinitionSet, output: &str) -> Vec<(String, Option<St
         command: "",
         tool: None,
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: "",
         root: "",
         tree: &EmptyTree,
@@ -144,7 +144,7 @@ const SCANNER: &str = "# ours\n[[tool]]\nname = \"scan\"\ncategory = \"security_
     [[tool.test]]\ninput = \"!! a.x@3 wrong\"\nexpect = [{ file = \"a.x\" }]\ncategory = \"security_issue\"\n";
 
 fn category_of(definitions: &DefinitionSet, output: &str) -> String {
-    let (ended, tree) = (Ended::Exit(1), &EmptyTree);
+    let (ended, tree) = (CommandEnd::Exit(1), &EmptyTree);
     let (command, tool, kind, dir, root, baseline) = ("scan", None, None, "", "", None);
     let output = output.as_bytes();
     let input = DiagnosisInput { output, command, tool, kind, ended, dir, root, tree, baseline, definitions };

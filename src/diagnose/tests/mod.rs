@@ -6,7 +6,7 @@ mod unseen;
 
 use crate::base::tree::{EmptyTree, FileTree, ends_with_path};
 use crate::diagnose::{DefinitionSet, Diagnosis, DiagnosisInput, Diagnostic, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// A project of these files.
 struct Files(&'static [&'static str]);
@@ -34,7 +34,7 @@ fn diagnosed_in(tree: &dyn FileTree, command: &str, output: impl AsRef<[u8]>) ->
         command,
         tool: None,
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: "",
         root: "/home/dev/project",
         tree,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::base::limits::ITEMS_MAX;
 use crate::config::CategoryTable;
 use crate::diagnose::{Category, DefinitionFile, DefinitionSet, DiagnosisInput, Severity, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 use super::{Files, diagnosed, diagnosed_in, places};
 
@@ -291,7 +291,7 @@ fn definitions_that_match_everything() {
         command: "wide",
         tool: None,
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir: "",
         root: "",
         tree: &Files(&["src/a.zz"]),

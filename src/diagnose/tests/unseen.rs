@@ -1,13 +1,13 @@
 //! Forms of outputs without a definition: what tools of one kind share.
 
 use crate::diagnose::{Category, DefinitionSet, Diagnosis, DiagnosisInput, Severity, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
 use super::{Files, diagnosed, diagnosed_in, places};
 
 /// The diagnosis of a recognised check.
-fn checked(command: &str, tool: &str, kind: CheckKind, ended: Ended, output: &str) -> Diagnosis {
+fn checked(command: &str, tool: &str, kind: CheckKind, ended: CommandEnd, output: &str) -> Diagnosis {
     diagnose_output(&DiagnosisInput {
         output: output.as_bytes(),
         command,
@@ -62,7 +62,7 @@ fn a_place_in_quotes_above_its_source_has_its_message_below() {
     assert_eq!(places(&said.items), ["src/a.ml:12", "src/b.ml:3"]);
     assert_eq!(said.items[0].message, "Unbound value x");
     assert!(said.lines.contains(&"Error: Unbound value x".to_owned()), "{:?}", said.lines);
-    let said = checked("dune runtest", "dune", CheckKind::Test, Ended::Exit(1), output);
+    let said = checked("dune runtest", "dune", CheckKind::Test, CommandEnd::Exit(1), output);
     assert_eq!(said.category, Some(Category::BuildError));
 }
 
@@ -158,7 +158,7 @@ fn a_name_with_a_version_and_a_count_of_lines_are_no_places() {
 fn the_kind_of_a_check_speaks_where_only_the_form_of_a_line_does() {
     use CheckKind::{Build, Lint, Test};
     let of = |command, tool, kind, code, output| {
-        checked(command, tool, kind, Ended::Exit(code), output).category.expect("it failed")
+        checked(command, tool, kind, CommandEnd::Exit(code), output).category.expect("it failed")
     };
     // A stylesheet's compiler ends with an exception of what it compiles; a linter's message begins with a word.
     let thrown = "NameError: variable @x is undefined in /home/dev/project/src/a.zz on line 2, column 13:\n";
@@ -205,7 +205,7 @@ fn a_wrong_command_line_is_one_whatever_the_tool() {
         "error: invalid value 'x' for '--jobs <N>': invalid digit\n",
         "error: unrecognized subcommand 'chek'\n",
     ] {
-        let said = checked("frob chek", "frob", CheckKind::Lint, Ended::Exit(2), output);
+        let said = checked("frob chek", "frob", CheckKind::Lint, CommandEnd::Exit(2), output);
         assert_eq!((said.items[0].tool.as_str(), said.category), ("frob", Some(Category::ConfigError)), "{output}");
     }
 }
@@ -216,7 +216,7 @@ fn words_of_a_parser_of_command_lines_are_the_called_tools() {
         "ruff check --frob",
         "ruff",
         CheckKind::Lint,
-        Ended::Exit(2),
+        CommandEnd::Exit(2),
         "error: unexpected argument '--frob' found\n",
     );
     assert_eq!((said.items[0].tool.as_str(), said.category), ("ruff", Some(Category::ConfigError)));
@@ -224,7 +224,7 @@ fn words_of_a_parser_of_command_lines_are_the_called_tools() {
         "cargo build --frob",
         "cargo-build",
         CheckKind::Build,
-        Ended::Exit(1),
+        CommandEnd::Exit(1),
         "error: unexpected argument '--frob' found\n",
     );
     assert_eq!((said.items[0].tool.as_str(), said.category), ("rustc", Some(Category::ConfigError)));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::compute_fingerprint;
 use crate::base::tree::EmptyTree;
 use crate::diagnose::{DefinitionSet, DiagnosisInput, Diagnostic, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// How an output was printed: the command, the folder that it ran in, and the text.
 type Form = (&'static str, &'static str, &'static str);
@@ -19,7 +19,7 @@ fn items(definitions: &DefinitionSet, (command, dir, output): &Form) -> Vec<Diag
         command,
         tool: tool.or(command.contains("clippy").then_some("cargo-clippy")),
         kind: None,
-        ended: Ended::Exit(1),
+        ended: CommandEnd::Exit(1),
         dir,
         root: "/home/dev/project",
         tree: &EmptyTree,

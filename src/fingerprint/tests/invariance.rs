@@ -14,7 +14,7 @@ use regex::{Captures, Regex};
 use super::compute_fingerprint;
 use crate::base::tree::FsTree;
 use crate::diagnose::{DefinitionSet, DiagnosisInput, Diagnostic, diagnose_output};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// Where the outputs were recorded.
 const ROOT: &str = "/home/dev/project";
@@ -75,7 +75,7 @@ fn items(case: &Case, output: &str, root: &str) -> Vec<Diagnostic> {
         command: &case.command,
         tool: None,
         kind: None,
-        ended: Ended::Exit(case.exit_code),
+        ended: CommandEnd::Exit(case.exit_code),
         dir: "",
         root,
         tree: &FsTree::new(Path::new(&case.project)),

@@ -12,7 +12,7 @@ use super::git::{Git, GitError, GitFolders, GitView};
 use crate::base::limits::{CHANGES_MS_MAX, UNTRACKED_BYTES_MAX, UNTRACKED_FILES_MAX};
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 
-/// What is compared with what.
+/// The two sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DiffScope {
     /// The work tree, untracked files included, with `HEAD`.

@@ -46,7 +46,7 @@ pub(crate) struct ObjectFolderStatus {
     pub not_before: Option<Timestamp>,
     /// The user's index that ours is made from; `None` when there was none.
     #[serde(default)]
-    pub(super) seed: Option<Stamp>,
+    pub(super) seed: Option<FileStamp>,
     /// The commit's tree whose folders are all in our objects.
     #[serde(default)]
     pub(super) copied: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) struct ObjectFolderStatus {
 /// Tells whether a file is still the one it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     /// Number of the device.
     device: u64,
     /// Number of the inode.
@@ -72,9 +72,9 @@ pub(super) struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn from_metadata(metadata: &fs::Metadata) -> Self {
-        Stamp {
+        FileStamp {
             device: metadata.dev(),
             inode: metadata.ino(),
             bytes: metadata.len(),
@@ -193,7 +193,7 @@ impl ObjectFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| Stamp::from_metadata(&it))).transpose()?;
+        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| FileStamp::from_metadata(&it))).transpose()?;
         let ours = self.git_dir().join("index");
         // Without the user's index, verify-run's is built once and then kept.
         if stamp == self.status.seed && (ours.exists() || stamp.is_none()) {

@@ -23,7 +23,7 @@ const PURGE_MS_MAX: u64 = 60_000;
 /// Packing is done so often at least, seconds.
 const PERIOD_SECONDS: u64 = 86_400;
 
-/// What was done.
+/// The result of a pruning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PruneReport {
     /// Trees that were kept.

@@ -272,7 +272,7 @@ fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
 }
 
-/// What only one of two versions of a test has.
+/// The lines that only one of two versions of a test has.
 struct OneSidedLines<'s, 'p> {
     removed: Vec<&'s DiffLine<'p>>,
     added: Vec<&'s DiffLine<'p>>,
@@ -339,7 +339,7 @@ fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<
     now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
 }
 
-/// What the new side says that the old one didn't.
+/// The assertions that the new side has and the old one lacks.
 struct AddedAssertions {
     /// Without blanks.
     lines: HashSet<String>,

@@ -36,7 +36,7 @@ pub(super) struct Language {
     collected: LazySet,
 }
 
-/// How a test is defined.
+/// The syntax that defines a test.
 #[derive(Debug)]
 pub(super) struct TestSyntax {
     /// On one of the lines right above.

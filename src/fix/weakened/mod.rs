@@ -60,7 +60,7 @@ const PATH_BYTES_MAX: usize = 1_000;
 /// One place where a check was weakened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Mark {
+pub(crate) struct WeakenedCheck {
     /// The rule's id (`python-noqa`, `test-deleted`).
     pub rule: String,
     /// What kind of weakening it is (`disabled-rule`, `deleted-test`).
@@ -93,7 +93,7 @@ fn is_false(deleted: &bool) -> bool {
     !deleted
 }
 
-impl Mark {
+impl WeakenedCheck {
     /// Whether it can be why a check of this kind passes: a linter's rule that is turned off doesn't make a test pass.
     pub(crate) fn concerns(&self, kind: Option<CheckKind>) -> bool {
         kind != Some(CheckKind::Test) || self.family != "disabled-rule"
@@ -115,11 +115,11 @@ impl Mark {
     }
 }
 
-/// What was found in a diff.
+/// The weakened checks of a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WeakenedFindings {
     /// The marks, in the order of the diff.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<WeakenedCheck>,
     /// Marks beyond the limit of 200, and files and lines of the diff that were not read.
     pub cut: usize,
 }
@@ -166,12 +166,12 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     sheet.end(patch.cut)
 }
 
-/// Marks being collected.
+/// Collects the weakened checks of a diff.
 struct WeakenedCheckCollector<'v, 'p> {
     rules: &'static WeakenedRules,
     views: &'v [FileView<'p>],
     /// With their place in the diff, for sorting: file, line, whether it is deleted.
-    marks: Vec<((usize, u32, bool), Mark)>,
+    marks: Vec<((usize, u32, bool), WeakenedCheck)>,
     /// Places and families that have a mark: one says it.
     known: HashSet<(usize, u32, bool, String)>,
 }
@@ -212,7 +212,7 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
     ) {
         let view = &self.views[index];
         let clean = |raw: &str, max| text::ellipsis(&text::one_line(&redact_text(raw.trim()).0), max);
-        let mark = Mark {
+        let mark = WeakenedCheck {
             rule: rule.text.id.clone(),
             family: rule.text.family.clone(),
             language: view.language.map(|language| language.name.clone()).unwrap_or_default(),
@@ -240,7 +240,7 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
             return;
         }
         let Some(rule) = self.rules.find_rule("fewer-tests") else { return };
-        let mark = Mark {
+        let mark = WeakenedCheck {
             rule: rule.text.id.clone(),
             family: rule.text.family.clone(),
             language: String::new(),

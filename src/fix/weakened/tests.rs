@@ -76,7 +76,7 @@ fn added(path: &str, lines: &str) -> String {
     diff(path, &format!("{context}{body}{context}"))
 }
 
-fn marks(diff: &str) -> Vec<Mark> {
+fn marks(diff: &str) -> Vec<WeakenedCheck> {
     detect(&Patch::parse(diff.as_bytes()), None).marks
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{CiJob, Host};
+use super::{CiJob, CiSystem};
 use crate::base::file::{Durability, write_atomic};
 use crate::base::text::ellipsis;
 use crate::report::{ReportFormat, ReportedRun, SummarizedRun, render_job_summary, render_report};
@@ -55,8 +55,8 @@ impl<'a> JobReport<'a> {
     }
 
     /// What the host reads on standard output; empty for all but GitHub.
-    pub(crate) fn commands(&self, host: Host) -> String {
-        if host != Host::Github {
+    pub(crate) fn commands(&self, host: CiSystem) -> String {
+        if host != CiSystem::Github {
             return String::new();
         }
         let lines = render_report(&self.reported, ReportFormat::Github).text;
@@ -79,7 +79,7 @@ impl<'a> JobReport<'a> {
                 problems.push(failure(file, &error));
             }
         }
-        let dir = dir.or((job.host != Host::Github).then_some(Path::new(REPORT_DIR)));
+        let dir = dir.or((job.host != CiSystem::Github).then_some(Path::new(REPORT_DIR)));
         let Some(dir) = dir else { return WrittenReports { files, problems } };
         for report in self.report_files(job.host) {
             let file = dir.join(report.name);
@@ -92,15 +92,15 @@ impl<'a> JobReport<'a> {
     }
 
     /// The report files that a host reads.
-    fn report_files(&self, host: Host) -> Vec<ReportFile> {
+    fn report_files(&self, host: CiSystem) -> Vec<ReportFile> {
         let room = usize::try_from(SUMMARY_BYTES_MAX).unwrap_or(usize::MAX);
         let rendered = |name, format| ReportFile { name, text: render_report(&self.reported, format).text };
         let junit = || rendered("junit.xml", ReportFormat::Junit);
         match host {
-            Host::Gitlab => vec![rendered("gl-code-quality-report.json", ReportFormat::Gitlab), junit()],
-            Host::Jenkins => vec![junit(), rendered("checkstyle.xml", ReportFormat::Checkstyle)],
-            Host::Github => vec![junit(), rendered("report.sarif", ReportFormat::Sarif)],
-            Host::Buildkite | Host::Other => {
+            CiSystem::Gitlab => vec![rendered("gl-code-quality-report.json", ReportFormat::Gitlab), junit()],
+            CiSystem::Jenkins => vec![junit(), rendered("checkstyle.xml", ReportFormat::Checkstyle)],
+            CiSystem::Github => vec![junit(), rendered("report.sarif", ReportFormat::Sarif)],
+            CiSystem::Buildkite | CiSystem::Other => {
                 vec![junit(), ReportFile { name: "summary.md", text: render_job_summary(self.summarized, room) }]
             }
         }

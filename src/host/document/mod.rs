@@ -39,7 +39,7 @@ impl EditError {
     }
 }
 
-/// What we once made of a document.
+/// A document before and after verify-run wrote to it.
 #[derive(Debug, Clone, Copy)]
 pub struct WrittenDocument<'a> {
     /// Its text without us; empty where there was no file.

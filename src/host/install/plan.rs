@@ -11,7 +11,7 @@ use super::{InstallError, site};
 use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::host::agent::{self, AGENTS, Agent};
-use crate::host::survey::Survey;
+use crate::host::survey::ProjectSurvey;
 use crate::host::{ConfigFileChange, InstallScope, InstallSite, PlannedHost, git};
 use crate::whitelist::Whitelist;
 
@@ -78,7 +78,7 @@ pub(crate) struct InstallPlan {
     /// What paths in the diffs are relative to: the project's top, or the home folder.
     pub top: PathBuf,
     /// What there is here.
-    pub found: Survey,
+    pub found: ProjectSurvey,
     /// Hosts that are set up.
     pub hosts: Vec<String>,
     /// Files to write; those that are as they should be are left out.
@@ -117,7 +117,7 @@ pub(crate) fn plan_installation(
     wanted: &InstallOptions,
 ) -> Result<InstallPlan, InstallError> {
     let site = site::find_site(places, environment, wanted.scope);
-    let found = Survey::of(&site.root, site.home.as_deref());
+    let found = ProjectSurvey::of(&site.root, site.home.as_deref());
     let top = site_top(&site, wanted.scope)?;
     let (mut agents, planners) = chosen_hosts(&found, wanted)?;
     let shared: Vec<&Agent> = agents.iter().copied().filter(|it| wanted.is_local() && it.local.is_empty()).collect();
@@ -286,7 +286,7 @@ fn git_hooks(site: &InstallSite, places: &Places, environment: &Environment) -> 
 
 /// Who is set up: those that were named, and those that are found here.
 fn chosen_hosts(
-    found: &Survey,
+    found: &ProjectSurvey,
     wanted: &InstallOptions,
 ) -> Result<(Vec<&'static Agent>, Vec<&'static HostPlanner>), InstallError> {
     ensure_known_hosts(&wanted.hosts)?;

@@ -38,7 +38,7 @@ pub(crate) enum RemovalOutcome {
 /// The outcome of one file.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Removed {
+pub(crate) struct RemovedFile {
     /// Absolute.
     pub path: PathBuf,
     /// For which hosts it was.
@@ -52,7 +52,7 @@ pub(crate) struct Removed {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RemovalReport {
     /// Files that were looked at.
-    pub files: Vec<Removed>,
+    pub files: Vec<RemovedFile>,
     /// Files that are left alone, with the reason.
     pub problems: Vec<Problem>,
     /// What else is worth knowing.
@@ -98,7 +98,7 @@ fn remove_entry(
     report: &mut RemovalReport,
 ) -> Result<(), InstallError> {
     let path = entry.path.path().to_owned();
-    let mut done = |outcome| report.files.push(Removed { path: path.clone(), hosts: entry.hosts.clone(), outcome });
+    let mut done = |outcome| report.files.push(RemovedFile { path: path.clone(), hosts: entry.hosts.clone(), outcome });
     if !left.is_empty() {
         done(RemovalOutcome::Kept);
         ledger.set_entry(LedgerEntry { hosts: left, ..entry });
@@ -198,7 +198,7 @@ fn remove_unrecorded(
                 RemovalOutcome::Removed
             }
         };
-        report.files.push(Removed { path: there.path, hosts: there.hosts, outcome });
+        report.files.push(RemovedFile { path: there.path, hosts: there.hosts, outcome });
     }
     Ok(())
 }

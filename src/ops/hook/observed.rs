@@ -10,14 +10,14 @@ use crate::command::{LineStep, ShellLine};
 use crate::config::is_disabled;
 use crate::host::dialect::{HookAction, HookCall, HostCommandEnd};
 use crate::ops::request::Request;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::{self, Check, Whitelist};
 
 /// Output that is kept, bytes; hosts show less.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
 /// A check with what the host shows of it.
-pub(super) struct Observed {
+pub(super) struct ObservedCheck {
     /// As a wrapper would have spooled it.
     pub spooled: SpooledRun,
     /// To be recorded: no wrapper preceded it as far as the line says, and it is worth a record.
@@ -25,7 +25,7 @@ pub(super) struct Observed {
 }
 
 /// The check that has ended, if one has.
-pub(super) fn observed_check(request: &Request, call: &HookCall) -> Option<Observed> {
+pub(super) fn observed_check(request: &Request, call: &HookCall) -> Option<ObservedCheck> {
     let (HookAction::Shell(line), Some(ending)) = (&call.action, &call.ended) else { return None };
     let wrapped = is_wrapped(line);
     let whitelist = Whitelist::open(&request.places, &request.environment);
@@ -38,7 +38,7 @@ pub(super) fn observed_check(request: &Request, call: &HookCall) -> Option<Obser
     let ends_failure = ending.code == 0 && check.status_is_own && request.places.state.open_marker(&key).exists();
     let is_new = !wrapped && (ending.code != 0 || ends_failure) && !is_disabled();
     let run = (argv, key, call.id.as_deref());
-    Some(Observed { spooled: spool_observed(request, ending, check, run), is_new })
+    Some(ObservedCheck { spooled: spool_observed(request, ending, check, run), is_new })
 }
 
 fn spool_observed(
@@ -62,7 +62,7 @@ fn spool_observed(
         started_at,
         ended_at,
         duration_us,
-        ended: Ended::Exit(ending.code),
+        ended: CommandEnd::Exit(ending.code),
         check: Some(check),
         key,
         identity: request.identity.clone(),

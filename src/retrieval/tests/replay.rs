@@ -28,7 +28,7 @@ use crate::event::{DiagnosticRecord, Event, EventBody, Scope};
 use crate::retrieval::candidates;
 use crate::retrieval::detectors::DetectorInsight;
 use crate::retrieval::question::WarnQuestion;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::{Index, Store, lock_store};
 
 /// Larger outputs are the hostile ones.
@@ -74,7 +74,7 @@ fn mistakes() -> Vec<DiagnosticRecord> {
             command: &text("command"),
             tool: None,
             kind: None,
-            ended: Ended::Exit(code),
+            ended: CommandEnd::Exit(code),
             dir: "",
             root: "/home/dev/project",
             tree: &FsTree::new(corpus.join("projects").join(project)),

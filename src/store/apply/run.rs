@@ -10,7 +10,7 @@ use crate::base::text;
 use crate::config::Category;
 use crate::event::{DiagnosticRecord, Failure, LessonDecision, NoLessonReason, Run};
 use crate::fingerprint::{self, Fingerprint};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::to_json;
 use crate::whitelist::CheckKind;
 
@@ -24,8 +24,8 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
     let started = run.started_at.rfc3339();
     let task = advice::upsert_task(transaction, &run.task, &started)?;
     let (exit_code, signal) = match run.ended {
-        Ended::Exit(code) => (Some(code), None),
-        Ended::Signal(signal) => (None, Some(signal)),
+        CommandEnd::Exit(code) => (Some(code), None),
+        CommandEnd::Signal(signal) => (None, Some(signal)),
     };
     transaction
         .prepare_cached(

@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::event::{Attempt, EventBody, RecordedCommand};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::segment::SegmentFolder;
@@ -27,7 +27,7 @@ pub(crate) struct OpenFailingRun {
     pub key: String,
     pub started_at: Timestamp,
     pub ended_at: Timestamp,
-    pub ended: Ended,
+    pub ended: CommandEnd,
     pub branch: Option<String>,
     pub commit: Option<String>,
 }
@@ -288,8 +288,8 @@ fn open_run_from_row(row: &Row<'_>) -> rusqlite::Result<Option<OpenFailingRun>> 
         return Ok(None);
     }
     let ended = match row.get::<_, Option<u8>>(4)? {
-        Some(code) => Ended::Exit(code),
-        None => Ended::Signal(row.get(5)?),
+        Some(code) => CommandEnd::Exit(code),
+        None => CommandEnd::Signal(row.get(5)?),
     };
     let Ok(run) = uuid::Uuid::parse_str(&row.get::<_, String>(0)?) else { return Ok(None) };
     Ok(Some(OpenFailingRun {

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::{parse_time, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::to_json;
@@ -35,7 +35,7 @@ pub(crate) struct FailureRow {
     pub items: u64,
     /// When the run ended.
     pub at: Timestamp,
-    pub ended: Ended,
+    pub ended: CommandEnd,
     pub task: String,
     /// Agent, the kind of worker.
     pub agent: Option<String>,
@@ -98,8 +98,8 @@ impl Index {
     fn failure_row(&self, row: &Row<'_>) -> rusqlite::Result<FailureRow> {
         let number: i64 = row.get(0)?;
         let ended = match row.get::<_, Option<u8>>(10)? {
-            Some(code) => Ended::Exit(code),
-            None => Ended::Signal(row.get(11)?),
+            Some(code) => CommandEnd::Exit(code),
+            None => CommandEnd::Signal(row.get(11)?),
         };
         let [passed, gone] = [15, 16].map(|column| row.get::<_, Option<String>>(column));
         let resolved = [passed?, gone?].into_iter().flatten().map(|at| parse_time(&at)).min();

@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use super::{CommandContext, Exit, Output};
 use crate::base::text;
 use crate::fix::snapshot::DiffScope;
-use crate::fix::weakened::{Mark, RuleSeverity};
+use crate::fix::weakened::{RuleSeverity, WeakenedCheck};
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
 use crate::surface::failure::{FailureKind, FailureReport};
 
@@ -84,7 +84,7 @@ fn print_report(report: &CheckDiffReport, output: &mut Output) -> anyhow::Result
     report.regressions.iter().try_for_each(|it| print_regression(it, output))
 }
 
-fn print_mark(mark: &Mark, output: &mut Output) -> anyhow::Result<()> {
+fn print_mark(mark: &WeakenedCheck, output: &mut Output) -> anyhow::Result<()> {
     let likely = if mark.severity == RuleSeverity::Likely { ", likely" } else { "" };
     let place = text::one_line(&mark.place());
     let message = text::one_line(&mark.message);

@@ -6,7 +6,7 @@ use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::base::text;
-use crate::host::ci::{CiJob, Host};
+use crate::host::ci::{CiJob, CiSystem};
 use crate::ops::ci::{CiReply, CiRequest, report_job};
 use crate::surface::failure::FailureReport;
 
@@ -54,13 +54,13 @@ enum SystemChoice {
 }
 
 impl SystemChoice {
-    fn host(self) -> Host {
+    fn host(self) -> CiSystem {
         match self {
-            SystemChoice::Github => Host::Github,
-            SystemChoice::Gitlab => Host::Gitlab,
-            SystemChoice::Buildkite => Host::Buildkite,
-            SystemChoice::Jenkins => Host::Jenkins,
-            SystemChoice::Other => Host::Other,
+            SystemChoice::Github => CiSystem::Github,
+            SystemChoice::Gitlab => CiSystem::Gitlab,
+            SystemChoice::Buildkite => CiSystem::Buildkite,
+            SystemChoice::Jenkins => CiSystem::Jenkins,
+            SystemChoice::Other => CiSystem::Other,
         }
     }
 }
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 fn print(reported: &CiReply, output: &mut Output) -> anyhow::Result<()> {
     output.text(&reported.commands)?;
-    if reported.host != Host::Github {
+    if reported.host != CiSystem::Github {
         reported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;
     }
     let checks = text::count(reported.runs, "check");

@@ -2,11 +2,11 @@
 
 mod page;
 
-use super::output::{Cell, Tone};
+use super::output::{TableCell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::event::FixState;
-use crate::ops::fix::{self, FixList, FixNoteText, Flakes, Recipes, Summary};
+use crate::ops::fix::{self, FixList, FixNoteText, FixSummary, FlakeList, RecipeList};
 use crate::store::FixFilter;
 
 /// List failures and what fixed them, flaky checks included
@@ -159,7 +159,7 @@ fn print_list(list: &FixList, limit: usize, output: &mut Output) -> anyhow::Resu
         Some(false) => "unconfirmed",
         None => "",
     };
-    let row = |fix: &Summary| {
+    let row = |fix: &FixSummary| {
         vec![
             fix.id.clone(),
             fix.state.to_string(),
@@ -178,22 +178,22 @@ fn print_table(list: &FixList, limit: usize, output: &mut Output) -> anyhow::Res
     let fixed = list.fixes.iter().filter(|fix| fix.state == FixState::Success).count();
     let failures = super::log::newest(list.fixes.len(), limit, "failure");
     output.list_title(&format!("{failures}, {fixed} fixed"))?;
-    let row = |fix: &Summary| {
+    let row = |fix: &FixSummary| {
         let (tone, word) = page::state_word(fix);
         vec![
-            Cell::from(fix.id.as_str()),
-            Cell::new(tone, word),
-            Cell::new(Tone::Faint, output.when(fix.last_at)),
-            Cell::from(fix.attempts.to_string()),
-            Cell::from(fix.command.as_str()),
-            Cell::from(fix.summary.as_str()),
+            TableCell::from(fix.id.as_str()),
+            TableCell::new(tone, word),
+            TableCell::new(Tone::Faint, output.when(fix.last_at)),
+            TableCell::from(fix.attempts.to_string()),
+            TableCell::from(fix.command.as_str()),
+            TableCell::from(fix.summary.as_str()),
         ]
     };
-    let rows: Vec<Vec<Cell>> = list.fixes.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = list.fixes.iter().map(row).collect();
     output.table(&["id", "state", "when", "attempts", "command", "message"], &rows)
 }
 
-fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {
+fn print_flakes(flakes: &FlakeList, output: &mut Output) -> anyhow::Result<()> {
     if flakes.flakes.is_empty() {
         output.note("no flaky checks: no check failed and passed over the same files");
         return Ok(());
@@ -215,7 +215,7 @@ fn print_flakes(flakes: &Flakes, output: &mut Output) -> anyhow::Result<()> {
     output.table(&["pattern", "proof", "failed", "last", "what", "why"], &rows)
 }
 
-fn print_recipes(recipes: &Recipes, output: &mut Output) -> anyhow::Result<()> {
+fn print_recipes(recipes: &RecipeList, output: &mut Output) -> anyhow::Result<()> {
     if recipes.recipes.is_empty() {
         output.note("no change was tried in two tasks yet");
         return Ok(());

@@ -38,10 +38,10 @@ const fn shape(
 }
 
 const REPLIES: [ReplyShape; 55] = [
-    shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::Last>),
-    shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::Log>),
+    shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
+    shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
-    shape("lesson-search", &["lesson search"], "Lessons that match words", reply::<ops::search::Hits>),
+    shape("lesson-search", &["lesson search"], "Lessons that match words", reply::<ops::search::LessonHits>),
     shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<lesson::LessonShowReply>),
     shape("pattern-list", &["pattern list"], "Failures that share a cause", reply::<ops::pattern::PatternList>),
     shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", reply::<PatternPage>),
@@ -55,7 +55,7 @@ const REPLIES: [ReplyShape; 55] = [
         "pattern-explain",
         &["pattern explain"],
         "How a failure gets its fingerprint",
-        reply::<ops::explain::Explained>,
+        reply::<ops::explain::PatternExplanation>,
     ),
     shape(
         "pattern-change",
@@ -64,12 +64,12 @@ const REPLIES: [ReplyShape; 55] = [
         reply::<ops::curate::CurationReply>,
     ),
     shape("fix-list", &["fix list"], "Fixes, and success rates by category", reply::<ops::fix::FixList>),
-    shape("fix-list-flakes", &["fix list --flakes"], "Flaky checks", reply::<ops::fix::Flakes>),
+    shape("fix-list-flakes", &["fix list --flakes"], "Flaky checks", reply::<ops::fix::FlakeList>),
     shape(
         "fix-list-recipes",
         &["fix list --recipes"],
         "Changes tried in two or more tasks",
-        reply::<ops::fix::Recipes>,
+        reply::<ops::fix::RecipeList>,
     ),
     shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", reply::<ops::fix::FixPage>),
     shape("stats", &["stats"], "Figures with their targets and trends", reply::<ops::stats::Stats>),
@@ -103,8 +103,8 @@ const REPLIES: [ReplyShape; 55] = [
     shape("warn", &["warn"], "Warnings about known pitfalls", reply::<ops::warn::WarnReply>),
     shape("task", &["task start", "task done", "task show"], "A task", reply::<ops::task::TaskPage>),
     shape("task-list", &["task list"], "Tasks, most recent first", reply::<ops::task::TaskListReply>),
-    shape("task-similar", &["task similar"], "Similar tasks", reply::<ops::task::Similar>),
-    shape("outcome-ack", &["outcome ack"], "The feedback on a warning", reply::<ops::outcome::Acknowledged>),
+    shape("task-similar", &["task similar"], "Similar tasks", reply::<ops::task::SimilarTasks>),
+    shape("outcome-ack", &["outcome ack"], "The feedback on a warning", reply::<ops::outcome::AcknowledgementReply>),
     shape("knowledge-add", &["knowledge add"], "The entry that was recorded", reply::<ops::knowledge::EntryAddReply>),
     shape(
         "knowledge-query",
@@ -182,8 +182,8 @@ const REPLIES: [ReplyShape; 55] = [
         "What was done to the store",
         reply::<ops::store::StoreReply>,
     ),
-    shape("store-export", &["store export"], "Exported segments", reply::<ops::exchange::Exported>),
-    shape("store-import", &["store import"], "Imported events", reply::<ops::exchange::Merged>),
+    shape("store-export", &["store export"], "Exported segments", reply::<ops::exchange::ExportReport>),
+    shape("store-import", &["store import"], "Imported events", reply::<ops::exchange::ImportReport>),
     shape("init", &["init", "hook install"], "What is installed, with diffs", reply::<install::InstallPlan>),
     shape("hook-uninstall", &["hook uninstall"], "What was removed from each file", reply::<install::RemovalReport>),
     shape(

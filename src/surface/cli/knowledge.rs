@@ -50,7 +50,7 @@ enum KnowledgeAction {
         /// Words: entries with all of them, else with some
         text: Vec<String>,
         #[command(flatten)]
-        which: Which,
+        which: EntrySelection,
     },
     /// Show an entry and its confidence
     Show {
@@ -63,7 +63,7 @@ enum KnowledgeAction {
         #[arg(long)]
         task: Option<String>,
         #[command(flatten)]
-        which: Which,
+        which: EntrySelection,
     },
     /// Replace an entry by a better one
     Supersede {
@@ -191,7 +191,7 @@ struct AddArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct Which {
+struct EntrySelection {
     /// Only entries of this type
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
@@ -224,7 +224,7 @@ struct Which {
     page: usize,
 }
 
-impl Which {
+impl EntrySelection {
     /// # Errors
     /// When there is no such type, or the confidence is none.
     fn check(&self, settings: &Settings) -> anyhow::Result<()> {

@@ -1,13 +1,13 @@
 //! `verify-run last`.
 
-use super::output::{Span, Tone};
+use super::output::{StyledText, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::refusal::Refusal;
 use crate::base::text;
 use crate::diagnose::coloured::without_colours;
-use crate::ops::last::{self, Last};
+use crate::ops::last::{self, LastRun};
 use crate::ops::reply::Reply;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 
 /// Changed files that are named.
 const FILES_MAX: usize = 10;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
 
 /// Prints a run: its output, the JSON document, or what it was, as the two flags say.
 pub(super) fn show_run(
-    run: &Reply<Last>,
+    run: &Reply<LastRun>,
     (output, json): (bool, bool),
     pager: bool,
     context: &mut CommandContext,
@@ -65,7 +65,7 @@ pub(super) fn show_run(
 }
 
 /// Prints what a run printed, as far as it is kept.
-fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()> {
+fn print_output(last: &LastRun, context: &mut CommandContext) -> anyhow::Result<()> {
     let kept = last::kept_output(&context.request.places, &last.run)
         .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
     match kept {
@@ -81,20 +81,20 @@ fn print_output(last: &Last, context: &mut CommandContext) -> anyhow::Result<()>
     }
 }
 
-fn print(last: &Last, output: &mut Output) -> anyhow::Result<()> {
+fn print(last: &LastRun, output: &mut Output) -> anyhow::Result<()> {
     let command = shell_words::join(last.argv.iter().map(|arg| arg.display()));
     let (tone, result) = match last.ended {
-        Ended::Exit(0) => (Tone::Good, "passed".to_owned()),
-        Ended::Exit(code) => (Tone::Bad, format!("failed with exit code {code}")),
-        Ended::Signal(signal) => (Tone::Bad, format!("was ended by signal {signal}")),
+        CommandEnd::Exit(0) => (Tone::Good, "passed".to_owned()),
+        CommandEnd::Exit(code) => (Tone::Bad, format!("failed with exit code {code}")),
+        CommandEnd::Signal(signal) => (Tone::Bad, format!("was ended by signal {signal}")),
     };
     let seconds = std::time::Duration::from_micros(last.duration_us).as_secs_f64();
     let when = output.when(last.ended_at);
     output.spans(&[
-        Span::new(Tone::Title, text::one_line(&command)),
-        Span::plain(" "),
-        Span::new(tone, result),
-        Span::plain(format!(", {when} ({seconds:.1} s)")),
+        StyledText::new(Tone::Title, text::one_line(&command)),
+        StyledText::plain(" "),
+        StyledText::new(tone, result),
+        StyledText::plain(format!(", {when} ({seconds:.1} s)")),
     ])?;
     if let (Some(category), Some(summary)) = (&last.category, &last.summary) {
         let category = output.word(category);

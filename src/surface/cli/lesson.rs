@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::output::{Span, Tone};
+use super::output::{StyledText, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line, printable};
 use crate::lesson::LessonFrontMatter;
-use crate::ops::lesson::{self, Annotation, FoundLesson, ListedLesson, Prune};
+use crate::ops::lesson::{self, FoundLesson, LessonAnnotation, LessonPruneOptions, ListedLesson};
 use crate::ops::reply::Reply;
-use crate::ops::search::{self, Hits};
+use crate::ops::search::{self, LessonHits};
 
 /// Read, annotate and share lessons
 ///
@@ -171,7 +171,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             Ok(Exit::Ok)
         }
         LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
-            let annotation = Annotation {
+            let annotation = LessonAnnotation {
                 cause: cause.clone(),
                 resolution: resolution.clone(),
                 corrective_rule: corrective_rule.clone(),
@@ -187,7 +187,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             Ok(Exit::Ok)
         }
         LessonCommand::Prune { older_than, keep, annotated, dry_run } => {
-            let prune = Prune { older_than_days: *older_than, keep: *keep, annotated: *annotated, dry_run: *dry_run };
+            let prune = LessonPruneOptions {
+                older_than_days: *older_than,
+                keep: *keep,
+                annotated: *annotated,
+                dry_run: *dry_run,
+            };
             let removed = lesson::prune_lessons(&context.request, prune)?;
             for path in &removed {
                 context.output.line(&one_line(&path.display().to_string()))?;
@@ -236,7 +241,7 @@ fn print_list(listed: &ListedLesson, all: bool, output: &mut Output) -> anyhow::
     Ok(())
 }
 
-fn print_hits(hits: &Hits, output: &mut Output) -> anyhow::Result<()> {
+fn print_hits(hits: &LessonHits, output: &mut Output) -> anyhow::Result<()> {
     if hits.lessons.is_empty() {
         output.note("no lesson has these words");
     }
@@ -262,8 +267,8 @@ fn print_lesson(found: &FoundLesson, root: &Path, output: &mut Output) -> anyhow
     let when = output.when(front.recorded_at);
     let category = output.word(&front.category);
     output.spans(&[
-        Span::new(Tone::Faint, format!("{}: ", one_line(&front.id))),
-        Span::plain(format!("{category}, {when}")),
+        StyledText::new(Tone::Faint, format!("{}: ", one_line(&front.id))),
+        StyledText::plain(format!("{category}, {when}")),
     ])?;
     let place = if found.withdrawn {
         "withdrawn after the fix".to_owned()

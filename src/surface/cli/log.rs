@@ -1,6 +1,6 @@
 //! `verify-run log`.
 
-use super::output::{Cell, Tone};
+use super::output::{TableCell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::clock::Timestamp;
 use crate::base::text::{count, one_line, prefix};
@@ -69,20 +69,20 @@ fn print(runs: &[LogEntry], limit: usize, output: &mut Output) -> anyhow::Result
         let command = if place.is_empty() { command } else { format!("{command} (in {place})") };
         let id = run.failure.as_ref().unwrap_or(&run.run);
         let result = if run.passed {
-            Cell::new(Tone::Good, "passed")
+            TableCell::new(Tone::Good, "passed")
         } else {
-            Cell::new(Tone::Bad, format!("failed ({})", run.exit_code))
+            TableCell::new(Tone::Bad, format!("failed ({})", run.exit_code))
         };
         vec![
-            Cell::from(if output.terminal() { prefix(id, ID_CHARACTERS) } else { id }),
-            Cell::new(Tone::Faint, output.when(run.ended_at)),
+            TableCell::from(if output.terminal() { prefix(id, ID_CHARACTERS) } else { id }),
+            TableCell::new(Tone::Faint, output.when(run.ended_at)),
             result,
-            Cell::from(format!("{:.1}", std::time::Duration::from_micros(run.duration_us).as_secs_f64())),
-            Cell::from(one_line(&command)),
-            Cell::from(one_line(run.summary.as_deref().unwrap_or_default())),
+            TableCell::from(format!("{:.1}", std::time::Duration::from_micros(run.duration_us).as_secs_f64())),
+            TableCell::from(one_line(&command)),
+            TableCell::from(one_line(run.summary.as_deref().unwrap_or_default())),
         ]
     };
-    let rows: Vec<Vec<Cell>> = runs.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = runs.iter().map(row).collect();
     output.table(&["id", "when", "result", "seconds", "command", "message"], &rows)
 }
 

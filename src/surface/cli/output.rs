@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-pub(super) use table::Cell;
+pub(super) use table::TableCell;
 
 use crate::base::clock::Timestamp;
 use crate::base::refusal::NextStep;
@@ -54,20 +54,20 @@ impl Tone {
 
 /// A piece of a line.
 #[derive(Debug, Clone)]
-pub(super) struct Span {
+pub(super) struct StyledText {
     tone: Tone,
     text: String,
 }
 
-impl Span {
+impl StyledText {
     /// A text that means something.
     pub(super) fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Span { tone, text: text.into() }
+        StyledText { tone, text: text.into() }
     }
 
     /// A text that means nothing special.
     pub(super) fn plain(text: impl Into<String>) -> Self {
-        Span::new(Tone::Plain, text)
+        StyledText::new(Tone::Plain, text)
     }
 
     #[cfg(test)]
@@ -161,14 +161,14 @@ impl Output {
     ///
     /// # Errors
     /// As [`Output::text`].
-    pub(super) fn spans(&mut self, spans: &[Span]) -> anyhow::Result<()> {
+    pub(super) fn spans(&mut self, spans: &[StyledText]) -> anyhow::Result<()> {
         let mut line: String = spans.iter().map(|span| self.painted(span)).collect();
         line.truncate(line.trim_end_matches(' ').len());
         line.push('\n');
         self.text(&line)
     }
 
-    fn painted(&self, Span { tone, text }: &Span) -> String {
+    fn painted(&self, StyledText { tone, text }: &StyledText) -> String {
         let text = printable(text);
         match tone.code().filter(|_| self.colour && !text.trim().is_empty()) {
             Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -181,7 +181,7 @@ impl Output {
     /// # Errors
     /// As [`Output::text`].
     pub(super) fn title(&mut self, title: &str) -> anyhow::Result<()> {
-        self.spans(&[Span::new(Tone::Title, one_line(title))])
+        self.spans(&[StyledText::new(Tone::Title, one_line(title))])
     }
 
     /// Prints what a list has, on a terminal only: elsewhere the lines are counted by who reads them.
@@ -197,7 +197,7 @@ impl Output {
     /// # Errors
     /// As [`Output::text`].
     pub(super) fn field(&mut self, label: &str, value: &str) -> anyhow::Result<()> {
-        self.spans(&[Span::new(Tone::Faint, format!("{label}: ")), Span::plain(one_line(value))])
+        self.spans(&[StyledText::new(Tone::Faint, format!("{label}: ")), StyledText::plain(one_line(value))])
     }
 
     /// Prints a unified diff.
@@ -214,7 +214,7 @@ impl Output {
             _ => Tone::Plain,
         };
         diff.trim_end().lines().try_for_each(|line| {
-            let painted = self.painted(&Span::new(tone(line), line));
+            let painted = self.painted(&StyledText::new(tone(line), line));
             self.text(&format!("{painted}\n"))
         })
     }
@@ -246,8 +246,8 @@ impl Output {
     ///
     /// # Errors
     /// As [`Output::text`].
-    pub(super) fn table<C: Clone + Into<Cell>>(&mut self, header: &[&str], rows: &[Vec<C>]) -> anyhow::Result<()> {
-        let rows: Vec<Vec<Cell>> = rows.iter().map(|row| row.iter().cloned().map(Into::into).collect()).collect();
+    pub(super) fn table<C: Clone + Into<TableCell>>(&mut self, header: &[&str], rows: &[Vec<C>]) -> anyhow::Result<()> {
+        let rows: Vec<Vec<TableCell>> = rows.iter().map(|row| row.iter().cloned().map(Into::into).collect()).collect();
         if !self.terminal {
             return self.text(&table::tab_separated(&rows));
         }

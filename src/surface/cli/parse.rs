@@ -14,7 +14,7 @@ use crate::diagnose::{
 };
 use crate::ops::reply::Reply;
 use crate::recorder;
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::whitelist::Whitelist;
 
 use super::{CommandContext, Exit};
@@ -40,14 +40,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "PASSING_LOG")]
     baseline: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Print::Json)]
-    print: Print,
+    #[arg(long, value_enum, default_value_t = ParseFormat::Json)]
+    print: ParseFormat,
     /// File with the output; `-` reads standard input
     file: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Print {
+enum ParseFormat {
     /// One document with everything
     Json,
     /// The relevant lines
@@ -138,7 +138,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         command: &args.command,
         tool: check.as_ref().map(|check| check.tool.as_str()),
         kind: check.as_ref().map(|check| check.kind),
-        ended: Ended::Exit(args.exit_code),
+        ended: CommandEnd::Exit(args.exit_code),
         dir: &dir,
         root,
         tree: tree.as_ref(),
@@ -148,23 +148,23 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     print(&diagnosis, args.print, context)
 }
 
-fn print(diagnosis: &Diagnosis, what: Print, context: &mut CommandContext) -> anyhow::Result<Exit> {
+fn print(diagnosis: &Diagnosis, what: ParseFormat, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let mut items: Vec<&Diagnostic> = diagnosis.items.iter().chain(&diagnosis.others).collect();
     items.sort_by_key(|item| item.span);
     let diagnostics = items.into_iter().map(ParsedDiagnostic::from);
     match what {
-        Print::Json => context.output.json(&Reply::from(ParseDocument {
+        ParseFormat::Json => context.output.json(&Reply::from(ParseDocument {
             category: diagnosis.category.as_ref(),
             files: &diagnosis.files,
             lines: &diagnosis.lines,
             diagnostics: diagnostics.collect(),
             shortfalls: &diagnosis.shortfalls,
         }))?,
-        Print::Lines => {
+        ParseFormat::Lines => {
             let lines: String = diagnosis.lines.iter().map(|line| format!("{}\n", printable(line))).collect();
             context.output.text(&lines)?;
         }
-        Print::Diagnostics => {
+        ParseFormat::Diagnostics => {
             let mut lines = String::new();
             for diagnostic in diagnostics {
                 lines.push_str(&visible_json(serde_json::to_string(&diagnostic)?));

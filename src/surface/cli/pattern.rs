@@ -6,13 +6,13 @@ mod page;
 pub(super) use page::{change, print_gotcha};
 
 use super::log::newest;
-use super::output::{Cell, Tone};
+use super::output::{TableCell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line};
 use crate::event::ReviewState;
-use crate::ops::curate::{self, CurationReply, Saying};
+use crate::ops::curate::{self, CurationReason, CurationReply};
 use crate::ops::library;
-use crate::ops::pattern::{self, Filter};
+use crate::ops::pattern::{self, PatternFilter};
 use crate::ops::reply::Reply;
 use crate::pattern::PatternSummary;
 
@@ -68,14 +68,14 @@ enum PatternAction {
         /// Id of the second pattern
         into: String,
         #[command(flatten)]
-        saying: SayingArgs,
+        saying: CurationReasonArgs,
     },
     /// Split a pattern from its group
     Split {
         /// Id, or a unique prefix of it
         id: String,
         #[command(flatten)]
-        saying: SayingArgs,
+        saying: CurationReasonArgs,
     },
     /// Mute a pattern
     Mute {
@@ -85,7 +85,7 @@ enum PatternAction {
         #[arg(long)]
         undo: bool,
         #[command(flatten)]
-        saying: SayingArgs,
+        saying: CurationReasonArgs,
     },
     /// Deprecate a pattern: it cannot happen any more, or is no mistake
     Deprecate {
@@ -95,13 +95,13 @@ enum PatternAction {
         #[arg(long)]
         undo: bool,
         #[command(flatten)]
-        saying: SayingArgs,
+        saying: CurationReasonArgs,
     },
 }
 
 /// Reason and author of a change
 #[derive(Debug, clap::Args)]
-struct SayingArgs {
+struct CurationReasonArgs {
     /// Reason
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
@@ -113,9 +113,9 @@ struct SayingArgs {
     json: bool,
 }
 
-impl SayingArgs {
-    fn saying(&self) -> Saying {
-        Saying { by: self.by.clone(), why: self.why.clone() }
+impl CurationReasonArgs {
+    fn saying(&self) -> CurationReason {
+        CurationReason { by: self.by.clone(), why: self.why.clone() }
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     context.output.use_pager(args.paging.pager);
     match &args.action {
         PatternAction::List { recurring, all, findings, limit, json } => {
-            let filter = Filter { limit: *limit, recurring: *recurring, all: *all };
+            let filter = PatternFilter { limit: *limit, recurring: *recurring, all: *all };
             let list = pattern::list_patterns(&context.request, filter)?;
             let tasks = recurring.then_some(context.request.settings().patterns.recurring_tasks);
             context.output.reply(&list, *json, |list, output| match findings {
@@ -196,18 +196,18 @@ fn print_list(
         let tone = if pattern.recurring { Tone::Bad } else { Tone::Plain };
         let confidence = format!("{:.2}", pattern.confidence);
         vec![
-            Cell::from(pattern.id.as_str()),
-            Cell::new(tone, pattern.failures.to_string()),
-            Cell::new(tone, pattern.tasks.to_string()),
-            Cell::new(Tone::Faint, output.when(pattern.last_seen)),
+            TableCell::from(pattern.id.as_str()),
+            TableCell::new(tone, pattern.failures.to_string()),
+            TableCell::new(tone, pattern.tasks.to_string()),
+            TableCell::new(Tone::Faint, output.when(pattern.last_seen)),
             // A terminal has better use for the room: `pattern show` has it with its reasons.
-            Cell::from(if output.terminal() { String::new() } else { confidence }),
-            Cell::from(match pattern.stands_for {
+            TableCell::from(if output.terminal() { String::new() } else { confidence }),
+            TableCell::from(match pattern.stands_for {
                 Some(others) => format!("{} and {} like it", pattern.name, others.saturating_sub(1)),
                 None => pattern.name.clone(),
             }),
         ]
     };
-    let rows: Vec<Vec<Cell>> = list.patterns.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = list.patterns.iter().map(row).collect();
     output.table(&["id", "failures", "tasks", "last seen", "confidence", "pattern"], &rows)
 }

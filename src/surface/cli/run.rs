@@ -14,7 +14,7 @@ use crate::base::refusal::NextStep;
 use crate::base::text;
 use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
-use crate::host::ci::{CiJob, Host};
+use crate::host::ci::{CiJob, CiSystem};
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
 use crate::surface::failure::hint_line;
@@ -61,7 +61,7 @@ fn run(program: &Program, options: RunOptions) -> c_int {
     }
     // Unwinding out of `main` would abort us before the command has run.
     let decided = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let here = Here::find();
+        let here = RunPlaces::find();
         let check = here.check(&options);
         (here, check)
     }));
@@ -84,19 +84,19 @@ fn run(program: &Program, options: RunOptions) -> c_int {
 }
 
 /// Where the command runs; without places when the working directory is gone.
-struct Here {
+struct RunPlaces {
     environment: Environment,
     places: Option<(PathBuf, Places)>,
 }
 
-impl Here {
+impl RunPlaces {
     fn find() -> Self {
         let environment = Environment::from_process();
         let places = std::env::current_dir().ok().map(|cwd| {
             let places = Places::find(&cwd, &environment);
             (cwd, places)
         });
-        Here { environment, places }
+        RunPlaces { environment, places }
     }
 
     fn whitelist(&self) -> Whitelist {
@@ -158,7 +158,7 @@ fn is_nested(places: &Places, environment: &Environment) -> bool {
 /// In a job of a CI system, which ends what the job leaves behind, often with the machine. `CI` alone is not enough:
 /// people and agents set it, too.
 fn is_ephemeral() -> bool {
-    CiJob::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != Host::Other)
+    CiJob::recognise(|name| std::env::var_os(name)).is_some_and(|job| job.host != CiSystem::Other)
 }
 
 fn refuse(options: &RunOptions, why: Option<String>) -> c_int {

@@ -6,7 +6,7 @@ use super::{CommandContext, Exit, Output};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::NextStep;
 use crate::base::text;
-use crate::ops::exchange::{self, ExportOptions, Exported, Merged};
+use crate::ops::exchange::{self, ExportOptions, ExportReport, ImportReport};
 use crate::ops::store::{self, StoreReply, StoreStatus};
 use crate::store::ImportTrust;
 
@@ -197,7 +197,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
     time.ok_or_else(|| "not a day (2026-11-21), a time (RFC 3339) or a number of days (30d)".to_owned())
 }
 
-fn print_exported(exported: &Exported, output: &mut Output) -> anyhow::Result<()> {
+fn print_exported(exported: &ExportReport, output: &mut Output) -> anyhow::Result<()> {
     exported.files.iter().try_for_each(|file| output.line(&file.display().to_string()))?;
     if exported.bad > 0 {
         output.note(&format!("left out {} that are no events", text::count(exported.bad, "line")));
@@ -210,7 +210,7 @@ fn print_exported(exported: &Exported, output: &mut Output) -> anyhow::Result<()
     Ok(())
 }
 
-fn print_merged(merged: &Merged, output: &mut Output) -> anyhow::Result<()> {
+fn print_merged(merged: &ImportReport, output: &mut Output) -> anyhow::Result<()> {
     let new = text::count(merged.events, "new event");
     let files = text::count(merged.files, "segment");
     output.line(&format!("{new} from {files}; {} already known, {} purged", merged.known, merged.purged))?;

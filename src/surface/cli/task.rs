@@ -7,7 +7,7 @@ use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::event::TaskOutcome;
 use crate::ops::reply::Reply;
-use crate::ops::task::{self, Announced, TaskPage};
+use crate::ops::task::{self, TaskAnnouncement, TaskPage};
 use crate::retrieval::similar_tasks::SimilarTask;
 
 /// Start and end tasks, and find similar ones
@@ -100,8 +100,8 @@ struct TaskDescription {
 }
 
 impl TaskDescription {
-    fn announced(&self, name: Option<&String>, depends_on: &[String]) -> Announced {
-        Announced {
+    fn announced(&self, name: Option<&String>, depends_on: &[String]) -> TaskAnnouncement {
+        TaskAnnouncement {
             name: name.cloned(),
             title: self.title.clone(),
             category: self.category.clone(),

@@ -23,7 +23,7 @@ const LINES_WAITING_MAX: usize = 4;
 const END_SECONDS_MAX: u64 = 70;
 
 /// Standard input and output as a transport.
-pub(super) struct Lines {
+pub(super) struct LineTransport {
     incoming: mpsc::Receiver<ProtocolLine>,
     asked: Arc<LineRequest>,
     out: Box<dyn Write + Send>,
@@ -52,10 +52,10 @@ enum LineReply {
     Bad(ErrorData, Option<RequestId>),
 }
 
-impl Lines {
+impl LineTransport {
     /// Those of the process. A thread of its own reads: it may wait forever.
     pub(super) fn of_process() -> Self {
-        Lines::new(io::BufReader::with_capacity(64 << 10, io::stdin()), Box::new(io::stdout()))
+        LineTransport::new(io::BufReader::with_capacity(64 << 10, io::stdin()), Box::new(io::stdout()))
     }
 
     fn new(mut input: impl BufRead + Send + 'static, out: Box<dyn Write + Send>) -> Self {
@@ -67,7 +67,7 @@ impl Lines {
                 }
             }
         });
-        Lines { incoming, asked: Arc::default(), out }
+        LineTransport { incoming, asked: Arc::default(), out }
     }
 
     /// Writes a message; an answer only to what is still asked.
@@ -96,7 +96,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleServer> for Lines {
+impl Transport<RoleServer> for LineTransport {
     type Error = io::Error;
 
     fn send(

@@ -36,7 +36,7 @@ pub fn serve(root: PathBuf) -> anyhow::Result<()> {
         tokio::runtime::Builder::new_current_thread().enable_time().build().context("cannot begin to serve")?;
     runtime.block_on(async {
         // An end before the first request is an end like any other.
-        if let Ok(service) = server::McpServer::new(root).serve(lines::Lines::of_process()).await {
+        if let Ok(service) = server::McpServer::new(root).serve(lines::LineTransport::of_process()).await {
             let _ = service.waiting().await;
         }
     });

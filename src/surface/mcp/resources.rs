@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::answer::{bounded, quoted};
 use crate::base::text::{count, ellipsis, one_line, printable};
 use crate::ops::lesson::{self, FoundLesson};
-use crate::ops::pattern::{self, Filter};
+use crate::ops::pattern::{self, PatternFilter};
 use crate::ops::request::Request;
 use crate::pattern::{PatternSummary, library_page};
 
@@ -40,7 +40,7 @@ pub(super) struct ListedResource {
 }
 
 /// One page of what can be read, and where the next begins.
-pub(super) struct Listing {
+pub(super) struct ResourcePage {
     /// The patterns first, then lessons, the newest first.
     pub listed: Vec<ListedResource>,
     /// For the next page.
@@ -51,7 +51,7 @@ pub(super) struct Listing {
 ///
 /// # Errors
 /// When there is no such lesson any more.
-pub(super) fn list(request: &Request, after: Option<&str>) -> anyhow::Result<Listing> {
+pub(super) fn list(request: &Request, after: Option<&str>) -> anyhow::Result<ResourcePage> {
     let mut lessons = lesson::list_lessons(request).lessons;
     lessons.reverse();
     let start = match after {
@@ -70,7 +70,7 @@ pub(super) fn list(request: &Request, after: Option<&str>) -> anyhow::Result<Lis
     listed.extend(page.iter().map(of_lesson));
     let is_last = start + page.len() == lessons.len();
     let next = page.last().filter(|_| !is_last).map(|found| found.lesson.front.id.clone());
-    Ok(Listing { listed, next })
+    Ok(ResourcePage { listed, next })
 }
 
 fn of_lesson(found: &FoundLesson) -> ListedResource {
@@ -115,7 +115,7 @@ fn lesson_text(found: &FoundLesson) -> String {
 }
 
 fn active(request: &Request) -> anyhow::Result<String> {
-    let filter = Filter { limit: ACTIVE_MAX, recurring: true, all: false };
+    let filter = PatternFilter { limit: ACTIVE_MAX, recurring: true, all: false };
     let list = pattern::list_patterns(request, filter)?.data;
     let mut text = String::from("# Failures that recur here\n\n");
     if list.patterns.is_empty() {

@@ -128,9 +128,9 @@ fn files(description: &str) -> Value {
 /// What a whole number is, also when it is written as `5.0`.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
-struct Count(f64);
+struct WholeNumber(f64);
 
-impl Count {
+impl WholeNumber {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and bounded by the schema")]
     fn of(given: Option<Self>, default: usize) -> usize {
         given.map_or(default, |count| count.0 as usize)

@@ -1,6 +1,6 @@
 //! The hint at the failure itself.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{UNDEFINED, fail, linter};
 use crate::sandbox::{Invocation, Outcome, Sandbox};
@@ -23,7 +23,7 @@ fn again<'a>(sandbox: &'a Sandbox, options: &[&'a str]) -> Invocation<'a> {
 fn is_untouched(outcome: &Outcome, sandbox: &Sandbox) {
     let file = sandbox.path("web/a.js");
     let wanted = format!("\n{}\n  1:1  error  {UNDEFINED}\n\n✖ 1 problem (1 error)\n", file.display());
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), wanted.as_str()));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(1), wanted.as_str()));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_hint_names_what_fixed_it() {
     fail(&sandbox, "A", "web/a.js", UNDEFINED);
     sandbox.write("web/a.js", "import x from 'x'\n");
     let pass = sandbox.verify_run(["--sync", "--task", "A", "eslint", "."]).env("FILE", "").env("MESSAGE", "");
-    assert_eq!(pass.outcome().ended, Ended::Exit(0));
+    assert_eq!(pass.outcome().ended, CommandEnd::Exit(0));
     sandbox.write("web/a.js", "x");
     let outcome = again(&sandbox, &["--hint", "stderr"]).outcome();
     is_untouched(&outcome, &sandbox);
@@ -68,9 +68,9 @@ fn a_hint_is_silent_where_there_is_nothing_to_say_or_nobody_to_say_it_to() {
     let sandbox = known();
     let hint = ["--hint", "stderr"];
     let new = again(&sandbox, &hint).env("MESSAGE", "Something else entirely  no-else").outcome();
-    assert_eq!((new.ended, new.stderr()), (Ended::Exit(1), ""), "never seen before");
+    assert_eq!((new.ended, new.stderr()), (CommandEnd::Exit(1), ""), "never seen before");
     let passing = again(&sandbox, &hint).env("MESSAGE", "").outcome();
-    assert_eq!((passing.ended, passing.stderr()), (Ended::Exit(0), ""));
+    assert_eq!((passing.ended, passing.stderr()), (CommandEnd::Exit(0), ""));
     let off = again(&sandbox, &hint).env("ENABLE_QA_WARNINGS", "0").outcome();
     is_untouched(&off, &sandbox);
     assert_eq!(off.stderr(), "");

@@ -1,6 +1,6 @@
 //! Warnings are news: about other sessions' failures, in the files and tasks at hand, with what is known to do.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{UNDEFINED, fail, linter, warn, whats};
 use crate::sandbox::Sandbox;
@@ -11,12 +11,12 @@ fn fail_in(sandbox: &Sandbox, session: &str, task: &str, file: &str, message: &s
     sandbox.write(file, "x");
     let run = sandbox.verify_run(["--sync", "--task", task, "--session", session, "eslint", "."]);
     let outcome = run.env("FILE", sandbox.path(file)).env("MESSAGE", message).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
 }
 
 fn pass(sandbox: &Sandbox, task: &str) {
     let run = sandbox.verify_run(["--sync", "--task", task, "--session", task, "eslint", "."]);
-    assert_eq!(run.env("FILE", "").env("MESSAGE", "").outcome().ended, Ended::Exit(0));
+    assert_eq!(run.env("FILE", "").env("MESSAGE", "").outcome().ended, CommandEnd::Exit(0));
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn tasks_like_this_one_and_of_its_kind_choose_warnings() {
     for name in ["A", "B", "C", "D", "E"] {
         let title = format!("Validation work {name}");
         let start = ["task", "start", name, "--title", &title, "--category", "feature"];
-        assert_eq!(sandbox.verify_run(start).env("VERIFY_RUN_SESSION", name).outcome().ended, Ended::Exit(0));
+        assert_eq!(sandbox.verify_run(start).env("VERIFY_RUN_SESSION", name).outcome().ended, CommandEnd::Exit(0));
         fail_in(&sandbox, name, name, "web/form.js", UNDEFINED);
     }
     for name in ["F", "G"] {
         let start = ["task", "start", name, "--title", "Print invoices", "--category", "bugfix"];
-        assert_eq!(sandbox.verify_run(start).env("VERIFY_RUN_SESSION", name).outcome().ended, Ended::Exit(0));
+        assert_eq!(sandbox.verify_run(start).env("VERIFY_RUN_SESSION", name).outcome().ended, CommandEnd::Exit(0));
         pass(&sandbox, name);
     }
     let by_title = warn(&sandbox, "n", &["--task", "n", "--title", "Validation work Z"]);

@@ -1,14 +1,14 @@
 //! The outcome of warnings, found out from the runs that follow.
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{UNDEFINED, fail, linter, warn, whats};
 use crate::sandbox::Sandbox;
 
 fn pass(sandbox: &Sandbox, task: &str) {
     let outcome = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("MESSAGE", "").outcome();
-    assert_eq!(outcome.ended, Ended::Exit(0));
+    assert_eq!(outcome.ended, CommandEnd::Exit(0));
 }
 
 fn stats(sandbox: &Sandbox) -> Value {
@@ -61,7 +61,10 @@ fn a_pass_of_another_check_prevents_nothing_and_a_task_may_end_without_an_answer
     let open = |now: &Value| (now["warnings"]["open"].clone(), now["warnings"]["no_opportunity"].clone());
     assert_eq!(open(&stats(&sandbox)), (1.into(), 0.into()));
     sandbox.tool("ruff", "exit 0");
-    assert_eq!(sandbox.verify_run(["--sync", "--task", "C", "ruff", "check", "."]).outcome().ended, Ended::Exit(0));
+    assert_eq!(
+        sandbox.verify_run(["--sync", "--task", "C", "ruff", "check", "."]).outcome().ended,
+        CommandEnd::Exit(0)
+    );
     assert_eq!(open(&stats(&sandbox)), (1.into(), 0.into()));
     sandbox.verify_run(["task", "done", "C"]).prints();
     assert_eq!(open(&stats(&sandbox)), (0.into(), 1.into()));

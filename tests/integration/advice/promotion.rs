@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{UNDEFINED, fail, linter, recorded, warn, whats};
 use crate::sandbox::{Outcome, Sandbox, need, tools};
@@ -13,7 +13,7 @@ const BY: [&str; 4] = ["--by", "Ada", "--reason", "it keeps coming back"];
 
 pub(super) fn pass(sandbox: &Sandbox, task: &str) {
     let outcome = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("MESSAGE", "").outcome();
-    assert_eq!(outcome.ended, Ended::Exit(0));
+    assert_eq!(outcome.ended, CommandEnd::Exit(0));
 }
 
 /// A gate that one prevention passes, for tests that aren't about the gate.
@@ -61,7 +61,7 @@ pub(super) fn ids(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn works(outcome: &Outcome) {
-    assert_eq!(outcome.ended, Ended::Exit(0), "{}", outcome.stderr());
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}", outcome.stderr());
 }
 
 fn refuses(outcome: &Outcome, words: &[&str]) {
@@ -75,7 +75,7 @@ fn misuses(outcome: &Outcome, words: &[&str]) {
 
 #[track_caller]
 fn ends_with(outcome: &Outcome, code: u8, words: &[&str]) {
-    assert_eq!(outcome.ended, Ended::Exit(code), "{}", outcome.stdout());
+    assert_eq!(outcome.ended, CommandEnd::Exit(code), "{}", outcome.stdout());
     for word in words {
         assert!(outcome.stderr().contains(word), "{word:?} is not in {}", outcome.stderr());
     }
@@ -239,7 +239,7 @@ fn a_decision_needs_a_name_and_a_reason_and_is_kept_with_when_who_and_where() {
     earn(&sandbox, &[("src/x.js", UNDEFINED)]);
     let id = &ids(&sandbox)[0];
     for bare in [&["approve", id][..], &["approve", id, "--by", "Ada"]] {
-        assert_eq!(promote(&sandbox, bare).ended, Ended::Exit(2));
+        assert_eq!(promote(&sandbox, bare).ended, CommandEnd::Exit(2));
     }
     misuses(&promote(&sandbox, &["approve", id, "--by", " ", "--reason", "x"]), &["--by NAME --reason TEXT"]);
     let by_agent = sandbox.verify_run(["promote", "approve", id, "--reason", "x"]).env("VERIFY_RUN_AGENT", "codex");
@@ -473,7 +473,7 @@ fn what_is_known_to_help_is_proposed_by_its_own_confidence() {
         sandbox.write("src/x.js", format!("import x from 'x';\n// {n}"));
         let agent = if n == 1 { "codex" } else { "human" };
         let run = sandbox.verify_run(["--sync", "--task", task, "--agent", agent, "eslint", "."]);
-        assert_eq!(run.env("MESSAGE", "").env("VERIFY_RUN_SESSION", task).outcome().ended, Ended::Exit(0));
+        assert_eq!(run.env("MESSAGE", "").env("VERIFY_RUN_SESSION", task).outcome().ended, CommandEnd::Exit(0));
     }
     let found = list(&sandbox, &[]);
     assert_eq!((found.len(), &found[0]["way"]), (1, &"knowledge".into()), "{found:?}");
@@ -491,7 +491,7 @@ fn the_whole_loop_with_a_real_tool_from_the_failure_to_the_block_and_back() {
     sandbox.write("verify-run.toml", "[advice]\nholdout = false\n");
     sandbox.write("AGENTS.md", "# Rules\n\nBe kind.");
     sandbox.write("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n");
-    let pytest = |task: &str, sum: &str, ended: Ended| {
+    let pytest = |task: &str, sum: &str, ended: CommandEnd| {
         sandbox.write("shop.py", format!("def total(prices):\n    return {sum}\n"));
         let run = sandbox.verify_run(["--sync", "--task", task, "pytest", "-q", "-p", "no:cacheprovider"]);
         let outcome = run.env("PYTHONDONTWRITEBYTECODE", "1").env("VERIFY_RUN_SESSION", task).outcome();
@@ -512,32 +512,32 @@ fn the_whole_loop_with_a_real_tool_from_the_failure_to_the_block_and_back() {
     let stats = || sandbox.verify_run(["stats", "--json"]).prints_json()["warnings"].clone();
 
     // A failure in task A and its fix; in B a warning with it in its text, a clean pass, a prevention.
-    pytest("A", wrong, Ended::Exit(1));
-    pytest("A", right, Ended::Exit(0));
+    pytest("A", wrong, CommandEnd::Exit(1));
+    pytest("A", right, CommandEnd::Exit(0));
     let warning = told("B");
     assert!(warning.contains("test_total fails") && warning.contains("return sum(prices)"), "{warning}");
     let before = figures();
-    pytest("B", right, Ended::Exit(0));
+    pytest("B", right, CommandEnd::Exit(0));
     assert_eq!((&stats()["prevented"], &stats()["failed_anyway"]), (&1.into(), &0.into()));
     let prevented = figures();
     assert!(prevented > before, "{before} {prevented}");
     // In C it is made again all the same.
     assert!(!told("C").is_empty());
-    pytest("C", wrong, Ended::Exit(1));
+    pytest("C", wrong, CommandEnd::Exit(1));
     assert_eq!((&stats()["prevented"], &stats()["failed_anyway"]), (&1.into(), &1.into()));
     assert!(figures() < prevented);
-    pytest("C", right, Ended::Exit(0));
+    pytest("C", right, CommandEnd::Exit(0));
 
     // Five tasks had it, four of five warned ones avoided it: not before that it is proposed as prevented.
     for task in ["D", "E", "F"] {
-        pytest(task, wrong, Ended::Exit(1));
-        pytest(task, right, Ended::Exit(0));
+        pytest(task, wrong, CommandEnd::Exit(1));
+        pytest(task, right, CommandEnd::Exit(0));
     }
     for task in ["G", "H", "I"] {
         let way = list(&sandbox, &[]).first().map(|item| item["way"].clone());
         assert_ne!(way, Some("prevention".into()), "{task}");
         assert!(!told(task).is_empty());
-        pytest(task, right, Ended::Exit(0));
+        pytest(task, right, CommandEnd::Exit(0));
     }
     let found = list(&sandbox, &[]);
     let [item] = &found[..] else { panic!("{found:?}") };

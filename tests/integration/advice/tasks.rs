@@ -1,7 +1,7 @@
 //! Tasks: announced or not, over in one way or another, like one another.
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{UNDEFINED, fail, linter};
 use crate::sandbox::Sandbox;
@@ -21,7 +21,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     sandbox.write("web/a.js", "x");
     let task = |arguments: &[&str]| {
         let outcome = sandbox.verify_run(["task"].iter().chain(arguments)).env("VERIFY_RUN_SESSION", "s").outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}", outcome.stderr());
         outcome.stdout().to_owned()
     };
     let shown = task(&[
@@ -57,7 +57,7 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     run(&sandbox, "s");
     assert_eq!(show(&sandbox, "LOGIN-1")["runs"], 1, "runs are the branch's again");
     let itself = sandbox.verify_run(["task", "start", "a", "--depends-on", "a"]).outcome();
-    assert_eq!(itself.ended, Ended::Exit(2));
+    assert_eq!(itself.ended, CommandEnd::Exit(2));
     assert!(
         sandbox.verify_run(["task", "show", "nobody"]).outcome().stderr().contains("hint: run `verify-run task list`")
     );

@@ -66,7 +66,7 @@ impl Job<'_> {
             for (name, value) in outputs {
                 values.insert(format!("steps.{id}.outputs.{name}"), value);
             }
-            has_failed |= outcome.ended != Ended::Exit(0);
+            has_failed |= outcome.ended != CommandEnd::Exit(0);
             done.steps.push(Step { id, outcome, summary });
         }
         for (name, output) in action["outputs"].as_object().expect("outputs") {

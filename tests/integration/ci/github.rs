@@ -42,7 +42,7 @@ fn the_check_is_the_step_and_its_failure_is_told() {
     let command = "echo before >&2\neslint src | cat";
     let done = job(&sandbox, &artifacts, command).run();
     assert_eq!(done.step("check").outcome, bare_step(&sandbox, command), "as the step, as it is bare");
-    assert_eq!(done.step("check").outcome.ended, Ended::Exit(1));
+    assert_eq!(done.step("check").outcome.ended, CommandEnd::Exit(1));
     let report = done.step("report");
     let expected = ("error", "file=src/a.js,line=1,col=5,title=eslint%3A no-undef", "'x' is not defined");
     let expected = (expected.0.to_owned(), expected.1.to_owned(), expected.2.to_owned());
@@ -90,7 +90,7 @@ fn a_step_of_one_s_own_is_reported_by_another() {
         shell.env("GITHUB_ACTIONS", "true").env("GITHUB_RUN_ID", "5").env("GITHUB_STEP_SUMMARY", page).outcome()
     };
     let failed = step("verify-run eslint src\necho not reached\n");
-    assert_eq!((failed.ended, failed.stdout()), (Ended::Exit(1), sandbox.read("out.txt").as_str()));
+    assert_eq!((failed.ended, failed.stdout()), (CommandEnd::Exit(1), sandbox.read("out.txt").as_str()));
     assert!(kill_the_rest(&sandbox));
     let told = succeeded(step("verify-run ci\n"));
     assert_eq!(commands(told.stdout()).len(), 1, "{told:?}");
@@ -100,14 +100,17 @@ fn a_step_of_one_s_own_is_reported_by_another() {
 #[test]
 fn the_step_ends_as_the_command_does() {
     let commands = [
-        ("exit 7", Ended::Exit(7)),
-        ("false\ntouch reached", Ended::Exit(1)),
-        ("false | true", Ended::Exit(1)),
-        ("read -r line || echo closed", Ended::Exit(0)),
-        ("echo \"$0 $# ${VERIFY_RUN_COMMAND-unset} ${VERIFY_RUN_PROGRAM-unset}\" | sed 's/^[^ ]*//'", Ended::Exit(0)),
-        ("kill -TERM $$", Ended::Signal(15)),
-        ("nosuchcommand 2>/dev/null", Ended::Exit(127)),
-        ("cat <<'E'\n${{ not.ours }} `x` $(x) \"\nE\nexit 3", Ended::Exit(3)),
+        ("exit 7", CommandEnd::Exit(7)),
+        ("false\ntouch reached", CommandEnd::Exit(1)),
+        ("false | true", CommandEnd::Exit(1)),
+        ("read -r line || echo closed", CommandEnd::Exit(0)),
+        (
+            "echo \"$0 $# ${VERIFY_RUN_COMMAND-unset} ${VERIFY_RUN_PROGRAM-unset}\" | sed 's/^[^ ]*//'",
+            CommandEnd::Exit(0),
+        ),
+        ("kill -TERM $$", CommandEnd::Signal(15)),
+        ("nosuchcommand 2>/dev/null", CommandEnd::Exit(127)),
+        ("cat <<'E'\n${{ not.ours }} `x` $(x) \"\nE\nexit 3", CommandEnd::Exit(3)),
     ];
     let sandbox = project(true);
     let artifacts = sandbox.tmp().join("artifacts");
@@ -222,7 +225,7 @@ fn a_later_job_knows_what_an_earlier_one_failed_with() {
     // Both are in what it keeps, for whoever comes next.
     let third = project(true);
     let done = Job { name: "third", ..job(&third, &artifacts, "true") }.run();
-    assert_eq!(done.step("check").outcome.ended, Ended::Exit(0));
+    assert_eq!(done.step("check").outcome.ended, CommandEnd::Exit(0));
     let status = third.verify_run(["store", "status", "--json"]).prints_json();
     assert_eq!(status["counts"]["failures"], 2, "{status}");
 }
@@ -261,7 +264,7 @@ fn without_verify_run_the_command_runs_and_it_can_be_installed_on_the_way() {
     failing.inputs.push(("install", "echo no network; false"));
     let done = failing.run();
     assert!(done.step("setup").outcome.stdout().contains("::warning title=verify-run::it could not be installed"));
-    assert_eq!(done.step("check").outcome.ended, Ended::Exit(1));
+    assert_eq!(done.step("check").outcome.ended, CommandEnd::Exit(1));
 
     let install = format!("mkdir -p tools && ln -sf '{VERIFY_RUN}' tools/vr");
     let mut installing = job(&sandbox, &artifacts, "eslint src");

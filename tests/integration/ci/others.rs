@@ -51,7 +51,7 @@ fn gitlab_gets_its_reports_and_later_jobs_know_the_failure() {
             shell.env("CI_JOB_ID", id).env("CI_PROJECT_DIR", sandbox.work()).outcome()
         };
         let outcome = run(&lines(&[&job["before_script"], &script]), "1");
-        assert_eq!(outcome.ended, Ended::Exit(1), "{}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(1), "{}", outcome.stderr());
         assert_eq!(outcome.stdout(), sandbox.bare("npm").arg("test").outcome().stdout());
         assert!(kill_the_rest(&sandbox));
         succeeded(run(&lines(&[&job["after_script"]]), "1"));
@@ -108,7 +108,7 @@ fn buildkite(sandbox: &Sandbox) -> Invocation<'_> {
 fn buildkite_s_step_ends_as_the_check_and_leaves_its_reports() {
     let Some(sandbox) = npm_project(true) else { return };
     let outcome = buildkite(&sandbox).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     assert!(junit_is_valid(&sandbox, "verify-run-report/junit.xml").contains("TS2322"));
     assert!(sandbox.read("verify-run-report/summary.md").contains("**failed**: `npm test`"));
     assert_eq!(crate::sandbox::files_in(&sandbox.path("verify-run-report/segments")).len(), 1);
@@ -118,7 +118,10 @@ fn buildkite_s_step_ends_as_the_check_and_leaves_its_reports() {
 
     let Some(bare) = npm_project(false) else { return };
     let outcome = buildkite(&bare).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), bare.bare("npm").arg("test").outcome().stdout()));
+    assert_eq!(
+        (outcome.ended, outcome.stdout()),
+        (CommandEnd::Exit(1), bare.bare("npm").arg("test").outcome().stdout())
+    );
 }
 
 #[test]
@@ -136,7 +139,7 @@ fn jenkins_gets_its_reports_and_kills_nothing_that_matters() {
             shell.env("BUILD_TAG", "jenkins-p-1").env("JENKINS_NODE_COOKIE", "c").outcome()
         };
         let outcome = run(scripts[0]);
-        assert_eq!(outcome.ended, Ended::Exit(1));
+        assert_eq!(outcome.ended, CommandEnd::Exit(1));
         assert_eq!(outcome.stdout(), sandbox.bare("npm").arg("test").outcome().stdout());
         assert_eq!(kill_the_rest(&sandbox), has_verify_run);
         succeeded(run(scripts[1]));
@@ -182,6 +185,6 @@ fn the_scripts_of_the_templates_are_clean() {
     let sandbox = Sandbox::new();
     for (shell, script) in scripts {
         let outcome = sandbox.bare(&shellcheck).args(["--shell", shell, "-"]).stdin(script.as_bytes()).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(0), ""), "{script}");
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(0), ""), "{script}");
     }
 }

@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 use verify_run::config::{Environment, Places, Settings};
 use verify_run::lesson::parse_lesson;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::fixes::check;
 use crate::json_replies::{assert_valid, front_matter};
@@ -250,7 +250,7 @@ fn the_commands_of_the_documentation_are_accepted() {
             assert!(line.starts_with("verify-run "), "{}: nothing executes `{line}`", block.place);
             let outcome = sandbox.bare("sh").args(["-c", &with_program(line)]).env("CI", "true").outcome();
             // What is asked for need not be there, but the command line has to be right.
-            let is_accepted = matches!(outcome.ended, Ended::Exit(0 | 1 | 3));
+            let is_accepted = matches!(outcome.ended, CommandEnd::Exit(0 | 1 | 3));
             assert!(is_accepted, "{}: `{line}` ends with {:?}: {}", block.place, outcome.ended, outcome.stderr());
             executed += 1;
         }
@@ -281,7 +281,7 @@ fn the_settings_and_definitions_of_the_documentation_are_read_without_a_complain
             r#"{"problemMatcher": [{"owner": "acme", "pattern": [{"regexp": "^== (.+) (\\d+)$", "file": 1, "line": 2}]}]}"#,
         );
         let said = sandbox.verify_run(["whitelist", "check"]).outcome();
-        assert_eq!(said.ended, Ended::Exit(0), "{}: {}", block.place, said.stdout());
+        assert_eq!(said.ended, CommandEnd::Exit(0), "{}: {}", block.place, said.stdout());
         assert!(said.stdout().starts_with("no problems"), "{}: {}", block.place, said.stdout());
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Lesson, Sandbox, files_in};
 
@@ -70,8 +70,8 @@ fn linked_work_trees_share_one_state_and_keep_their_own_lessons() {
     assert_eq!((linked.field("branch"), linked.list("files")), (Some("topic"), vec!["src/b.lua"]));
     assert_eq!((changes(&sandbox, "").as_str(), changes(&sandbox, "../linked").as_str()), ("", ""));
     // Each work tree has a last run of its own.
-    sandbox.verify_run(["last", "--exit-code"]).expect(Ended::Exit(3), "", "");
-    sandbox.verify_run(["last", "--exit-code"]).dir("../linked").expect(Ended::Exit(4), "", "");
+    sandbox.verify_run(["last", "--exit-code"]).expect(CommandEnd::Exit(3), "", "");
+    sandbox.verify_run(["last", "--exit-code"]).dir("../linked").expect(CommandEnd::Exit(4), "", "");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Output that is no text, too long, too much, or written to deceive.
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Lesson, Sandbox, need, tools};
 
@@ -16,7 +16,7 @@ fn printing(output: impl AsRef<[u8]>) -> Sandbox {
 
 fn fail(sandbox: &Sandbox) -> (Lesson, Value) {
     let outcome = sandbox.as_bare(&["luacheck", "."], |run| run);
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     (sandbox.lesson(), sandbox.events().remove(0))
 }
 
@@ -170,12 +170,12 @@ fn checks_over_everything_pass_with_our_files_in_the_repository() {
     let checks = [(prettier, &["--check", "."][..]), (markdownlint, &["**/*.md"])];
     for (check, arguments) in &checks {
         let outcome = sandbox.bare(check).args(*arguments).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
     }
     assert_eq!(sandbox.git(["status", "--short"]), "");
     // They do look.
     sandbox.write("bad.md", "*  a list\n\n\n\n");
     for (check, arguments) in &checks {
-        assert_eq!(sandbox.bare(check).args(*arguments).outcome().ended, Ended::Exit(1));
+        assert_eq!(sandbox.bare(check).args(*arguments).outcome().ended, CommandEnd::Exit(1));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use verify_run::config::{Environment, Places};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN, can_mount, files_in};
 
@@ -49,7 +49,7 @@ fn a_read_only_repository_is_recorded_once_it_can_be_written() {
     let sandbox = project();
     let locked = read_only(&sandbox.work());
     let outcome = sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").after_mounting(&locked));
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(3), "checked\n"));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(3), "checked\n"));
     sandbox.settle();
     assert!(!sandbox.state().exists() && !sandbox.path(".lessons").exists());
     let waiting = || {
@@ -74,7 +74,7 @@ fn a_disk_that_is_read_only_everywhere_changes_nothing_for_the_caller() {
         let locked = read_only(&top);
         let outcome =
             sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").env("CODE", code).after_mounting(&locked));
-        assert_eq!(outcome.ended, Ended::Exit(code.parse().expect("a code")));
+        assert_eq!(outcome.ended, CommandEnd::Exit(code.parse().expect("a code")));
     }
     sandbox.settle();
     assert_eq!(everything(&top), before);
@@ -121,7 +121,7 @@ fn disks_that_are_all_full_change_nothing_and_keep_no_half_files() {
     for code in ["0", "3"] {
         let outcome =
             sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").env("CODE", code).after_mounting(&full));
-        assert_eq!(outcome.ended, Ended::Exit(code.parse().expect("a code")));
+        assert_eq!(outcome.ended, CommandEnd::Exit(code.parse().expect("a code")));
         let line = format!("{VERIFY_RUN} --sync luacheck . >&2; find . ~ $TMPDIR -name .tmp-\\* -o -name \\*.spool");
         let run = sandbox.bare("sh").args(["-c", &line]).env("PART", "a").env("CODE", code);
         let outcome = run.after_mounting(&full).outcome();
@@ -157,10 +157,10 @@ fn a_working_directory_that_is_gone_changes_nothing() {
     let sandbox = project();
     let gone = "mkdir gone && cd gone && rmdir ../gone";
     let outcome = sandbox.as_bare(&["luacheck", "."], |run| run.env("PART", "a").after(gone));
-    assert_eq!(outcome.ended, Ended::Exit(3));
+    assert_eq!(outcome.ended, CommandEnd::Exit(3));
     sandbox.as_bare(&["cat", "missing"], |run| run.after(gone));
     let outcome = sandbox.verify_run(["last"]).after(gone).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(1), ""));
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(1), ""));
     assert_ne!(outcome.stderr(), "");
 }
 

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use verify_run::base::clock::Timestamp;
 use verify_run::capture::SpooledRun;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, VERIFY_RUN, ended, files_in, read_all, wait_until};
 
@@ -40,7 +40,7 @@ fn a_command_substitution_returns_while_the_recorder_is_at_work() {
     let line = format!("x=$({VERIFY_RUN} eslint .); echo \"$? [$x]\"");
     let outcome = sandbox.bare("sh").args(["-c", &line]).outcome();
     let said = "1 [src/a.js:1:1: error: no a]\n";
-    assert_eq!((outcome.ended, outcome.stdout(), outcome.stderr()), (Ended::Exit(0), said, ""));
+    assert_eq!((outcome.ended, outcome.stdout(), outcome.stderr()), (CommandEnd::Exit(0), said, ""));
     let waiting = open_gate(&gate);
     fs::remove_file(&gate).expect("our FIFO");
     drop(waiting);
@@ -56,7 +56,7 @@ fn only_a_relay_stays_and_only_while_a_descendant_writes() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut wrapper = sandbox.verify_run(["eslint"]).fd(1, writer).spawn();
     let read = read_all(reader);
-    assert_eq!(ended(wrapper.wait().expect("a status")), Ended::Exit(3));
+    assert_eq!(ended(wrapper.wait().expect("a status")), CommandEnd::Exit(3));
     let recorded = || files_in(&sandbox.state().join("events")).len() == 1 && sandbox.processes().len() == 2;
     wait_until("the recorder is done; the descendant and the relay stay", recorded);
     let names: Vec<_> = sandbox.processes().into_iter().map(|(_, line)| line).collect();
@@ -71,7 +71,7 @@ fn nothing_stays_when_the_descendant_writes_nowhere() {
     let sandbox = Sandbox::repository();
     let gate = fifo(sandbox.tmp().join("gate"));
     sandbox.tool("eslint", &format!("(read x <{}) >/dev/null 2>&1 & echo early; exit 3", gate.display()));
-    sandbox.verify_run(["eslint"]).expect(Ended::Exit(3), "early\n", "");
+    sandbox.verify_run(["eslint"]).expect(CommandEnd::Exit(3), "early\n", "");
     wait_until("only the descendant stays", || sandbox.processes().len() == 1);
     assert!(!sandbox.processes()[0].1.starts_with(VERIFY_RUN));
     drop(open_gate(&gate));
@@ -89,7 +89,7 @@ fn a_wrapper_that_is_killed_takes_its_command_along_and_leaves_nothing_half_done
     let mut line = String::new();
     output.read_line(&mut line).expect("the command's id");
     kill(Pid::from_raw(wrapper.id().cast_signed()), Signal::SIGKILL).expect("our child");
-    assert_eq!(ended(wrapper.wait().expect("a status")), Ended::Signal(9));
+    assert_eq!(ended(wrapper.wait().expect("a status")), CommandEnd::Signal(9));
     // The pipe has no holder, and no process is left.
     assert_eq!(output.read_to_end(&mut Vec::new()).expect("the end"), 0);
     sandbox.settle();
@@ -122,7 +122,7 @@ fn a_project_that_is_removed_while_it_is_recorded_stays_removed() {
         fs::write(sandbox.path(name).join("package.json"), "{}").expect("a file");
     }
     let outcome = sandbox.verify_run(["eslint", "."]).dir("project").outcome();
-    assert_eq!(outcome.ended, Ended::Exit(3));
+    assert_eq!(outcome.ended, CommandEnd::Exit(3));
     sandbox.settle();
     let left: Vec<_> = fs::read_dir(sandbox.work()).expect("reads").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["untouched"]);
@@ -166,7 +166,7 @@ fn a_clock_that_goes_back_hides_no_later_run() {
         sandbox.as_bare(&["eslint", "."], |run| run.env("PART", "b").env("CODE", code));
         sandbox.settle();
         let told = sandbox.verify_run(["last", "--exit-code"]).outcome();
-        assert_eq!(told.ended, Ended::Exit(code.parse().expect("a code")), "{}", told.stderr());
+        assert_eq!(told.ended, CommandEnd::Exit(code.parse().expect("a code")), "{}", told.stderr());
     }
     assert_eq!((sandbox.events().len(), sandbox.lessons().len()), (4, 2));
     let key = header.key;
@@ -206,7 +206,7 @@ fn a_killed_relay_ends_the_stream_and_nothing_else() {
     sandbox.tool("eslint", &format!("(read x <{}; echo late; :) & echo early; exit 3", gate.display()));
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let mut wrapper = sandbox.verify_run(["eslint"]).fd(1, writer).spawn();
-    assert_eq!(ended(wrapper.wait().expect("a status")), Ended::Exit(3));
+    assert_eq!(ended(wrapper.wait().expect("a status")), CommandEnd::Exit(3));
     wait_until("the descendant and the relay stay", || {
         files_in(&sandbox.state().join("events")).len() == 1 && sandbox.processes().len() == 2
     });

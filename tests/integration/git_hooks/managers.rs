@@ -74,19 +74,19 @@ impl Manager {
     /// Some look whether their configuration has changed, and say so once.
     fn install(&self, sandbox: &Sandbox) {
         let installed = sandbox.bare(self.install[0]).args(&self.install[1..]).outcome();
-        assert_eq!(installed.ended, Ended::Exit(0), "{}: {}", self.name, installed.stderr());
+        assert_eq!(installed.ended, CommandEnd::Exit(0), "{}: {}", self.name, installed.stderr());
         sandbox.git(["add", "--all"]);
     }
 
     /// Tries to commit what ruff has something against, without a terminal and on one, then something else. What was
     /// said.
-    fn works(&self, sandbox: &Sandbox) -> Vec<(Ended, String)> {
+    fn works(&self, sandbox: &Sandbox) -> Vec<(CommandEnd, String)> {
         let mut told = Vec::new();
         sandbox.write("a.py", WRONG);
         sandbox.git(["add", "--all"]);
         for on_terminal in [false, true] {
             let (ended, text) = said(commit(sandbox), on_terminal);
-            assert_eq!(ended, Ended::Exit(1), "{}: {text}", self.name);
+            assert_eq!(ended, CommandEnd::Exit(1), "{}: {text}", self.name);
             assert!(text.contains("F821"), "{}: {text}", self.name);
             told.push((ended, self.part(&text, sandbox)));
             // Until then the state of the work tree is unknown.
@@ -190,7 +190,7 @@ fn jobs_that_run_at_the_same_time_are_each_recorded_once() {
     sandbox.bare("lefthook").arg("install").prints();
     apply(&sandbox, &HookSettings::default());
     write_many(&sandbox, 6);
-    assert_eq!(commit(&sandbox).outcome().ended, Ended::Exit(1));
+    assert_eq!(commit(&sandbox).outcome().ended, CommandEnd::Exit(1));
     let expected: Vec<_> = (0..6).map(|n| (format!("ruff check f{n:02}.py"), false)).collect();
     assert_eq!(runs(&sandbox), expected);
 }
@@ -203,7 +203,7 @@ fn batches_of_one_hook_are_each_recorded_once_and_pre_commit_by_itself_is_one() 
     let sandbox = MANAGERS[1].repository(true);
     apply(&sandbox, &HookSettings::default());
     write_many(&sandbox, 24);
-    assert_eq!(commit(&sandbox).outcome().ended, Ended::Exit(1));
+    assert_eq!(commit(&sandbox).outcome().ended, CommandEnd::Exit(1));
     let batches = runs(&sandbox);
     let mut files: Vec<_> = batches.iter().flat_map(|(line, _)| line.split(' ').skip(2)).map(str::to_owned).collect();
     files.sort();
@@ -211,6 +211,6 @@ fn batches_of_one_hook_are_each_recorded_once_and_pre_commit_by_itself_is_one() 
 
     // A wrapper inside of a recorded one of the same repository records nothing.
     let outcome = sandbox.verify_run(["--", "pre-commit", "run", "--all-files"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     assert_eq!(runs(&sandbox).len(), batches.len() + 1);
 }

@@ -40,11 +40,11 @@ fn a_commit_of_some_paths_or_of_all_is_the_commit_that_it_is_bare() {
             sandbox.write("c.py", "print(3)\n");
             sandbox.git(["add", "c.py"]);
             let failed = said(commit(&sandbox).args(arguments), false);
-            assert_eq!(failed.0, Ended::Exit(1), "{}", failed.1);
+            assert_eq!(failed.0, CommandEnd::Exit(1), "{}", failed.1);
             sandbox.settle();
             sandbox.write("a.py", "print(4)\n");
             let passed = said(commit(&sandbox).args(arguments), false);
-            assert_eq!(passed.0, Ended::Exit(0), "{}", passed.1);
+            assert_eq!(passed.0, CommandEnd::Exit(0), "{}", passed.1);
             results.push((failed, passed, committed(&sandbox)));
             if has_verify_run {
                 assert_eq!(runs(&sandbox).len(), 2);
@@ -63,11 +63,11 @@ fn a_commit_in_another_work_tree_is_recorded_there() {
     fs::write(other.join("a.py"), WRONG).expect("a file");
     let in_other = |arguments: &[&str]| sandbox.bare("git").dir("../other").args(arguments).outcome();
     in_other(&["add", "--all"]);
-    assert_eq!(in_other(&["commit", "--quiet", "--message", "x"]).ended, Ended::Exit(1));
+    assert_eq!(in_other(&["commit", "--quiet", "--message", "x"]).ended, CommandEnd::Exit(1));
     sandbox.settle();
     fs::write(other.join("a.py"), RIGHT).expect("a file");
     in_other(&["add", "--all"]);
-    assert_eq!(in_other(&["commit", "--quiet", "--message", "x"]).ended, Ended::Exit(0));
+    assert_eq!(in_other(&["commit", "--quiet", "--message", "x"]).ended, CommandEnd::Exit(0));
     assert_eq!(in_other(&["status", "--short"]).stdout(), "");
     assert_eq!(sandbox.git(["status", "--short"]), "");
     let roots: Vec<_> = sandbox.events().iter().filter_map(|event| event["root"].as_str().map(PathBuf::from)).collect();
@@ -93,7 +93,7 @@ fn the_hooks_folder_is_the_one_that_git_uses() {
     );
     sandbox.write("a.py", WRONG);
     sandbox.git(["add", "--all"]);
-    assert_eq!(commit(&sandbox).outcome().ended, Ended::Exit(1));
+    assert_eq!(commit(&sandbox).outcome().ended, CommandEnd::Exit(1));
     assert_eq!(runs(&sandbox), [("ruff check a.py".to_owned(), false)]);
 }
 
@@ -108,7 +108,7 @@ fn the_settings_checks_come_after_the_hook_that_was_there() {
     sandbox.write("a.py", WRONG);
     sandbox.git(["add", "--all"]);
     let failed = commit(&sandbox).outcome();
-    assert_eq!(failed.ended, Ended::Exit(1));
+    assert_eq!(failed.ended, CommandEnd::Exit(1));
     assert!(failed.stderr().starts_with("mine\n") && failed.stderr().contains("F821"), "{failed:?}");
     sandbox.write("stop", "");
     assert_eq!(commit(&sandbox).outcome().stderr(), "mine\n", "the check is not reached");
@@ -116,7 +116,7 @@ fn the_settings_checks_come_after_the_hook_that_was_there() {
     fs::remove_file(sandbox.path("stop")).expect("gone");
     sandbox.write("a.py", RIGHT);
     sandbox.git(["add", "--all"]);
-    assert_eq!(commit(&sandbox).outcome().ended, Ended::Exit(0));
+    assert_eq!(commit(&sandbox).outcome().ended, CommandEnd::Exit(0));
     assert_eq!(runs(&sandbox).len(), 2);
     assert_eq!(fix(&sandbox)["state"], "success");
 
@@ -125,7 +125,7 @@ fn the_settings_checks_come_after_the_hook_that_was_there() {
     sandbox.write("a.py", WRONG);
     sandbox.git(["add", "--all"]);
     let failed = commit(&sandbox).outcome();
-    assert!(failed.stderr().contains("F821") && failed.ended == Ended::Exit(1), "{failed:?}");
+    assert!(failed.stderr().contains("F821") && failed.ended == CommandEnd::Exit(1), "{failed:?}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_graphical_client_s_short_path_is_enough() {
     sandbox.write("a.py", WRONG);
     sandbox.git(["add", "--all"]);
     let failed = commit(&sandbox).env("PATH", "/usr/bin:/bin").outcome();
-    assert_eq!(failed.ended, Ended::Exit(1), "{failed:?}");
+    assert_eq!(failed.ended, CommandEnd::Exit(1), "{failed:?}");
     assert_eq!(runs(&sandbox).len(), 1);
 }
 
@@ -158,7 +158,7 @@ fn a_message_is_checked_and_a_push_tells_the_hook_that_was_there_its_refs() {
     assert_eq!(apply(&sandbox, &hooks), []);
     sandbox.git(["add", "--all"]);
     let refused = commit(&sandbox).outcome();
-    assert_eq!((refused.ended, refused.stderr()), (Ended::Exit(1), "subject has no type\n"));
+    assert_eq!((refused.ended, refused.stderr()), (CommandEnd::Exit(1), "subject has no type\n"));
     sandbox.git(["commit", "--quiet", "--message", "fix: x"]);
 
     sandbox.git(["init", "--quiet", "--bare", "../remote"]);
@@ -166,10 +166,10 @@ fn a_message_is_checked_and_a_push_tells_the_hook_that_was_there_its_refs() {
     sandbox.write("code", "4");
     let push = || sandbox.bare("git").args(["push", "--quiet", "origin", "main"]).outcome();
     let refused = push();
-    assert_eq!(refused.ended, Ended::Exit(1));
+    assert_eq!(refused.ended, CommandEnd::Exit(1));
     assert!(refused.stdout().starts_with("pushing to origin: refs/heads/main\n"), "{refused:?}");
     sandbox.write("code", "0");
-    assert_eq!(push().ended, Ended::Exit(0));
+    assert_eq!(push().ended, CommandEnd::Exit(0));
     let commands = ["commitlint --edit .git/COMMIT_EDITMSG", "pytest -q"];
     let expected = commands.iter().flat_map(|line| [((*line).to_owned(), false), ((*line).to_owned(), true)]);
     assert_eq!(runs(&sandbox), expected.collect::<Vec<_>>());
@@ -178,10 +178,10 @@ fn a_message_is_checked_and_a_push_tells_the_hook_that_was_there_its_refs() {
     sandbox.git(["commit", "--quiet", "--no-verify", "--allow-empty", "--message", "fix: y"]);
     sandbox.write("skip.test.js", "it.skip('x', () => {});\n");
     sandbox.git(["add", "skip.test.js"]);
-    assert_eq!(sandbox.verify_run(["check-diff", "--staged"]).outcome().ended, Ended::Exit(1));
-    assert_eq!(push().ended, Ended::Exit(1), "check-diff found something");
+    assert_eq!(sandbox.verify_run(["check-diff", "--staged"]).outcome().ended, CommandEnd::Exit(1));
+    assert_eq!(push().ended, CommandEnd::Exit(1), "check-diff found something");
     uninstall(&sandbox);
-    assert_eq!(push().ended, Ended::Exit(0));
+    assert_eq!(push().ended, CommandEnd::Exit(0));
 }
 
 #[test]
@@ -198,18 +198,18 @@ fn init_sets_hooks_up_and_taking_it_out_gives_back_what_was_there() {
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--no-verify", "--message", "Files"]);
     let init = sandbox.verify_run(["init", "--yes"]).outcome();
-    assert_eq!(init.ended, Ended::Exit(0), "{}{}", init.stdout(), init.stderr());
+    assert_eq!(init.ended, CommandEnd::Exit(0), "{}{}", init.stdout(), init.stderr());
     assert!(sandbox.read(".git/hooks/pre-commit").contains(GUARD));
     assert_eq!(sandbox.read(".git/hooks/pre-merge-commit"), off, "git ignores it, so nothing is changed");
     let mode = |name: &str| fs::metadata(sandbox.path(name)).expect("a hook").permissions().mode() & 0o777;
     assert_eq!((mode(".git/hooks/pre-commit"), mode(".git/hooks/pre-push") & 0o111), (0o755, 0o111));
     sandbox.git(["init", "--quiet", "--bare", "../remote"]);
     let push = sandbox.bare("git").args(["push", "--quiet", "../remote", "main"]).outcome();
-    assert_eq!(push.ended, Ended::Exit(1), "{push:?}");
+    assert_eq!(push.ended, CommandEnd::Exit(1), "{push:?}");
     assert_eq!(runs(&sandbox).last(), Some(&("ruff check a.py".to_owned(), false)));
 
     let out = sandbox.verify_run(["hook", "uninstall"]).outcome();
-    assert_eq!(out.ended, Ended::Exit(0), "{}{}", out.stdout(), out.stderr());
+    assert_eq!(out.ended, CommandEnd::Exit(0), "{}{}", out.stdout(), out.stderr());
     assert_eq!((sandbox.read(".git/hooks/pre-commit").as_str(), mode(".git/hooks/pre-commit")), (mine, 0o755));
     assert!(!sandbox.path(".git/hooks/pre-push").exists());
 }

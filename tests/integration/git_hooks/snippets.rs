@@ -43,7 +43,7 @@ fn each_example_is_valid_for_its_manager() {
         let sandbox = repository(false);
         sandbox.write(name, own(source));
         let outcome = sandbox.bare(program).args(arguments).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{source}: {}{}", outcome.stdout(), outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{source}: {}{}", outcome.stdout(), outcome.stderr());
     }
 }
 
@@ -69,7 +69,7 @@ fn the_hooks_that_this_repository_offers_to_pre_commit_work() {
     sandbox.bare("pre-commit").arg("install-hooks").prints();
     let run = || sandbox.bare("pre-commit").args(["run", "--all-files"]).outcome();
     let failed = run();
-    assert_eq!(failed.ended, Ended::Exit(1), "{}{}", failed.stdout(), failed.stderr());
+    assert_eq!(failed.ended, CommandEnd::Exit(1), "{}{}", failed.stdout(), failed.stderr());
     assert_eq!(runs(&sandbox).len(), 1, "one run, however many files: {:?}", runs(&sandbox));
     uninstall(&sandbox);
     let bare = run();

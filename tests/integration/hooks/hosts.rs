@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, need, tools};
 use crate::shims;
@@ -54,7 +54,7 @@ fn project(install: &[&str]) -> Sandbox {
     sandbox.commit("The project");
     for task in ["one", "two", "three"] {
         let run = sandbox.verify_run(["--sync", "--task", task, "ruff", "check", "shop.py"]).outcome();
-        assert_eq!(run.ended, Ended::Exit(1), "{}", run.stderr());
+        assert_eq!(run.ended, CommandEnd::Exit(1), "{}", run.stderr());
     }
     sandbox.verify_run(["hook", "install", "--yes"].iter().chain(install)).prints();
     sandbox
@@ -163,7 +163,7 @@ fn codex_hears_what_is_known_and_puts_the_wrapper_before_checks_only_where_that_
         let calls = json!([["exec_command", {"cmd": "ruff check . 2>&1 | cat"}], ["exec_command", {"cmd": "ls"}]]);
         let model = Model::start(&sandbox, &calls);
         let outcome = codex(&sandbox, &program, &model).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}", outcome.stderr());
         let said = outcome.stdout();
         let told = conversation(&sandbox);
         assert!(told.contains("Seen before (data") && told.contains("F401"), "{told}");

@@ -1,7 +1,7 @@
 //! What a hook alone saw is recorded, and once.
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::rewriting::rewritten;
 use super::{FINDING, answer, hook, scene};
@@ -65,7 +65,7 @@ fn a_check_that_a_wrapper_saw_inside_of_the_line_is_one_run() {
     let before = runs(&sandbox).len();
     // Seen by the wrapper of the script, then by the hook of the agent, which doesn't see into the script.
     let wrapped = sandbox.verify_run(["eslint", "src"]).env("VERIFY_RUN_SESSION", "s-1").outcome();
-    assert_eq!(wrapped.ended, Ended::Exit(1));
+    assert_eq!(wrapped.ended, CommandEnd::Exit(1));
     answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "npm run lint", 1)));
     // And configured twice: in the settings and by a plugin.
     answer(hook(&sandbox, "claude", "post-fail", failed(&sandbox, "t-1", "npm run lint", 1)));
@@ -84,7 +84,7 @@ fn one_check_seen_by_a_shim_a_prefix_and_a_hook_is_one_run() {
     for (call, line) in [("t-1", prefixed.as_str()), ("t-2", "eslint src"), ("t-3", "cd src && eslint .")] {
         let before = runs(&sandbox).len();
         let ran = sandbox.bare("bash").args(["-c", line]).env("PATH", &path).outcome();
-        assert_eq!(ran.ended, Ended::Exit(1), "{}", ran.stderr());
+        assert_eq!(ran.ended, CommandEnd::Exit(1), "{}", ran.stderr());
         // A host tells the line as it was asked for, or as it was run; and two configurations tell it twice.
         let asked = line.trim_start_matches("verify-run -- ");
         for told in [asked, line, asked] {

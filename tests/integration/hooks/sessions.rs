@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{answer, hook};
 use crate::sandbox::{Sandbox, VERIFY_RUN, need, tools};
@@ -172,7 +172,7 @@ impl Session<'_> {
         let outcome = run.env("CLAUDE_CODE_SESSION_ID", self.name).env("PYTHONDONTWRITEBYTECODE", "1").outcome();
         self.sandbox.settle();
         let mut said = bash(&line);
-        let passed = outcome.ended == Ended::Exit(0);
+        let passed = outcome.ended == CommandEnd::Exit(0);
         let event = if passed { "PostToolUse" } else { "PostToolUseFailure" };
         said["duration_ms"] = json!(100);
         if passed {
@@ -224,7 +224,7 @@ fn of_ten_mistakes_made_again_at_least_eight_are_warned_of_in_time_and_in_few_wo
     }
     let all = second.texts.len();
     let bytes: usize = second.texts.iter().map(String::len).sum();
-    assert_eq!(sandbox.verify_run(["store", "status"]).outcome().ended, Ended::Exit(0), "the notes are taken");
+    assert_eq!(sandbox.verify_run(["store", "status"]).outcome().ended, CommandEnd::Exit(0), "the notes are taken");
     let arms: Vec<Value> = sandbox.events().into_iter().filter(|event| event["kind"] == "delivery").collect();
     let held_out = arms.iter().filter(|event| event["arm"] == "holdout").count();
     let texts = second.texts.join("\n");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{done, project, rust, worries};
 use crate::sandbox::{need, skip, tools};
@@ -31,7 +31,7 @@ fn codex_reads_our_hooks_servers_and_rules() {
         let mut words = vec!["execpolicy", "check", "--rules", rules];
         words.extend(line.split(' '));
         let (ended, said) = run(&words, "");
-        assert_eq!(ended, Ended::Exit(0), "{said}");
+        assert_eq!(ended, CommandEnd::Exit(0), "{said}");
         serde_json::from_str::<Value>(&said).expect("JSON")["decision"].clone()
     };
     assert_eq!(decided("verify-run --only-checks -- cargo test"), "allow");
@@ -102,7 +102,7 @@ fn claude_codes_types_take_our_settings() {
     };
     for settings in [sandbox.read(".claude/settings.json"), json!({"hooks": plugin["hooks"]}).to_string()] {
         let outcome = check(&settings);
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(0), ""), "{settings}");
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(0), ""), "{settings}");
     }
     let wrong = sandbox.read(".claude/settings.json").replacen("\"timeout\"", "\"seconds\"", 1);
     assert!(check(&wrong).stdout().contains("seconds"), "a wrong key is found");
@@ -122,7 +122,7 @@ fn claude_code_takes_our_plugin() {
     for folder in ["hooks/agent/claude-plugin", "hooks/agent"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let outcome = sandbox.bare(&claude).args(["plugin", "validate"]).arg(folder).outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
         assert!(outcome.stdout().contains("Validation passed\n"), "{}", outcome.stdout());
     }
 }
@@ -185,15 +185,15 @@ fn without_the_program_every_host_goes_on_and_nothing_is_said() {
     for (settings, neutral) in &hosts {
         for line in lines(settings) {
             let call = sandbox.bare("bash").args(["-c", &line]).env("PATH", BARE_PATH).stdin("{}");
-            call.expect(Ended::Exit(0), neutral, "");
+            call.expect(CommandEnd::Exit(0), neutral, "");
         }
     }
     for line in lines(&sandbox.read(".github/hooks/verify-run.json")) {
         let outcome = sandbox.bare("bash").args(["-c", &line]).env("PATH", BARE_PATH).stdin("{}").outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(0), ""));
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(0), ""));
     }
     let script = sandbox.path(".clinerules/hooks/PreToolUse");
-    sandbox.bare(&script).env("PATH", BARE_PATH).stdin("{}").expect(Ended::Exit(0), "{\"cancel\":false}\n", "");
+    sandbox.bare(&script).env("PATH", BARE_PATH).stdin("{}").expect(CommandEnd::Exit(0), "{\"cancel\":false}\n", "");
 }
 
 /// What earlier versions wrote for Claude Code, Codex and Cursor, as a colleague may have committed it.
@@ -271,7 +271,7 @@ fn the_extension_of_pi_puts_the_wrapper_before_checks_and_is_silent_without_it()
     done(&sandbox, &["hook", "install", "--yes", "pi"]);
     let words = ["--module", "esnext", "--target", "es2022", "--noCheck", "--ignoreConfig", "--outDir", "built"];
     let built = sandbox.bare(&tsc).args(words).arg(".pi/extensions/verify-run.ts").outcome();
-    assert_eq!(built.ended, Ended::Exit(0), "{}", built.stdout());
+    assert_eq!(built.ended, CommandEnd::Exit(0), "{}", built.stdout());
     fs::rename(sandbox.path("built/verify-run.js"), sandbox.path("built/extension.mjs")).expect("a name");
     sandbox.write(
         "call.mjs",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{below, done, project, rust};
 
@@ -56,7 +56,7 @@ fn an_edited_block_and_an_edited_script_are_left_with_a_message() {
     assert_eq!(fs::metadata(&script).expect("a script").permissions().mode() & 0o111, 0o111);
     fs::write(&script, "#!/bin/sh\necho mine\n").expect("written");
     let outcome = sandbox.verify_run(["hook", "uninstall"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     let said = outcome.stdout();
     assert!(said.contains("AGENTS.md:1: left alone: the lines between verify-run's marks were edited"), "{said}");
     assert!(said.contains("PreToolUse: left alone: verify-run's entries in it changed since"), "{said}");

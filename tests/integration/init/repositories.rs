@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{below, done, project, worries};
 use crate::sandbox::Sandbox;
@@ -20,7 +20,7 @@ fn there_and_back(sandbox: &Sandbox, agents: &[&str], files: usize) {
     let written = below(&sandbox.work());
     trust(sandbox);
     let doctor = sandbox.verify_run(["doctor"]).outcome();
-    assert_eq!((doctor.ended, worries(&doctor)), (Ended::Exit(0), vec![]), "{}", doctor.stdout());
+    assert_eq!((doctor.ended, worries(&doctor)), (CommandEnd::Exit(0), vec![]), "{}", doctor.stdout());
     distrust(sandbox);
     assert_eq!(below(&sandbox.work()), written, "looking changes nothing");
     assert!(done(sandbox, &words).ends_with("nothing to do\n"));
@@ -169,7 +169,7 @@ fn hostile_and_broken_files_are_left_alone_with_a_message() {
     fs::create_dir(sandbox.path(".mcp.json")).expect("a folder");
     let (work, home, away) = (below(&sandbox.work()), below(&sandbox.home()), below(&elsewhere));
     let outcome = sandbox.verify_run(["init", "--yes"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1), "{}", outcome.stdout());
+    assert_eq!(outcome.ended, CommandEnd::Exit(1), "{}", outcome.stdout());
     let said = outcome.stdout();
     let wanted = [
         (".claude/settings.json:2", "left alone: this is not JSON: expected comma"),
@@ -194,6 +194,6 @@ fn hostile_and_broken_files_are_left_alone_with_a_message() {
     done(&sandbox, &["hook", "uninstall"]);
     assert_eq!((below(&sandbox.work()), below(&sandbox.home()), below(&elsewhere)), (work, home, away));
     let doctor = sandbox.verify_run(["doctor"]).outcome();
-    assert_eq!(doctor.ended, Ended::Exit(1));
+    assert_eq!(doctor.ended, CommandEnd::Exit(1));
     assert!(worries(&doctor).iter().any(|line| line.contains(".claude/settings.json:2]")), "{}", doctor.stdout());
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{done, project, rust, worries};
 use crate::sandbox::Sandbox;
@@ -53,7 +53,7 @@ fn a_program_that_is_not_found_is_said_with_what_mends_it() {
     let bin = sandbox.home().parent().expect("a parent").join("bin/verify-run");
     fs::remove_file(bin).expect("removed");
     let outcome = sandbox.verify_run(["doctor"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     let said = outcome.stdout();
     assert!(said.contains("problem  shells: `sh -c` doesn't find verify-run ["), "{said}");
     assert!(said.contains("hint: echo 'export PATH="), "{said}");
@@ -67,7 +67,7 @@ fn a_host_that_is_told_to_call_nothing_is_named() {
     ]);
     done(&sandbox, &["init", "--yes", "--no-mcp"]);
     let outcome = sandbox.verify_run(["doctor"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     let worries = worries(&outcome);
     let has = |text: &str| worries.iter().any(|line| line.contains(text));
     assert!(
@@ -135,7 +135,7 @@ fn on_a_terminal_codex_is_asked_about() {
     terminal.types("y\n");
     terminal.shows("files? [y/N] ");
     terminal.types("y\n");
-    assert_eq!(terminal.ends().0, Ended::Exit(0));
+    assert_eq!(terminal.ends().0, CommandEnd::Exit(0));
     assert!(sandbox.read(".codex/hooks.json").contains("hook codex pre-tool --rewrite;"));
 }
 

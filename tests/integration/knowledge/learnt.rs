@@ -1,7 +1,7 @@
 //! What is learnt without anybody writing it down: gotchas from fixes, what agents remembered, proposals.
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{knowledge, misused, refused};
 use crate::sandbox::Sandbox;
@@ -16,7 +16,7 @@ fn with_learnt() -> (Sandbox, String) {
         for (call, code) in [("foo", 1), ("bar", 0)] {
             sandbox.write("src/a.js", format!("call({call}) // {task}\n"));
             let run = sandbox.verify_run(["--sync", "--task", task, "--session", task, "eslint", "src"]).outcome();
-            assert_eq!(run.ended, Ended::Exit(code), "{}", run.stderr());
+            assert_eq!(run.ended, CommandEnd::Exit(code), "{}", run.stderr());
         }
     }
     let listed = knowledge(&sandbox, &["query", "--type", "gotcha"]);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, files_in};
 
@@ -40,7 +40,7 @@ fn team() -> Sandbox {
 
 fn lint(sandbox: &Sandbox, code: u8) {
     let run = sandbox.verify_run(["--sync", "eslint", "src"]).outcome();
-    assert_eq!(run.ended, Ended::Exit(code), "{}", run.stderr());
+    assert_eq!(run.ended, CommandEnd::Exit(code), "{}", run.stderr());
 }
 
 /// Another machine's clone.
@@ -108,7 +108,7 @@ fn what_a_shared_lesson_teaches_is_knowledge_with_its_source() {
     let entry = &listed["entries"][0];
     assert_eq!((&entry["imported"], &entry["properties"]["cause"]), (&true.into(), &CAUSE.into()));
     assert!(entry["sources"].as_array().is_some_and(|all| all.contains(&lesson_path(&clone).into())), "{entry}");
-    assert_eq!(clone.verify_run(["store", "rebuild"]).outcome().ended, Ended::Exit(0));
+    assert_eq!(clone.verify_run(["store", "rebuild"]).outcome().ended, CommandEnd::Exit(0));
     assert_eq!(warnings(&clone, "src/a.js").len(), 1, "a rebuilt index reads them again");
 }
 
@@ -222,11 +222,14 @@ fn two_who_share(is_fixed: bool) -> (Sandbox, Sandbox) {
         clone.write(format!("{who}.txt"), who);
         clone.commit("Own work");
         let run = clone.verify_run(["--sync", "--task", who, "eslint", "src"]).outcome();
-        assert_eq!(run.ended, Ended::Exit(1));
+        assert_eq!(run.ended, CommandEnd::Exit(1));
         if is_fixed {
             clone.write("src/a.js", "call(bar)\n");
             clone.write(format!("{who}.txt"), "more");
-            assert_eq!(clone.verify_run(["--sync", "--task", who, "eslint", "src"]).outcome().ended, Ended::Exit(0));
+            assert_eq!(
+                clone.verify_run(["--sync", "--task", who, "eslint", "src"]).outcome().ended,
+                CommandEnd::Exit(0)
+            );
         }
         clone.lessons();
         clone.verify_run(["lesson", "share"]).prints();

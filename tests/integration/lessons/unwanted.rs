@@ -1,6 +1,6 @@
 //! Failures whose lesson would be useless: recorded, without a file.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
@@ -12,7 +12,7 @@ fn lessons_of(command: &[&str], output: &str, code: u8) -> usize {
     sandbox.write("src/a.ts", "x");
     sandbox.tool(command[0], &format!("printf '%s' \"$OUTPUT\"; exit {code}"));
     let ended = sandbox.verify_run(command).env("OUTPUT", output).outcome().ended;
-    assert_eq!(ended, Ended::Exit(code));
+    assert_eq!(ended, CommandEnd::Exit(code));
     let lessons = sandbox.lessons().len();
     let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
     assert!(run["failure"].is_object(), "{run}");
@@ -81,11 +81,11 @@ fn what_nobody_saw_and_what_a_formatter_mends_is_no_lesson() {
     sandbox
         .tool("prettier", "echo '[warn] src/a.js'; echo '[warn] Code style issues found in the above file.'; exit 1");
     let line = format!("{} eslint . >/dev/null 2>&1", crate::sandbox::VERIFY_RUN);
-    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(1));
+    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, CommandEnd::Exit(1));
     sandbox.verify_run(["prettier", "--check", "."]).outcome();
     assert_eq!(sandbox.lessons().len(), 0);
     let line = line.replace(">/dev/null 2>&1", "2>/dev/null");
-    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(1));
+    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, CommandEnd::Exit(1));
     let lesson = sandbox.lesson();
     assert_eq!(lesson.field("tool"), Some("eslint"), "all that it says was seen");
     // The user wants them all.
@@ -102,7 +102,7 @@ fn what_a_program_says_of_a_reader_that_left_is_no_failure_of_the_project() {
         "yes 'progress' | head -c 300000; sleep 0.1; echo more; echo 'Error: write EPIPE' >&2; echo '    at src/a.js:1:2' >&2; exit 1",
     );
     let line = format!("{} vitest run | head -1", crate::sandbox::VERIFY_RUN);
-    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, Ended::Exit(0));
+    assert_eq!(sandbox.bare("sh").args(["-c", &line]).outcome().ended, CommandEnd::Exit(0));
     let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
     let items = run["failure"]["items"].as_array().expect("what it says").clone();
     assert!(items.iter().all(|item| !item["message"].to_string().contains("EPIPE")), "{run}");
@@ -119,7 +119,7 @@ fn an_interrupted_run_is_no_lesson_whatever_its_exit_code() {
     terminal.shows("ready");
     terminal.types("\x03");
     let (ended, _) = terminal.ends();
-    assert_eq!(ended, Ended::Exit(2));
+    assert_eq!(ended, CommandEnd::Exit(2));
     assert_eq!(sandbox.lessons().len(), 0);
     let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
     assert_eq!(run["failure"]["lesson"]["unwanted"]["why"], "interrupted", "{run}");
@@ -133,7 +133,7 @@ fn a_watch_run_that_its_user_ends_is_no_lesson() {
     let sandbox = Sandbox::repository();
     sandbox.tool("vitest", "echo 'FAIL a.test.js > adds'; exit 1");
     let (ended, _) = Terminal::start(sandbox.verify_run(["vitest"])).ends();
-    assert_eq!((ended, sandbox.lessons().len()), (Ended::Exit(1), 0));
+    assert_eq!((ended, sandbox.lessons().len()), (CommandEnd::Exit(1), 0));
     let (ended, _) = Terminal::start(sandbox.verify_run(["vitest", "run"])).ends();
-    assert_eq!((ended, sandbox.lessons().len()), (Ended::Exit(1), 1));
+    assert_eq!((ended, sandbox.lessons().len()), (CommandEnd::Exit(1), 1));
 }

@@ -1,7 +1,7 @@
 //! What the tools do: from a failure of a real check to its fix, and for whom and where.
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::Server;
 use crate::sandbox::{Sandbox, need, tools};
@@ -24,7 +24,7 @@ fn shop() -> Option<Sandbox> {
 }
 
 /// Runs the check in a task; how it ended, and what it printed.
-fn pytest(sandbox: &Sandbox, task: &str) -> (Ended, String) {
+fn pytest(sandbox: &Sandbox, task: &str) -> (CommandEnd, String) {
     let run = sandbox.verify_run(["--sync", "--task", task, "--session", task, "pytest", "-q"]);
     let outcome = run.env("PYTHONDONTWRITEBYTECODE", "1").outcome();
     // Runs are distinguished by when they ended.
@@ -46,7 +46,7 @@ fn a_failure_is_known_fixed_written_down_and_warned_of() {
     assert!(server.tool("known_failure", json!({})).0.starts_with("No run is recorded here yet."));
 
     let (status, printed) = pytest(&sandbox, "A");
-    assert_eq!(status, Ended::Exit(1));
+    assert_eq!(status, CommandEnd::Exit(1));
     let (text, known) = server.tool("known_failure", json!({}));
     assert!(text.starts_with("The failure f-") && text.contains("test_total fails") && text.contains("once in 1 task"));
     assert_eq!((&known["about"]["passed"], &known["about"]["command"]), (&json!(false), &json!("pytest -q")));
@@ -58,7 +58,7 @@ fn a_failure_is_known_fixed_written_down_and_warned_of() {
     let lesson = failed["lesson"].as_str().expect("a lesson").to_owned();
 
     sandbox.write("shop.py", RIGHT);
-    assert_eq!(pytest(&sandbox, "A").0, Ended::Exit(0));
+    assert_eq!(pytest(&sandbox, "A").0, CommandEnd::Exit(0));
     assert!(server.tool("known_failure", json!({})).0.starts_with("The last run passed: `pytest -q`"));
     assert_eq!(server.tool("recent_failures", json!({"open": true})).1["failures"], json!([]));
     let fixed = newest(&mut server);
@@ -194,7 +194,7 @@ fn linter() -> Sandbox {
 
 fn fail(sandbox: &Sandbox, task: &str, message: &str) {
     let run = sandbox.verify_run(["--sync", "--task", task, "eslint", "."]).env("MESSAGE", message);
-    assert_eq!(run.outcome().ended, Ended::Exit(1));
+    assert_eq!(run.outcome().ended, CommandEnd::Exit(1));
 }
 
 #[test]

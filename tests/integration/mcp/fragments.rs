@@ -1,7 +1,7 @@
 //! `known_failure` is asked with what an agent holds: the end of an output, one line of it, with colours or without.
 
 use serde_json::json;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::Server;
 use crate::sandbox::{Sandbox, need, tools};
@@ -28,9 +28,9 @@ fn project() -> Option<(Sandbox, String)> {
     let pytest = ["--sync", "pytest", "-q", "-p", "no:cacheprovider", "app"];
     let run =
         sandbox.verify_run(pytest).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", sandbox.work()).outcome();
-    assert_eq!(run.ended, Ended::Exit(1), "{}", run.stdout());
+    assert_eq!(run.ended, CommandEnd::Exit(1), "{}", run.stdout());
     let lint = sandbox.verify_run(["--sync", "eslint", "."]).outcome();
-    assert_eq!(lint.ended, Ended::Exit(1));
+    assert_eq!(lint.ended, CommandEnd::Exit(1));
     let printed = run.stdout().to_owned();
     Some((sandbox, printed))
 }

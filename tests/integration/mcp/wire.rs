@@ -1,7 +1,7 @@
 //! Lines as they come, whatever they are: each that asks is answered, and the server stays.
 
 use serde_json::{Value, json};
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{LEGACY, MODERN, Server, TOOLS, message, meta};
 use crate::sandbox::Sandbox;
@@ -226,8 +226,8 @@ fn a_line_has_a_limit_and_the_next_is_read() {
 #[test]
 fn the_end_of_the_input_ends_it_after_what_was_asked_is_answered() {
     let sandbox = Sandbox::repository();
-    sandbox.verify_run(["mcp"]).stdin("").expect(Ended::Exit(0), "", "");
-    sandbox.verify_run(["mcp"]).expect(Ended::Exit(0), "", "");
+    sandbox.verify_run(["mcp"]).stdin("").expect(CommandEnd::Exit(0), "", "");
+    sandbox.verify_run(["mcp"]).expect(CommandEnd::Exit(0), "", "");
     let call = |id: u64, name: &str| {
         let params = json!({"name": name, "arguments": {}, "_meta": meta(MODERN)});
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
@@ -235,7 +235,7 @@ fn the_end_of_the_input_ends_it_after_what_was_asked_is_answered() {
     let asked: Vec<String> = (1..=9).map(|id| call(id, TOOLS[usize::try_from(id).expect("small") % 8])).collect();
     // The last line has no end, and every answer is written after the input has ended.
     let outcome = sandbox.verify_run(["mcp"]).stdin(asked.join("\n")).outcome();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""));
     let mut ids: Vec<u64> = outcome
         .stdout()
         .split_inclusive('\n')
@@ -253,7 +253,7 @@ fn a_cancelled_request_and_an_id_that_is_used_twice_hold_nothing_up() {
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     let lines = [line(1), cancel.to_owned(), line(2), line(2), line(3)].join("\n");
     let outcome = sandbox.verify_run(["mcp"]).stdin(lines + "\n").outcome();
-    assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""));
+    assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""));
     let answers: Vec<Value> = outcome.stdout().split_inclusive('\n').map(message).collect();
     let of = |id: u64| answers.iter().filter(|answer| answer["id"] == id).count();
     assert_eq!((of(2), of(3)), (1, 1), "{answers:?}");

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{folder, install, path_with};
 use crate::sandbox::{Sandbox, VERIFY_RUN};
@@ -162,7 +162,7 @@ fn a_shim_that_leads_to_an_older_place_is_mended() {
     let path = path_with(&sandbox, &[]);
     assert_eq!(state(&sandbox, "eslint", &path).expect("an entry").0, "stale");
     // Until then the link leads nowhere, and a shell finds the program behind it.
-    super::by_name(&sandbox, "eslint").expect(Ended::Exit(0), "", "");
+    super::by_name(&sandbox, "eslint").expect(CommandEnd::Exit(0), "", "");
     let done = sandbox.verify_run(["shims", "install", "--json"]).prints_json();
     assert_eq!(done["mended"], serde_json::json!(["eslint"]));
     assert_eq!(state(&sandbox, "eslint", &path).expect("an entry").0, "ready");
@@ -192,7 +192,7 @@ fn one_shim_is_removed_by_its_name_and_the_last_one_with_its_folder() {
         (&serde_json::json!(["eslint"]), &serde_json::json!(["pytest"]))
     );
     let outcome = sandbox.verify_run(["shims", "uninstall", "eslint"]).outcome();
-    assert_eq!(outcome.ended, Ended::Exit(1));
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
     assert!(outcome.stderr().contains("no shim `eslint`"), "{}", outcome.stderr());
     sandbox.verify_run(["shims", "uninstall", "pytest"]).prints();
     assert_eq!(tree(&sandbox.home()), before);
@@ -204,7 +204,7 @@ fn only_programs_of_the_whitelist_get_one() {
     let before = tree(&sandbox.home());
     for name in ["own-tool", "../eslint", "verify-run", ".rounds", ""] {
         let outcome = sandbox.verify_run(["shims", "install", "eslint", name]).outcome();
-        assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(2), ""), "{name}");
+        assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(2), ""), "{name}");
         assert!(outcome.stderr().contains("verify-run whitelist list"), "{}", outcome.stderr());
     }
     assert_eq!(tree(&sandbox.home()), before);
@@ -215,7 +215,7 @@ fn only_programs_of_the_whitelist_get_one() {
     );
     install(&sandbox, &["own-tool", "python3.12", "bash"]);
     sandbox.tool("own-tool", "exit 3");
-    super::by_name(&sandbox, "own-tool").expect(Ended::Exit(3), "", "");
+    super::by_name(&sandbox, "own-tool").expect(CommandEnd::Exit(3), "", "");
     assert_eq!(super::recorded(&sandbox), ["own-tool"]);
 }
 
@@ -223,10 +223,10 @@ fn only_programs_of_the_whitelist_get_one() {
 fn without_a_place_nothing_is_made() {
     let sandbox = Sandbox::repository();
     let homeless = sandbox.verify_run(["shims", "install"]).without("HOME").outcome();
-    assert_eq!(homeless.ended, Ended::Exit(1));
+    assert_eq!(homeless.ended, CommandEnd::Exit(1));
     assert!(homeless.stderr().contains("set HOME"), "{}", homeless.stderr());
     let colon = sandbox.verify_run(["shims", "install"]).env("XDG_DATA_HOME", sandbox.tmp().join("a:b")).outcome();
-    assert_eq!(colon.ended, Ended::Exit(1));
+    assert_eq!(colon.ended, CommandEnd::Exit(1));
     assert!(colon.stderr().contains("colon"), "{}", colon.stderr());
     assert!(!sandbox.tmp().join("a:b").exists());
 }
@@ -257,6 +257,6 @@ fn tools_of_the_project_s_virtual_environment_get_shims() {
     // Activated, and the shims in front again: it is the environment's tool that runs, and it is recorded.
     let active = path_with(&sandbox, &[&sandbox.path(".venv/bin")]);
     let run = sandbox.bare("env").args(["mypy", "src"]).env("PATH", active).outcome();
-    assert_eq!((run.ended, run.stdout()), (verify_run::run::Ended::Exit(1), "typed\n"));
+    assert_eq!((run.ended, run.stdout()), (verify_run::run::CommandEnd::Exit(1), "typed\n"));
     assert_eq!(super::recorded(&sandbox), ["mypy src"]);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{install, path_with, recorded, script};
 use crate::sandbox::{Invocation, Sandbox, need};
@@ -27,17 +27,17 @@ fn rbenv() {
     let sandbox = project("rspec");
     let root = sandbox.home().join(".rbenv");
     script(&root.join("versions/9.9.9/bin/rspec"), "#!/bin/sh\necho managed \"$@\"; exit 4\n");
-    assert_eq!(sandbox.bare(rbenv).arg("rehash").env("RBENV_ROOT", &root).outcome().ended, Ended::Exit(0));
+    assert_eq!(sandbox.bare(rbenv).arg("rehash").env("RBENV_ROOT", &root).outcome().ended, CommandEnd::Exit(0));
     let shims = root.join("shims");
     assert!(shims.join("rspec").is_file());
     install(&sandbox, &["rspec"]);
     for argument in ["--version", "spec"] {
         let managed = call(&sandbox, &shims, "rspec", argument).env("RBENV_VERSION", "9.9.9");
-        managed.expect(Ended::Exit(4), &format!("managed {argument}\n"), "");
+        managed.expect(CommandEnd::Exit(4), &format!("managed {argument}\n"), "");
         // It searches PATH past its own folder and finds our shim.
         for version in ["system", ""] {
             let system = call(&sandbox, &shims, "rspec", argument).env("RBENV_VERSION", version);
-            system.expect(Ended::Exit(3), &format!("system {argument}\n"), "");
+            system.expect(CommandEnd::Exit(3), &format!("system {argument}\n"), "");
         }
     }
     assert_eq!(recorded(&sandbox), ["rspec spec"; 3]);
@@ -49,7 +49,7 @@ fn mise() {
     let sandbox = project("node");
     let run = |arguments: &[&str]| {
         let outcome = sandbox.bare(&mise).args(arguments).env("MISE_OFFLINE", "1").outcome();
-        assert_eq!(outcome.ended, Ended::Exit(0), "mise {arguments:?}: {}", outcome.stderr());
+        assert_eq!(outcome.ended, CommandEnd::Exit(0), "mise {arguments:?}: {}", outcome.stderr());
     };
     let own = sandbox.tmp().join("node-9");
     script(&own.join("bin/node"), "#!/bin/sh\necho managed \"$@\"; exit 4\n");
@@ -63,11 +63,11 @@ fn mise() {
     install(&sandbox, &["node"]);
     let called = |argument| call(&sandbox, &shims, "node", argument).env("MISE_OFFLINE", "1");
     for argument in ["--version", "--test"] {
-        called(argument).expect(Ended::Exit(4), &format!("managed {argument}\n"), "");
+        called(argument).expect(CommandEnd::Exit(4), &format!("managed {argument}\n"), "");
     }
     fs::remove_file(sandbox.path("mise.toml")).expect("the configuration");
     for argument in ["--version", "--test"] {
-        called(argument).expect(Ended::Exit(3), &format!("system {argument}\n"), "");
+        called(argument).expect(CommandEnd::Exit(3), &format!("system {argument}\n"), "");
     }
     assert_eq!(recorded(&sandbox), ["node --test"; 2]);
 }
@@ -88,7 +88,7 @@ fn one_that_executes_by_name_like_asdf() {
     let shims = root.join("shims");
     let says = |argument: &str| format!("managed {} {argument}\n", root.join("installs/9/bin/pytest").display());
     for argument in ["--version", "tests"] {
-        call(&sandbox, &shims, "pytest", argument).expect(Ended::Exit(4), &says(argument), "");
+        call(&sandbox, &shims, "pytest", argument).expect(CommandEnd::Exit(4), &says(argument), "");
     }
     assert_eq!(recorded(&sandbox), ["pytest tests"]);
 }
@@ -100,7 +100,7 @@ fn one_program_that_is_called_by_many_names() {
     script(&place.join("manager"), "#!/bin/bash\necho \"managed ${0##*/} $*\"; exit 4\n");
     symlink("manager", place.join("npm")).expect("a link");
     install(&sandbox, &["npm"]);
-    call(&sandbox, &place, "npm", "--version").expect(Ended::Exit(4), "managed npm --version\n", "");
-    call(&sandbox, &place, "npm", "test").expect(Ended::Exit(4), "managed npm test\n", "");
+    call(&sandbox, &place, "npm", "--version").expect(CommandEnd::Exit(4), "managed npm --version\n", "");
+    call(&sandbox, &place, "npm", "test").expect(CommandEnd::Exit(4), "managed npm test\n", "");
     assert_eq!(recorded(&sandbox), ["npm test"]);
 }

@@ -1,6 +1,6 @@
 //! What is recorded through shims: what `verify-run -- NAME ARG…` records, once.
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{by_name, install, path_with, recorded};
 use crate::sandbox::{Invocation, Sandbox, need, tools};
@@ -16,7 +16,7 @@ fn a_check_is_recorded_as_under_the_prefix() {
     let recorded = |command: Invocation<'_>| {
         let command =
             command.arg("a.js").env("PATH", &path).env("VERIFY_RUN_TASK", "T").env("VERIFY_RUN_AGENT", "robot");
-        command.expect(Ended::Exit(1), "a.js:1:1: error: no-undef\n", "");
+        command.expect(CommandEnd::Exit(1), "a.js:1:1: error: no-undef\n", "");
         let mut run = sandbox.events().into_iter().rfind(|event| event["argv"].is_array()).expect("a run");
         let run = run.as_object_mut().expect("an object");
         run.retain(|name, _| !own.contains(&name.as_str()) && !name.ends_with("_at") && name != "at");
@@ -62,7 +62,7 @@ fn an_npm_script_that_calls_other_shims_is_one_run() {
     sandbox.commit("A project");
     install(&sandbox, &["npm", "npx", "node", "eslint", "mypy"]);
     let outcome = by_name(&sandbox, "npm").args(["test", "--silent"]).outcome();
-    assert_eq!((outcome.ended, outcome.stdout()), (Ended::Exit(2), "linted\ntyped\n"), "{}", outcome.stderr());
+    assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(2), "linted\ntyped\n"), "{}", outcome.stderr());
     assert_eq!(recorded(&sandbox), ["npm test --silent"]);
     by_name(&sandbox, "npm").arg("--version").prints();
     by_name(&sandbox, "node").args(["-e", "1"]).prints();
@@ -83,11 +83,11 @@ fn a_prefix_and_shims_inside_of_one_another_are_one_run() {
     install(&sandbox, &["pytest", "eslint", "mypy"]);
     let path = path_with(&sandbox, &[]);
     let prefixed = sandbox.verify_run(["--", "pytest", "one"]).env("PATH", &path);
-    prefixed.expect(Ended::Exit(3), "typed\ntyped\n", "");
+    prefixed.expect(CommandEnd::Exit(3), "typed\ntyped\n", "");
     assert_eq!(recorded(&sandbox), ["pytest one"]);
     // A shim under the prefix under a shim.
     sandbox.tool("pytest", "verify-run -- eslint && exit 3");
-    by_name(&sandbox, "pytest").arg("two").expect(Ended::Exit(3), "typed\ntyped\n", "");
+    by_name(&sandbox, "pytest").arg("two").expect(CommandEnd::Exit(3), "typed\ntyped\n", "");
     assert_eq!(recorded(&sandbox), ["pytest one", "pytest two"]);
 }
 
@@ -95,9 +95,9 @@ fn a_prefix_and_shims_inside_of_one_another_are_one_run() {
 fn a_shim_of_what_is_not_installed_is_a_missing_command() {
     let sandbox = Sandbox::repository();
     install(&sandbox, &["pytest"]);
-    by_name(&sandbox, "pytest").arg("--version").expect(Ended::Exit(127), "", "pytest: command not found\n");
+    by_name(&sandbox, "pytest").arg("--version").expect(CommandEnd::Exit(127), "", "pytest: command not found\n");
     assert_eq!(recorded(&sandbox), Vec::<String>::new());
-    by_name(&sandbox, "pytest").expect(Ended::Exit(127), "", "pytest: command not found\n");
+    by_name(&sandbox, "pytest").expect(CommandEnd::Exit(127), "", "pytest: command not found\n");
     assert_eq!(recorded(&sandbox), ["pytest"]);
     assert_eq!(sandbox.lesson().field("category"), Some("missing_dependency"));
     // Facts of every system of shims: a shell that looks for the program finds the shim.
@@ -115,7 +115,7 @@ fn a_shell_line_with_shims_in_it_is_one_run() {
     install(&sandbox, &["eslint", "pytest"]);
     let line = "cd . && eslint . 2>&1 | cat && pytest -q";
     let run = sandbox.verify_run(["--shell", line]).env("PATH", path_with(&sandbox, &[])).stdin("input\n");
-    run.expect(Ended::Exit(1), "linted\ninput\n", "failed\n");
+    run.expect(CommandEnd::Exit(1), "linted\ninput\n", "failed\n");
     let shell = sandbox.events().into_iter().find(|event| event["argv"].is_array()).expect("a run");
     assert_eq!(shell["argv"], serde_json::json!(["sh", "-c", line]));
     assert_eq!(recorded(&sandbox).len(), 1);

@@ -4,7 +4,7 @@ mod hooks;
 
 use std::path::PathBuf;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{folder, install, path_with, recorded};
 use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, need};
@@ -56,7 +56,7 @@ fn every_form_finds_shims_that_are_inherited() {
         let found = shim(&sandbox, "eslint");
         let wanted =
             if words[1] == "-ec" { format!("{found}\nlinted\n") } else { format!("{found}\nlinted\nlinted\n") };
-        assert_eq!((run.ended, run.stdout()), (Ended::Exit(3), wanted.as_str()), "{words:?}: {}", run.stderr());
+        assert_eq!((run.ended, run.stdout()), (CommandEnd::Exit(3), wanted.as_str()), "{words:?}: {}", run.stderr());
         let wanted = if words[1] == "-ec" { &[][..] } else { &["eslint src"] };
         assert_eq!(recorded(&sandbox), wanted, "{words:?}");
     }
@@ -172,7 +172,7 @@ fn a_folder_with_an_odd_name_is_quoted() {
     sandbox.tool("eslint", "echo linted");
     let data = sandbox.home().join("it's $HOME \\ \"odd\" [a]*");
     let installed = sandbox.verify_run(["shims", "install", "eslint"]).env("XDG_DATA_HOME", &data).outcome();
-    assert_eq!(installed.ended, Ended::Exit(0), "{}", installed.stderr());
+    assert_eq!(installed.ended, CommandEnd::Exit(0), "{}", installed.stderr());
     for name in ["bash", "zsh", "fish"] {
         let Some(_) = need(name) else { continue };
         let line = match name {
@@ -189,6 +189,6 @@ fn a_folder_with_an_odd_name_is_quoted() {
 fn a_shell_must_be_one_of_three() {
     let sandbox = Sandbox::repository();
     for words in [&["init", "tcsh"][..], &["init", "bash", "zsh"]] {
-        assert_eq!(sandbox.verify_run(words).outcome().ended, Ended::Exit(2), "{words:?}");
+        assert_eq!(sandbox.verify_run(words).outcome().ended, CommandEnd::Exit(2), "{words:?}");
     }
 }

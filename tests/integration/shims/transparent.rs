@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, chown};
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::{by_name, folder, install, path_with, script};
 use crate::sandbox::{Invocation, Outcome, Sandbox, need, skip};
@@ -47,7 +47,7 @@ fn a_program_is_given_what_it_is_given_without_a_shim() {
             let command = command.arg(first).arg(&odd).arg("").env("ODD", &odd).stdin("some input\n");
             command.fd(7, File::open("/dev/null").expect("a device"))
         });
-        assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(7), "error\n"));
+        assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(7), "error\n"));
         assert!(outcome.stdout.ends_with(b"some input\n"));
     }
 }
@@ -73,10 +73,10 @@ fn signals_and_statuses_are_the_programs() {
         for end in ["0", "1", "126", "255", "sigTERM", "sigKILL", "sigSEGV"] {
             let outcome = same(&sandbox, "eslint", |command| command.args([first, end]));
             let wanted = match end {
-                "sigTERM" => Ended::Signal(15),
-                "sigKILL" => Ended::Signal(9),
-                "sigSEGV" => Ended::Signal(11),
-                code => Ended::Exit(code.parse().expect("a code")),
+                "sigTERM" => CommandEnd::Signal(15),
+                "sigKILL" => CommandEnd::Signal(9),
+                "sigSEGV" => CommandEnd::Signal(11),
+                code => CommandEnd::Exit(code.parse().expect("a code")),
             };
             assert_eq!(outcome.ended, wanted);
         }
@@ -174,7 +174,7 @@ fn odd_paths_are_searched_as_a_shell_does() {
         let outcome = called(path, line);
         (outcome.ended, format!("{}{}", outcome.stdout(), outcome.stderr()))
     };
-    let passed = |text: &str| (Ended::Exit(0), format!("{text}\n"));
+    let passed = |text: &str| (CommandEnd::Exit(0), format!("{text}\n"));
     assert_eq!(says(&format!("SHIMS:rel:{system}"), "eslint --version"), passed("rel/eslint --version"));
     // An empty entry is the working directory, at the beginning, in the middle and at the end.
     for path in [":SHIMS", "SHIMS::/nowhere", "SHIMS:/nowhere:"] {
@@ -184,9 +184,9 @@ fn odd_paths_are_searched_as_a_shell_does() {
     let path = format!("SHIMS:SHIMS/:folders:denied:SHIMS/../shims:rel:{system}");
     assert_eq!(says(&path, "eslint --version"), passed("rel/eslint --version"));
     assert_eq!(says("SHIMS:plain:/bin", "eslint --version"), passed("plain --version"));
-    assert_eq!(says("SHIMS:denied", "eslint --version"), (Ended::Exit(126), "eslint: Permission denied\n".into()));
+    assert_eq!(says("SHIMS:denied", "eslint --version"), (CommandEnd::Exit(126), "eslint: Permission denied\n".into()));
     for path in ["SHIMS", "SHIMS:/nowhere:SHIMS"] {
-        assert_eq!(says(path, "eslint --version"), (Ended::Exit(127), "eslint: command not found\n".into()));
+        assert_eq!(says(path, "eslint --version"), (CommandEnd::Exit(127), "eslint: command not found\n".into()));
     }
     // By its path a shim is the same shim, and from the folder itself.
     let path = format!("rel:{system}");
@@ -234,7 +234,7 @@ fn whatever_fails_in_us_the_program_runs() {
     let places = ["cd $(mktemp -d) && rmdir \"$PWD\"", "unset HOME"];
     for before in places {
         let run = by_name(&sandbox, "eslint").after(before).outcome();
-        assert_eq!((run.ended, run.stdout()), (Ended::Exit(4), "linted\n"), "{before}: {}", run.stderr());
+        assert_eq!((run.ended, run.stdout()), (CommandEnd::Exit(4), "linted\n"), "{before}: {}", run.stderr());
     }
     // No descriptor is left for a pipe, or for reading anything.
     let tool = sandbox.tool("tap", "");
@@ -243,8 +243,8 @@ fn whatever_fails_in_us_the_program_runs() {
         same(&sandbox, "tap", |command| command.after(descriptors));
     }
     let disabled = by_name(&sandbox, "eslint").env("VERIFY_RUN_DISABLE", "1");
-    disabled.expect(Ended::Exit(4), "linted\n", "");
+    disabled.expect(CommandEnd::Exit(4), "linted\n", "");
     // Without its mark the folder still is one of shims, by its name.
     fs::remove_file(folder(&sandbox).join(".verify-run-shims")).expect("the mark");
-    by_name(&sandbox, "eslint").expect(Ended::Exit(4), "linted\n", "");
+    by_name(&sandbox, "eslint").expect(CommandEnd::Exit(4), "linted\n", "");
 }

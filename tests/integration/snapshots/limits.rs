@@ -128,7 +128,7 @@ fn a_tree_that_nobody_needs_goes_when_it_is_old_and_the_rest_is_packed() {
 
 fn has_object(sandbox: &Sandbox, objects: &Path, id: &str) -> bool {
     let outcome = sandbox.bare("git").args(["cat-file", "-e", id]).env("GIT_OBJECT_DIRECTORY", objects).outcome();
-    outcome.ended == verify_run::run::Ended::Exit(0)
+    outcome.ended == verify_run::run::CommandEnd::Exit(0)
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::event::{Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, WeakenedCheckRecord};
-use crate::ops::fix::{FixPage, FixStep, Summary};
+use crate::ops::fix::{FixPage, FixStep, FixSummary};
 use crate::surface::cli::Output;
-use crate::surface::cli::output::{Span, Tone};
+use crate::surface::cli::output::{StyledText, Tone};
 use crate::surface::cli::pattern;
 
 /// Diagnostics of a set that are printed.
@@ -43,7 +43,7 @@ pub(super) fn print(page: &FixPage, output: &mut Output) -> anyhow::Result<()> {
 }
 
 /// The state in a word or two, with what it means.
-pub(super) fn state_word(fix: &Summary) -> (Tone, &str) {
+pub(super) fn state_word(fix: &FixSummary) -> (Tone, &str) {
     match (fix.state.as_str(), fix.confirmed) {
         ("success", Some(true)) => (Tone::Good, "confirmed"),
         ("success", _) => (Tone::Unsure, "unconfirmed"),
@@ -54,7 +54,7 @@ pub(super) fn state_word(fix: &Summary) -> (Tone, &str) {
     }
 }
 
-fn state_line(fix: &Summary) -> Vec<Span> {
+fn state_line(fix: &FixSummary) -> Vec<StyledText> {
     let attempts = text::count(fix.attempts, "attempt");
     let steps = if fix.multi_step { " in several steps" } else { "" };
     let what = match fix.state.as_str() {
@@ -67,12 +67,12 @@ fn state_line(fix: &Summary) -> Vec<Span> {
         _ => String::new(),
     };
     let (tone, word) = state_word(fix);
-    let word = Span::new(tone, word);
+    let word = StyledText::new(tone, word);
     let why = fix.status_reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-    let id = Span::new(Tone::Faint, format!("{}: ", fix.id));
+    let id = StyledText::new(Tone::Faint, format!("{}: ", fix.id));
     match fix.state.as_str() {
-        "success" => vec![id, Span::plain(what), word, Span::plain(why)],
-        _ => vec![id, word, Span::plain(what)],
+        "success" => vec![id, StyledText::plain(what), word, StyledText::plain(why)],
+        _ => vec![id, word, StyledText::plain(what)],
     }
 }
 
@@ -82,7 +82,11 @@ fn print_step(earlier: Option<&FixStep>, step: &FixStep, output: &mut Output) ->
     let (tone, result) = result_of(attempt);
     output.line("")?;
     let when = output.when(attempt.ended_at);
-    output.spans(&[Span::new(Tone::Title, number), Span::plain(format!(", {when}: ")), Span::new(tone, result)])?;
+    output.spans(&[
+        StyledText::new(Tone::Title, number),
+        StyledText::plain(format!(", {when}: ")),
+        StyledText::new(tone, result),
+    ])?;
     if earlier.is_some_and(|earlier| earlier.attempt.run == attempt.run) {
         let micros = i64::try_from(attempt.duration_us).unwrap_or(i64::MAX);
         let failed = Timestamp(attempt.ended_at.0.saturating_sub(micros));

@@ -13,7 +13,7 @@ use crate::retrieval::entry_measurement::EntryMeasurement;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_proposals::EntryProposal;
 use crate::surface::cli::Output;
-use crate::surface::cli::output::{Span, Tone};
+use crate::surface::cli::output::{StyledText, Tone};
 
 /// A property on one line, bytes.
 const LINE_BYTES_MAX: usize = 400;
@@ -95,8 +95,8 @@ pub(super) fn shown(page: &EntryPage, output: &mut Output) -> anyhow::Result<()>
     let pinned = if page.pinned { ", pinned" } else { "" };
     let seen = count(page.occurrences, "occurrence");
     output.spans(&[
-        Span::new(Tone::Faint, format!("{}: ", page.id)),
-        Span::plain(format!("{}, confidence {:.2}{pinned}, {seen}", one_line(&page.kind), page.confidence)),
+        StyledText::new(Tone::Faint, format!("{}: ", page.id)),
+        StyledText::plain(format!("{}, confidence {:.2}{pinned}, {seen}", one_line(&page.kind), page.confidence)),
     ])?;
     for (name, value) in page.properties.as_object().into_iter().flatten() {
         // What was learnt has the masked title as its pitfall.
@@ -139,9 +139,9 @@ fn print_ledger(page: &EntryPage, output: &mut Output) -> anyhow::Result<()> {
         let what = ellipsis(&one_line(&step.what), LINE_BYTES_MAX);
         let (tone, when) = (if step.delta < 0.0 { Tone::Bad } else { Tone::Good }, output.when(step.at));
         output.spans(&[
-            Span::new(tone, format!("  {:+.2}", step.delta)),
-            Span::plain(format!(" {what}")),
-            Span::new(Tone::Faint, format!(", {when}")),
+            StyledText::new(tone, format!("  {:+.2}", step.delta)),
+            StyledText::plain(format!(" {what}")),
+            StyledText::new(Tone::Faint, format!(", {when}")),
         ])?;
     }
     Ok(())

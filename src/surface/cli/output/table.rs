@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Span, Tone};
+use super::{StyledText, Tone};
 use crate::base::text::one_line;
 
 /// What the widest columns are cut to, one width after the other until the table fits.
@@ -16,62 +16,63 @@ const GAP: usize = 2;
 
 /// One cell of a table.
 #[derive(Debug, Clone)]
-pub(in crate::surface::cli) struct Cell {
+pub(in crate::surface::cli) struct TableCell {
     text: String,
     tone: Tone,
 }
 
-impl Cell {
+impl TableCell {
     /// A cell whose text means something.
     pub(in crate::surface::cli) fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Cell { text: text.into(), tone }
+        TableCell { text: text.into(), tone }
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
-        Cell { text, tone: Tone::Plain }
+        TableCell { text, tone: Tone::Plain }
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
-        Cell::from(text.to_owned())
+        TableCell::from(text.to_owned())
     }
 }
 
 /// The lines of a table without its padding: cells separated by tabs.
-pub(super) fn tab_separated(rows: &[Vec<Cell>]) -> String {
-    let line = |row: &Vec<Cell>| row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("\t") + "\n";
+pub(super) fn tab_separated(rows: &[Vec<TableCell>]) -> String {
+    let line = |row: &Vec<TableCell>| row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("\t") + "\n";
     rows.iter().map(line).collect()
 }
 
 /// The lines of a table as spans. Columns without any text are left out; columns of numbers are aligned to the right.
-pub(super) fn layout(header: &[&str], rows: &[Vec<Cell>], columns: Option<usize>) -> Vec<Vec<Span>> {
+pub(super) fn layout(header: &[&str], rows: &[Vec<TableCell>], columns: Option<usize>) -> Vec<Vec<StyledText>> {
     let used: Vec<usize> = (0..header.len())
         .filter(|&at| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
         .collect();
     let header: Vec<&str> = used.iter().map(|&at| header[at]).collect();
-    let mut rows: Vec<Vec<Cell>> = rows
+    let mut rows: Vec<Vec<TableCell>> = rows
         .iter()
         .map(|row| {
             let cell = |&at: &usize| {
-                row.get(at).map_or_else(|| Cell::from(""), |cell| Cell::new(cell.tone, one_line(&cell.text)))
+                row.get(at).map_or_else(|| TableCell::from(""), |cell| TableCell::new(cell.tone, one_line(&cell.text)))
             };
             used.iter().map(cell).collect()
         })
         .collect();
     let is_number: Vec<bool> = (0..header.len()).map(|at| rows.iter().all(|row| is_number(&row[at].text))).collect();
     let widths = fit(&header, &mut rows, columns);
-    let head = header.iter().zip(&widths).map(|(title, &width)| Cell::new(Tone::Faint, cut(title, width))).collect();
-    std::iter::once(head).chain(rows).map(|row: Vec<Cell>| spans(row, &widths, &is_number)).collect()
+    let head =
+        header.iter().zip(&widths).map(|(title, &width)| TableCell::new(Tone::Faint, cut(title, width))).collect();
+    std::iter::once(head).chain(rows).map(|row: Vec<TableCell>| spans(row, &widths, &is_number)).collect()
 }
 
 fn is_number(text: &str) -> bool {
     text.is_empty() || text.strip_suffix(" %").unwrap_or(text).trim_start_matches(['+', '-']).parse::<f64>().is_ok()
 }
 
-fn spans(row: Vec<Cell>, widths: &[usize], is_number: &[bool]) -> Vec<Span> {
+fn spans(row: Vec<TableCell>, widths: &[usize], is_number: &[bool]) -> Vec<StyledText> {
     let mut spans = Vec::with_capacity(2 * row.len());
     let mut owed = 0;
     for (at, (cell, &width)) in row.into_iter().zip(widths).enumerate() {
@@ -79,8 +80,8 @@ fn spans(row: Vec<Cell>, widths: &[usize], is_number: &[bool]) -> Vec<Span> {
         let (before, after) = if is_number[at] { (room, 0) } else { (0, room) };
         let is_empty = cell.text.is_empty();
         if !is_empty {
-            spans.push(Span::new(Tone::Plain, " ".repeat(owed + before)));
-            spans.push(Span::new(cell.tone, cell.text));
+            spans.push(StyledText::new(Tone::Plain, " ".repeat(owed + before)));
+            spans.push(StyledText::new(cell.tone, cell.text));
             owed = 0;
         }
         owed += GAP + after + if is_empty { before } else { 0 };
@@ -89,7 +90,7 @@ fn spans(row: Vec<Cell>, widths: &[usize], is_number: &[bool]) -> Vec<Span> {
 }
 
 /// Cuts the widest columns until a line has at most `columns`; the widths of all.
-fn fit(header: &[&str], rows: &mut [Vec<Cell>], columns: Option<usize>) -> Vec<usize> {
+fn fit(header: &[&str], rows: &mut [Vec<TableCell>], columns: Option<usize>) -> Vec<usize> {
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.text.width());
     let mut widths: Vec<usize> = header
         .iter()
@@ -138,13 +139,13 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn rows(texts: &[[&str; 3]]) -> Vec<Vec<Cell>> {
-        texts.iter().map(|row| row.iter().copied().map(Cell::from).collect()).collect()
+    fn rows(texts: &[[&str; 3]]) -> Vec<Vec<TableCell>> {
+        texts.iter().map(|row| row.iter().copied().map(TableCell::from).collect()).collect()
     }
 
     fn lines(header: [&str; 3], texts: &[[&str; 3]], columns: usize) -> Vec<String> {
         let table = layout(&header, &rows(texts), Some(columns));
-        table.iter().map(|line| line.iter().map(Span::text).collect()).collect()
+        table.iter().map(|line| line.iter().map(StyledText::text).collect()).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, stdin};
 
 use crate::base::text::one_line;
-use crate::ops::explain::{self, ExplainRequest, Explained};
+use crate::ops::explain::{self, ExplainRequest, PatternExplanation};
 use crate::surface::cli::{CommandContext, Output};
 
 /// Show how a message becomes its keys, step by step
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<(
     context.output.reply(&explained, args.json, print)
 }
 
-fn print(explained: &Explained, output: &mut Output) -> anyhow::Result<()> {
+fn print(explained: &PatternExplanation, output: &mut Output) -> anyhow::Result<()> {
     let steps = &explained.steps;
     let mut line = |name: &str, value: &str| output.line(&one_line(&format!("{name:<13}{value}")));
     line("id", explained.id.as_deref().unwrap_or("(not in the store)"))?;

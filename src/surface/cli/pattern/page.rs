@@ -7,7 +7,7 @@ use crate::pattern::detector::DetectorFinding;
 use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::{FailureOccurrence, PatternPage};
 use crate::surface::cli::Output;
-use crate::surface::cli::output::{Span, Tone};
+use crate::surface::cli::output::{StyledText, Tone};
 
 /// Strategies printed; `--json` has them all.
 const STRATEGIES_MAX: usize = 5;
@@ -20,10 +20,10 @@ pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<(
     let pattern = &page.summary;
     output.title(&pattern.name)?;
     let category = output.word(&pattern.category);
-    let recurring = if pattern.recurring { Span::new(Tone::Bad, ", recurring") } else { Span::plain("") };
+    let recurring = if pattern.recurring { StyledText::new(Tone::Bad, ", recurring") } else { StyledText::plain("") };
     output.spans(&[
-        Span::new(Tone::Faint, format!("{}: ", pattern.id)),
-        Span::plain(format!("{category}, {}", seen(pattern.failures, pattern.tasks))),
+        StyledText::new(Tone::Faint, format!("{}: ", pattern.id)),
+        StyledText::plain(format!("{category}, {}", seen(pattern.failures, pattern.tasks))),
         recurring,
     ])?;
     let (first, last) = (output.when(pattern.first_seen), output.when(pattern.last_seen));
@@ -70,10 +70,10 @@ fn seen(failures: u64, tasks: u64) -> String {
 pub(in crate::surface::cli) fn print_gotcha(gotcha: &Gotcha, output: &mut Output) -> anyhow::Result<()> {
     let pitfall = gotcha.example.as_ref().unwrap_or(&gotcha.pitfall);
     output.spans(&[
-        Span::new(Tone::Faint, "gotcha: "),
-        Span::plain(format!("{} ", gotcha.id)),
-        Span::plain(text::one_line(pitfall)),
-        Span::new(Tone::Faint, format!(" (confidence {:.2})", gotcha.confidence.value)),
+        StyledText::new(Tone::Faint, "gotcha: "),
+        StyledText::plain(format!("{} ", gotcha.id)),
+        StyledText::plain(text::one_line(pitfall)),
+        StyledText::new(Tone::Faint, format!(" (confidence {:.2})", gotcha.confidence.value)),
     ])?;
     for (label, said) in [("  cause", &gotcha.cause), ("  rule", &gotcha.rule)] {
         if let Some(said) = said {
@@ -81,26 +81,26 @@ pub(in crate::surface::cli) fn print_gotcha(gotcha: &Gotcha, output: &mut Output
         }
     }
     output.spans(&[
-        Span::new(Tone::Faint, "  fix: "),
-        Span::plain(text::one_line(&gotcha.fix)),
-        Span::plain(format!(" (worked {} of {}, ", gotcha.successes, text::count(gotcha.tries, "time"))),
+        StyledText::new(Tone::Faint, "  fix: "),
+        StyledText::plain(text::one_line(&gotcha.fix)),
+        StyledText::plain(format!(" (worked {} of {}, ", gotcha.successes, text::count(gotcha.tries, "time"))),
         confirmed(gotcha.confirmed),
-        Span::plain(")"),
+        StyledText::plain(")"),
     ])
 }
 
-fn confirmed(is_confirmed: bool) -> Span {
-    if is_confirmed { Span::new(Tone::Good, "confirmed") } else { Span::new(Tone::Unsure, "unconfirmed") }
+fn confirmed(is_confirmed: bool) -> StyledText {
+    if is_confirmed { StyledText::new(Tone::Good, "confirmed") } else { StyledText::new(Tone::Unsure, "unconfirmed") }
 }
 
 /// What was tried, and how often it helped.
 fn print_strategy(strategy: &Strategy, output: &mut Output) -> anyhow::Result<()> {
     output.spans(&[
-        Span::new(Tone::Faint, "strategy: "),
-        Span::plain(format!("{} {}", strategy.id, change(strategy.technique.as_str(), &strategy.label))),
-        Span::plain(format!(" (worked {} of {}, ", strategy.successes, text::count(strategy.tries, "time"))),
+        StyledText::new(Tone::Faint, "strategy: "),
+        StyledText::plain(format!("{} {}", strategy.id, change(strategy.technique.as_str(), &strategy.label))),
+        StyledText::plain(format!(" (worked {} of {}, ", strategy.successes, text::count(strategy.tries, "time"))),
         confirmed(strategy.confirmed),
-        Span::plain(")"),
+        StyledText::plain(")"),
     ])
 }
 
@@ -122,9 +122,9 @@ fn ledger(name: &str, ledger: &Confidence, output: &mut Output) -> anyhow::Resul
         let (what, when) = (text::one_line(&step.what), output.when(step.at));
         let tone = if step.delta < 0.0 { Tone::Bad } else { Tone::Good };
         output.spans(&[
-            Span::new(tone, format!("  {:+.2}", step.delta)),
-            Span::plain(format!(" {what}")),
-            Span::new(Tone::Faint, format!(", {when}")),
+            StyledText::new(tone, format!("  {:+.2}", step.delta)),
+            StyledText::plain(format!(" {what}")),
+            StyledText::new(Tone::Faint, format!(", {when}")),
         ])?;
     }
     match steps.count().saturating_sub(STEPS_MAX) {

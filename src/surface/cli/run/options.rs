@@ -71,22 +71,22 @@ impl UsageError {
     }
 }
 
-/// What an option does with a value.
-enum Takes {
+/// Applies an option, with or without a value.
+enum OptionHandler {
     Flag(fn(&mut RunOptions)),
     Value(fn(&mut RunOptions, OsString) -> Result<(), UsageError>),
 }
 
-const OPTIONS: [(&str, Takes); 9] = [
-    ("--record", Takes::Flag(|options| options.recording = Recording::Always)),
-    ("--no-record", Takes::Flag(|options| options.recording = Recording::Never)),
-    ("--only-checks", Takes::Flag(|options| options.only_checks = true)),
-    ("--sync", Takes::Flag(|options| options.sync = true)),
-    ("--shell", Takes::Value(|options, value| set(&mut options.line, value))),
-    ("--task", Takes::Value(|options, value| set(&mut options.identity.task, text(value)))),
-    ("--session", Takes::Value(|options, value| set(&mut options.identity.session, text(value)))),
-    ("--agent", Takes::Value(|options, value| set(&mut options.identity.agent, text(value)))),
-    ("--hint", Takes::Value(|options, value| set(&mut options.hint, hint(&value)?))),
+const OPTIONS: [(&str, OptionHandler); 9] = [
+    ("--record", OptionHandler::Flag(|options| options.recording = Recording::Always)),
+    ("--no-record", OptionHandler::Flag(|options| options.recording = Recording::Never)),
+    ("--only-checks", OptionHandler::Flag(|options| options.only_checks = true)),
+    ("--sync", OptionHandler::Flag(|options| options.sync = true)),
+    ("--shell", OptionHandler::Value(|options, value| set(&mut options.line, value))),
+    ("--task", OptionHandler::Value(|options, value| set(&mut options.identity.task, text(value)))),
+    ("--session", OptionHandler::Value(|options, value| set(&mut options.identity.session, text(value)))),
+    ("--agent", OptionHandler::Value(|options, value| set(&mut options.identity.agent, text(value)))),
+    ("--hint", OptionHandler::Value(|options, value| set(&mut options.hint, hint(&value)?))),
 ];
 
 impl RunOptions {
@@ -124,9 +124,9 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<RunOptions, UsageError> {
             return Err(UsageError::Unknown(name.to_string_lossy().into_owned()));
         };
         match (takes, value) {
-            (Takes::Flag(act), None) => act(&mut options),
-            (Takes::Flag(_), Some(_)) => return Err(UsageError::Value(name)),
-            (Takes::Value(act), value) => {
+            (OptionHandler::Flag(act), None) => act(&mut options),
+            (OptionHandler::Flag(_), Some(_)) => return Err(UsageError::Value(name)),
+            (OptionHandler::Value(act), value) => {
                 act(&mut options, value.or_else(|| args.next()).ok_or(UsageError::NoValue(name))?)?;
             }
         }

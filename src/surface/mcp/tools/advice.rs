@@ -7,7 +7,9 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, files, integer, object, parsed, some, string};
+use super::{
+    COMMAND_CHARS_MAX, NAME_CHARS_MAX, Tool, WholeNumber, boolean, files, integer, object, parsed, some, string,
+};
 use crate::capture::Identity;
 use crate::fix::snapshot::DiffScope;
 use crate::fix::weakened::RuleSeverity;
@@ -75,7 +77,7 @@ struct WarningsArguments {
     title: Option<String>,
     category: Option<String>,
     task: Option<String>,
-    limit: Option<Count>,
+    limit: Option<WholeNumber>,
 }
 
 fn warnings(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
@@ -87,7 +89,7 @@ fn warnings(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
         category: some(given.category),
         files: given.files,
         command: some(given.command),
-        limit: given.limit.map(|limit| Count::of(Some(limit), 0)),
+        limit: given.limit.map(|limit| WholeNumber::of(Some(limit), 0)),
         surface: SURFACE.to_owned(),
         ..WarnRequest::default()
     };

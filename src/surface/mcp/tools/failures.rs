@@ -6,14 +6,14 @@ use anyhow::ensure;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{COMMAND_CHARS_MAX, Count, NAME_CHARS_MAX, Tool, boolean, integer, object, parsed, some, string};
+use super::{COMMAND_CHARS_MAX, NAME_CHARS_MAX, Tool, WholeNumber, boolean, integer, object, parsed, some, string};
 use crate::base::text::{count, times};
 use crate::event::Technique;
 use crate::ops::lookup::{self, LookupReply, LookupRequest, LookupSubject};
 use crate::ops::recent::{self, RecentFailure};
 use crate::ops::request::Request;
 use crate::retrieval::pattern_match::{KnownRemedy, MatchedPattern, PatternMatch};
-use crate::run::Ended;
+use crate::run::CommandEnd;
 use crate::surface::mcp::answer::{ToolAnswer, quoted};
 
 /// Patterns of one answer.
@@ -71,18 +71,19 @@ pub(super) const RECENT_FAILURES: Tool = Tool {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct KnownArguments {
+struct KnownFailureArguments {
     text: Option<String>,
     command: Option<String>,
     run: Option<String>,
-    limit: Option<Count>,
+    limit: Option<WholeNumber>,
 }
 
 fn known_failure(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
-    let given: KnownArguments = parsed(arguments)?;
+    let given: KnownFailureArguments = parsed(arguments)?;
     let (text, run) = (some(given.text), some(given.run));
     ensure!(text.is_none() || run.is_none(), "give a text or a run, not both");
-    let asked = LookupRequest { text, command: some(given.command), run, limit: Count::of(given.limit, PATTERNS) };
+    let asked =
+        LookupRequest { text, command: some(given.command), run, limit: WholeNumber::of(given.limit, PATTERNS) };
     let known = lookup::look_up_failure(request, &asked)?;
     ToolAnswer::new(&known, known_text(&known.data))
 }
@@ -184,13 +185,13 @@ fn fix_text(fix: &KnownRemedy) -> String {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RecentArguments {
-    limit: Option<Count>,
+    limit: Option<WholeNumber>,
     open: bool,
 }
 
 fn recent_failures(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let RecentArguments { limit, open } = parsed(arguments)?;
-    let found = recent::recent_failures(request, open, Count::of(limit, FAILURES))?;
+    let found = recent::recent_failures(request, open, WholeNumber::of(limit, FAILURES))?;
     let text = match found.data.failures.is_empty() {
         true if open => "Nothing that failed here is still open.\n".to_owned(),
         true => "No failure is recorded here.\n".to_owned(),
@@ -204,8 +205,8 @@ pub(crate) fn recent_text(failures: &[RecentFailure]) -> String {
     let mut text = String::from("Recorded failures, newest first (quoted from recorded output):\n\n");
     for it in failures {
         let ended = match it.ended {
-            Ended::Exit(code) => format!("exit code {code}"),
-            Ended::Signal(signal) => format!("signal {signal}"),
+            CommandEnd::Exit(code) => format!("exit code {code}"),
+            CommandEnd::Signal(signal) => format!("signal {signal}"),
         };
         let state = match (it.open, it.resolved_at) {
             (false, Some(at)) => format!("resolved {}", at.local()),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Count, Tool, integer, object, parsed, string};
+use super::{Tool, WholeNumber, integer, object, parsed, string};
 use crate::event::MemoryType;
 use crate::ops::memory::{self, MemoryDraft, MemoryList, RecallRequest};
 use crate::ops::request::Request;
@@ -70,7 +70,7 @@ struct RememberArguments {
     #[serde(rename = "type")]
     memory_type: Option<String>,
     importance: Option<f64>,
-    expires_hours: Option<Count>,
+    expires_hours: Option<WholeNumber>,
 }
 
 fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
@@ -79,7 +79,7 @@ fn remember(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
         memory_type: given.memory_type.as_deref().and_then(MemoryType::from_word).unwrap_or(MemoryType::Learning),
         text: given.text,
         importance: given.importance.unwrap_or(IMPORTANCE),
-        hours: given.expires_hours.map(|hours| Count::of(Some(hours), 0) as u64),
+        hours: given.expires_hours.map(|hours| WholeNumber::of(Some(hours), 0) as u64),
     };
     let kept = memory::add_memory(request, &remembered)?;
     let ids: Vec<&str> = kept.data.memories.iter().map(|memory| memory.id.as_str()).collect();
@@ -92,13 +92,13 @@ struct RecallArguments {
     text: String,
     #[serde(rename = "type")]
     memory_type: Option<String>,
-    limit: Option<Count>,
+    limit: Option<WholeNumber>,
 }
 
 fn recall(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: RecallArguments = parsed(arguments)?;
     let memory_type = given.memory_type.as_deref().and_then(MemoryType::from_word);
-    let asked = RecallRequest { text: given.text, memory_type, limit: Count::of(given.limit, MEMORIES) };
+    let asked = RecallRequest { text: given.text, memory_type, limit: WholeNumber::of(given.limit, MEMORIES) };
     let found = memory::recall_memories(request, &asked)?;
     let text = if found.data.memories.is_empty() { "No notes found.\n".to_owned() } else { recalled_text(&found.data) };
     ToolAnswer::new(&found, text)

@@ -6,10 +6,10 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Count, NAME_CHARS_MAX, Tool, integer, object, parsed, some, string};
+use super::{NAME_CHARS_MAX, Tool, WholeNumber, integer, object, parsed, some, string};
 use crate::ops::fix::{self, FixNoteText};
 use crate::ops::knowledge;
-use crate::ops::lesson::{self, Annotation};
+use crate::ops::lesson::{self, LessonAnnotation};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::search::{self, SearchHit};
@@ -66,10 +66,10 @@ pub(super) const RECORD_FIX: Tool = Tool {
 #[serde(deny_unknown_fields)]
 struct SearchArguments {
     query: String,
-    limit: Option<Count>,
+    limit: Option<WholeNumber>,
 }
 
-/// What a search gives: [`search::Hits`], and entries in brief.
+/// What a search gives: [`search::LessonHits`], and entries in brief.
 #[derive(Serialize)]
 struct FoundEntries {
     lessons: Vec<SearchHit>,
@@ -91,7 +91,7 @@ struct RememberedEntry {
 
 fn lessons_search(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
     let given: SearchArguments = parsed(arguments)?;
-    let hits = search::search_lessons(request, &given.query, Count::of(given.limit, LESSONS));
+    let hits = search::search_lessons(request, &given.query, WholeNumber::of(given.limit, LESSONS));
     let asked = EntryQueryRequest { text: given.query, limit: Some(ENTRIES), page: 1, ..EntryQueryRequest::default() };
     let entries = knowledge::query_entries(request, &asked)?;
     let notes = hits.notes.into_iter().chain(entries.notes).collect();
@@ -179,7 +179,7 @@ fn record_fix(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
             page.map_data(|page| RecordedFix { kind: "fix", id: page.summary.id, file: None })
         }
         Some("l-") if id.len() > 2 => {
-            let annotation = Annotation { cause, resolution, corrective_rule: rule };
+            let annotation = LessonAnnotation { cause, resolution, corrective_rule: rule };
             let found = lesson::annotate_lesson(request, id, annotation)?;
             let file = request.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
             Reply::from(RecordedFix { kind: "lesson", id: found.lesson.front.id, file })

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 
-use verify_run::run::Ended;
+use verify_run::run::CommandEnd;
 
 use super::super::{folder, recorded, script};
 use super::home;
@@ -69,7 +69,7 @@ impl<'a> Person<'a> {
         self.types("exit 0\n");
         let (ended, bytes) = self.terminal.take().expect("a terminal").ends();
         let screen = String::from_utf8_lossy(&bytes).into_owned();
-        assert_eq!(ended, Ended::Exit(0), "{screen}");
+        assert_eq!(ended, CommandEnd::Exit(0), "{screen}");
         let wanted: Vec<String> = (1..=self.checks).map(|number| format!("eslint run-{number}")).collect();
         assert_eq!(recorded(self.sandbox), wanted, "{screen}");
         screen
@@ -102,7 +102,7 @@ fn a_virtual_environment_comes_behind_the_shims() {
     for shell in SHELLS {
         let sandbox = home();
         let venv = sandbox.bare(&python).args(["-m", "venv", "--without-pip", "venv"]).outcome();
-        assert_eq!(venv.ended, Ended::Exit(0), "{}", venv.stderr());
+        assert_eq!(venv.ended, CommandEnd::Exit(0), "{}", venv.stderr());
         script(&sandbox.path("venv/bin/eslint"), "#!/bin/sh\necho \"of the environment\"; exit 3\n");
         let Some(mut person) = Person::at(&sandbox, shell) else { continue };
         person.checks("linted");
@@ -134,7 +134,7 @@ fn direnv_comes_behind_the_shims() {
             sandbox.write("inner/.envrc", "PATH_add own\nexport INSIDE=yes\n");
             script(&sandbox.path("inner/own/eslint"), "#!/bin/sh\necho \"of the folder\"; exit 3\n");
             let allowed = sandbox.bare(&direnv).args(["allow", "inner"]).outcome();
-            assert_eq!(allowed.ended, Ended::Exit(0), "{}", allowed.stderr());
+            assert_eq!(allowed.ended, CommandEnd::Exit(0), "{}", allowed.stderr());
             let Some(mut person) = Person::at(&sandbox, shell) else { continue };
             person.checks("linted");
             person.says("cd inner", "");
@@ -167,7 +167,7 @@ fn mise_comes_behind_the_shims() {
             sandbox.write("inner/mise.toml", "[env]\nINSIDE = \"yes\"\n_.path = [\"own\"]\n");
             script(&sandbox.path("inner/own/eslint"), "#!/bin/sh\necho \"of the folder\"; exit 3\n");
             let trusted = sandbox.bare(&mise).args(["trust", "inner/mise.toml"]).env("MISE_OFFLINE", "1").outcome();
-            assert_eq!(trusted.ended, Ended::Exit(0), "{}", trusted.stderr());
+            assert_eq!(trusted.ended, CommandEnd::Exit(0), "{}", trusted.stderr());
             let Some(mut person) = Person::at(&sandbox, shell) else { continue };
             person.checks("linted");
             person.says("cd inner", "");
@@ -381,7 +381,7 @@ fn a_prompt_starts_no_process() {
             let log = sandbox.tmp().join("calls");
             let traced = sandbox.bare(&strace).args(["-f", "-qq", "-e", "trace=clone,clone3,fork,vfork", "-o"]);
             let outcome = traced.arg(&log).arg(&program).arg(file).outcome();
-            assert_eq!((outcome.ended, outcome.stderr()), (Ended::Exit(0), ""));
+            assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""));
             fs::read_to_string(log).expect("the calls").lines().filter(|line| !line.contains("resumed")).count()
         };
         // `seq` is one of fish's.
