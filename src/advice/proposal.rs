@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn without_a_rule_it_says_what_worked_and_without_that_no_more() {
-        let worked = ProvenRemedy::from_figures("import `x`", crate::event::Technique::Shape, (3, 4), true);
+        let worked = ProvenRemedy::from_figures("import `x`", crate::event::Technique::Shape, 3, 4, true);
         let (proposal, _) = propose(&PromotionFacts { rule: None, worked: Some(worked), ..facts() });
         assert!(
             proposal.line.ends_with(" What made it go away: `` import `x` `` (worked 3 of 4 times)."),
@@ -460,7 +460,7 @@ mod tests {
             glob: None,
             cause: Some(hostile.clone()),
             rule: Some(format!("{hostile} @secret.md")),
-            worked: Some(ProvenRemedy::from_figures(&hostile, crate::event::Technique::Shape, (1, 1), false)),
+            worked: Some(ProvenRemedy::from_figures(&hostile, crate::event::Technique::Shape, 1, 1, false)),
             example: Some(example),
             ..facts()
         });

@@ -198,12 +198,7 @@ pub(crate) fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
 
 impl ProvenRemedy {
     /// From what was done and its figures.
-    pub(crate) fn from_figures(
-        what: &str,
-        technique: Technique,
-        (successes, tries): (u64, u64),
-        confirmed: bool,
-    ) -> Self {
+    pub(crate) fn from_figures(what: &str, technique: Technique, successes: u64, tries: u64, confirmed: bool) -> Self {
         let sure = if confirmed { "" } else { ", unconfirmed" };
         let how_often = match tries {
             1 => format!("worked once{sure}"),

@@ -162,7 +162,7 @@ fn fix_part(
     };
     let first = index.read_run(segments, &last.opened_by.to_string())?;
     let since = first.map_or(last.ended_at, |first| first.ended_at);
-    let facts = recorder::fix_facts(index, segments, (&settings.fix, local), since, last)?;
+    let facts = recorder::fix_facts(index, segments, &settings.fix, local, since, last)?;
     Ok(Some(LessonFixSection::Fixed(Box::new(facts))))
 }
 

@@ -231,7 +231,7 @@ pub(crate) fn suggest_strategies(
     let index = reading.index.as_ref();
     let failure = run.as_ref().and_then(|run| run.failure.as_ref());
     let items = failure.map_or(&[][..], |failure| &failure.items);
-    let (mut candidates, problems) = fitting_declared(index, request.settings(), &error, (run.as_ref(), found))?;
+    let (mut candidates, problems) = fitting_declared(index, request.settings(), &error, run.as_ref(), found)?;
     notes.extend(problems.iter().map(problem_note));
     let mut situation = RemedySituation::default();
     if let Some(index) = index {

@@ -195,7 +195,9 @@ impl WeakenedSearch {
         let look = move || {
             let mut notes = Vec::new();
             let (patch, counts) = match known {
-                Some((trees, at)) => compared_trees(trees, commits, branch.as_deref(), at, counts, &mut notes),
+                Some((trees, (places, options))) => {
+                    compared_trees(trees, commits, branch.as_deref(), &places, options, counts, &mut notes)
+                }
                 None => (Patch::default(), counts.filter(|_| commits[0] == commits[1])),
             };
             let marks = weakened::detect(&patch, counts).marks.into_iter().filter(|mark| mark.concerns(check));
@@ -227,21 +229,22 @@ fn compared_trees(
     [old, new]: [String; 2],
     commits: [Option<String>; 2],
     branch: Option<&str>,
-    (places, mut options): (Places, SnapshotOptions),
+    places: &Places,
+    mut options: SnapshotOptions,
     mut counts: Option<TestCounts>,
     notes: &mut Vec<String>,
 ) -> (Patch, Option<TestCounts>) {
     // What others did to their checks is not what this work made of it.
     if let [Some(before), Some(after)] = &commits {
         let came = leave_out_base(
-            &places,
+            places,
             &mut options,
             HeadMove { branch, commits: [before, after], trees: [&old, &new] },
             notes,
         );
         counts = counts.filter(|_| came.is_empty());
     }
-    let patch = snapshot::patch_between(&places, &old, &new, &options).unwrap_or_else(|skipped| {
+    let patch = snapshot::patch_between(places, &old, &new, &options).unwrap_or_else(|skipped| {
         notes.push(format!("cannot tell whether the check was weakened: {skipped}"));
         Patch::default()
     });

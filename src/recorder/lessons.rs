@@ -161,7 +161,7 @@ pub(super) fn close_lessons(
     }
     let (fix_settings, local) = (projects.fix_settings(root), projects.local_machine_at(root).clone());
     let since = failure.first_run().ended_at;
-    let facts = fix_facts(store.index(), store.segments(), (&fix_settings, &local), since, attempt)?;
+    let facts = fix_facts(store.index(), store.segments(), &fix_settings, &local, since, attempt)?;
     let fix = facts.id.clone();
     let settings = projects.lesson_settings(root);
     let is_proven = flake.is_some_and(|flake| flake.proof == FlakeProof::Proven);
@@ -317,7 +317,8 @@ fn lessons_of(store: &Store, runs: &[RunId], fixed: &AtomList) -> Result<Vec<(St
 pub(crate) fn fix_facts(
     index: &Index,
     segments: &SegmentFolder,
-    (settings, local): (&FixSettings, &LocalMachine),
+    settings: &FixSettings,
+    local: &LocalMachine,
     since: Timestamp,
     attempt: &Attempt,
 ) -> Result<LessonFixFacts, StoreError> {

@@ -109,7 +109,8 @@ fn event_id(session: &str, key: &str, mark: &str) -> uuid::Uuid {
 pub(crate) fn delivery_event(
     ranked: &RankedWarning,
     mark: &str,
-    (arm, held_out): (DeliveryArm, f64),
+    arm: DeliveryArm,
+    held_out: f64,
     question: &WarnQuestion,
     asked: &WarnRequest,
     now: Timestamp,

@@ -180,7 +180,7 @@ impl WarningSearch<'_> {
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
         let arm = DeliveryArm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
         let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
-        let event = delivery::delivery_event(ranked, &mark, (arm, share), question, asked, self.now);
+        let event = delivery::delivery_event(ranked, &mark, arm, share, question, asked, self.now);
         let id = delivery::warning_id(&event);
         if self.settings.advice.learning && !self.index.has_event(RunId(event.id))? {
             due.deliveries.push(event);

@@ -105,7 +105,7 @@ impl SimilarTaskLinks {
     pub(crate) fn for_task(index: &Index, task: &TaskDetails, settings: &Settings) -> Result<Self, StoreError> {
         let title = task.title.as_deref().unwrap_or_default();
         let mut alike = SimilarTaskLinks::default();
-        let found = similar_tasks(index, (title, task.category.as_deref(), &task.name), settings)?;
+        let found = similar_tasks(index, title, task.category.as_deref(), &task.name, settings)?;
         for other in found.into_iter().take(ALIKE_MAX) {
             let score = other.similarity.score;
             let Some(other) = index.find_task(&other.name)? else { continue };
@@ -259,7 +259,8 @@ impl EntrySearch<'_> {
         segments: &SegmentFolder,
         words: &[String],
         files: &[String],
-        (others, wanted): (&[EntryPage], usize),
+        others: &[EntryPage],
+        wanted: usize,
     ) -> Result<Vec<EntryPage>, StoreError> {
         if !self.can_include_learnt() {
             return Ok(Vec::new());

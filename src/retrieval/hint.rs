@@ -86,9 +86,9 @@ pub(crate) fn hint_lines(
     known.sort_by(|a, b| b.cmp(a));
     known.dedup_by_key(|((.., number), _)| *number);
     let mut lines = Vec::new();
-    for (seen, key) in known {
+    for ((failures, tasks, number), key) in known {
         if lines.len() < max {
-            lines.extend(pattern_line(sources, seen, key)?);
+            lines.extend(pattern_line(sources, number, failures, tasks, key)?);
         }
     }
     Ok(lines)
@@ -97,7 +97,9 @@ pub(crate) fn hint_lines(
 /// The line about one pattern; `None` when it is muted.
 fn pattern_line(
     sources: &HintSources<'_>,
-    (failures, tasks, number): (u64, u64, i64),
+    number: i64,
+    failures: u64,
+    tasks: u64,
     key: &String,
 ) -> Result<Option<String>, StoreError> {
     let HintSources { index, settings, .. } = *sources;

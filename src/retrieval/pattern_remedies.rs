@@ -188,5 +188,5 @@ pub(crate) fn proven_remedy(
             Some(fix) => is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
-    Ok(Some(ProvenRemedy::from_figures(&it.label, it.technique, (it.successes, it.tries), confirmed)))
+    Ok(Some(ProvenRemedy::from_figures(&it.label, it.technique, it.successes, it.tries, confirmed)))
 }

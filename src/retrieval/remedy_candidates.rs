@@ -47,7 +47,8 @@ pub(crate) fn fitting_declared(
     index: Option<&Index>,
     settings: &Settings,
     error: &str,
-    (run, found): (Option<&Run>, Option<DiagnosedText>),
+    run: Option<&Run>,
+    found: Option<DiagnosedText>,
 ) -> Result<(Vec<RemedyCandidate>, Vec<Problem>), StoreError> {
     let command = run.map(|run| shell_words::join(run.argv.iter().map(Lossless::display)));
     let failure = run.and_then(|run| run.failure.as_ref());

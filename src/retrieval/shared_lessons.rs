@@ -31,5 +31,5 @@ pub(crate) fn lessons_of_patterns(
 
 /// What a lesson says that helped.
 pub(crate) fn shared_lesson_remedy(row: &EntryRow) -> Option<ProvenRemedy> {
-    Some(ProvenRemedy::from_figures(&row.text("fix")?, Technique::Lesson, (1, 1), false))
+    Some(ProvenRemedy::from_figures(&row.text("fix")?, Technique::Lesson, 1, 1, false))
 }

@@ -29,7 +29,7 @@ pub(crate) fn patterns_in_similar_tasks(
     settings: &Settings,
 ) -> Result<BTreeMap<i64, (u64, u64)>, StoreError> {
     let WarnQuestion { title, category, task, .. } = question;
-    let found = similar_tasks(index, (title, category.as_deref(), task), settings)?;
+    let found = similar_tasks(index, title, category.as_deref(), task, settings)?;
     let mut counted: BTreeMap<i64, u64> = BTreeMap::new();
     let mut of = 0;
     for other in found.into_iter().filter(|other| other.runs > 0).take(TASKS_MAX) {
@@ -47,7 +47,9 @@ pub(crate) fn patterns_in_similar_tasks(
 /// When the store can't be read.
 pub(crate) fn similar_tasks(
     index: &Index,
-    (title, category, name): (&str, Option<&str>, &str),
+    title: &str,
+    category: Option<&str>,
+    name: &str,
     settings: &Settings,
 ) -> Result<Vec<SimilarTask>, StoreError> {
     let words = telling_words(title);

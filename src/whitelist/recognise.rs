@@ -86,7 +86,7 @@ impl<'w> CheckSearch<'w> {
         let rules = self.whitelist.program_rules(base, path);
         if rules.is_empty() {
             return match split_variable(path) {
-                Some(parts) => self.find_in_variable(path, parts, arguments, trail),
+                Some((name, default, rest)) => self.find_in_variable(path, name, default, rest, arguments, trail),
                 None => self.find_in_script_file(path, arguments, trail),
             };
         }
@@ -109,7 +109,9 @@ impl<'w> CheckSearch<'w> {
     fn find_in_variable(
         &mut self,
         path: &[u8],
-        (name, default, rest): (&[u8], &[u8], &[u8]),
+        name: &[u8],
+        default: &[u8],
+        rest: &[u8],
         arguments: &[&[u8]],
         trail: &Resolution,
     ) -> Option<Check> {

@@ -96,7 +96,7 @@ fn search_entries(
         // The newest may fit worst.
         let wanted = if asked.recent { usize::MAX } else { skip.saturating_add(limit).saturating_add(1) };
         let mut pages = search.fitting_pages(&words, &files, wanted)?;
-        let learnt = search.learnt_pages(&segments, &words, &files, (&pages, wanted))?;
+        let learnt = search.learnt_pages(&segments, &words, &files, &pages, wanted)?;
         pages.extend(learnt);
         if asked.recent {
             pages.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)))
