@@ -1,9 +1,12 @@
 """The same measurement of two binaries in one run, in turns: after each measured process the other binary has one, so that
 a busy machine slows both alike. What `--against` of the benchmarks is made of.
 
-Both have stores of their own, which they made themselves: formats may differ between them.
+Both have stores of their own, which they made themselves: formats may differ between them. Both are copied first, one
+after the other: two files with the same binary, one of them written while the machine was busy, differed by 20 % in the
+time that a start takes.
 """
 import os
+import shutil
 import statistics
 import threading
 
@@ -13,6 +16,17 @@ RATIO_MAX = 1.05
 def add_option(parser):
     parser.add_argument('--against', metavar='BINARY', help='measure this one too, in turns, and compare: the ratios of the medians')
     parser.add_argument('--ratio', type=float, default=RATIO_MAX, metavar='X', help=f'the largest ratio with --against ({RATIO_MAX})')
+
+
+def copies(binaries, folder):
+    """paths of copies of the binaries, written alike, in `folder`"""
+    paths = []
+    for number, binary in enumerate(binaries):
+        place = os.path.join(folder, f'binary-{number}')
+        os.makedirs(place, exist_ok=True)
+        paths.append(shutil.copy(binary, os.path.join(place, 'verify-run')))
+    os.sync()
+    return paths
 
 
 class Turns:

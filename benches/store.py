@@ -252,10 +252,13 @@ def main(bench, sizes, prefix):
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     folder = options.reuse or tempfile.mkdtemp(prefix=prefix)
     try:
-        measured = bench(os.path.abspath(binary), folder, options.quick)
+        binaries = [os.path.abspath(binary)]
+        if options.against:
+            binaries = against.copies([binary, options.against], folder)
+        measured = bench(binaries[0], folder, options.quick)
         benches = [measured]
         if options.against:
-            benches.append(bench(os.path.abspath(options.against), os.path.join(folder, 'other'), options.quick))
+            benches.append(bench(binaries[1], os.path.join(folder, 'other'), options.quick))
             benches[1].label = 'other '
         for size in sizes:
             against.measure(benches, lambda bench: bench.measure(size, bool(options.reuse)))
