@@ -23,6 +23,7 @@
 //! - [`host`]: agents, git, CI systems and shells: their dialects, what `init` installs for them, shims, rewritten lines
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
 //! - [`checkup`]: what keeps checks from being recorded here: hosts, shells, shims, the store, lessons
+//! - [`gate`]: the quality gate: checklist, tools, measures and verdict about one exact tree
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
@@ -64,6 +65,7 @@ pub mod diagnose;
 mod event;
 mod fingerprint;
 mod fix;
+mod gate;
 pub mod host;
 mod knowledge;
 pub mod lesson;

@@ -40,8 +40,9 @@ impl fmt::Display for RunId {
     }
 }
 
+/// Fills at most 256 bytes from the system's randomness; whether it could.
 #[allow(unsafe_code, reason = "neither std nor nix offers the call")]
-fn fill_random(bytes: &mut [u8]) -> bool {
+pub(crate) fn fill_random(bytes: &mut [u8]) -> bool {
     // SAFETY: the buffer is valid for its length, which is far below the 256 bytes that are given whole or not at all.
     #[cfg(target_os = "linux")]
     return unsafe { nix::libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) }.unsigned_abs() == bytes.len();
@@ -71,6 +72,8 @@ pub enum IdKind {
     Memory,
     /// `r-`: a promotion.
     Promotion,
+    /// `e-`: a receipt, evidence that a check passed.
+    Receipt,
 }
 
 impl IdKind {
@@ -86,6 +89,7 @@ impl IdKind {
             IdKind::Warning => 'w',
             IdKind::Memory => 'm',
             IdKind::Promotion => 'r',
+            IdKind::Receipt => 'e',
         }
     }
 }

@@ -10,10 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde::{Deserialize, Serialize};
 
+use super::checked_state::InputHasher;
 use crate::base::file::{self, Durability};
 use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::config::StateDir;
+use crate::run::is_shims_folder;
 
 /// The variables that count without a setting, sorted: modes, compilers' and interpreters' options and search paths,
 /// language and time zone. None that a sitting or a terminal sets again each time.
@@ -92,6 +94,22 @@ const VARIABLES: [&str; 72] = [
     "ZONEINFO",
 ];
 
+/// The variables that count for receipts beside [`VARIABLES`]: where tools look for their settings, and what chooses
+/// the version behind a version manager's name.
+const RECEIPT_VARIABLES: [&str; 11] = [
+    "ASDF_DATA_DIR",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "GOENV",
+    "GOPATH",
+    "HOME",
+    "NODENV_VERSION",
+    "PYENV_VERSION",
+    "RBENV_VERSION",
+    "RUSTUP_HOME",
+    "VOLTA_HOME",
+];
+
 /// The names that a project adds, as the last recorder left them for the wrapper; bytes of the file that are read.
 const NAMES_BYTES_MAX: u64 = 16 << 10;
 
@@ -146,6 +164,28 @@ fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str
         hasher.update(b"\0");
     }
     hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Adds the variables of this process that count for a receipt, those of `further` among them. Of PATH, the folders that
+/// verify-run and git put in front of it for their own programs are left out: a git hook sees the same programs.
+pub fn add_variables(inputs: &mut InputHasher, further: &[&str]) {
+    let mut names: Vec<&str> = VARIABLES.iter().chain(&RECEIPT_VARIABLES).chain(further).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let Some(value) = env::var_os(name) else { continue };
+        match name {
+            "PATH" => searched_folders(&value).for_each(|folder| inputs.add(name, folder)),
+            _ => inputs.add(name, value.as_bytes()),
+        }
+    }
+}
+
+/// The folders of a PATH, without those of shims and of git's own programs.
+fn searched_folders(path: &OsStr) -> impl Iterator<Item = &[u8]> {
+    path.as_bytes()
+        .split(|byte| *byte == b':')
+        .filter(|folder| !is_shims_folder(folder) && !folder.ends_with(b"/git-core"))
 }
 
 /// Leaves the names that the settings add for the wrappers to come. Writes only what has changed.
@@ -208,6 +248,14 @@ mod tests {
         remember(&state, &[]).expect("removed");
         assert_eq!(EnvironmentDigest::now(&state), without);
         assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn the_folders_of_hooks_and_shims_are_not_searched() {
+        let of = |path: &'static str| searched_folders(OsStr::new(path)).collect::<Vec<_>>();
+        let plain = of("/usr/local/bin:/usr/bin");
+        assert_eq!(of("/usr/lib/git-core:/home/u/.local/share/verify-run/shims:/usr/local/bin:/usr/bin"), plain);
+        assert_ne!(of("/opt/node/bin:/usr/local/bin:/usr/bin"), plain);
     }
 
     #[test]

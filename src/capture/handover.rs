@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::checked_state::CheckedState;
 use super::environment::EnvironmentDigest;
 use super::passes;
 use super::reading::whole_lines;
@@ -51,6 +52,8 @@ pub struct FinishedRun {
     pub places: Places,
     /// Record before returning.
     pub sync: bool,
+    /// What a receipt of the run is about, if it is to have one.
+    pub checked_state: Option<Box<CheckedState>>,
     /// Records everything that is spooled; runs in a process of its own.
     pub record: fn(&Places, RecorderWaiter),
 }
@@ -102,11 +105,11 @@ impl FinishedRun {
         SpooledRun { header, output: transcript.pieces().concat() }
     }
 
-    /// A pass is worth its output when it ends an open failure, or when it is the first of the day: the recorder
-    /// compares later failures with it.
+    /// A pass is worth its output when it ends an open failure, when it is to have a receipt, or when it is the first of
+    /// the day: the recorder compares later failures with it.
     fn needs_output(&self) -> bool {
         let state = &self.places.state;
-        if state.open_marker(&self.key).exists() {
+        if self.checked_state.is_some() || state.open_marker(&self.key).exists() {
             return true;
         }
         let Ok(baseline) = fs::metadata(state.baseline(&self.key)) else { return true };
@@ -139,6 +142,7 @@ impl FinishedRun {
             environment: None,
             observed_via: None,
             call: None,
+            checked_state: self.checked_state.clone(),
         }
     }
 

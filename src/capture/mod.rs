@@ -3,6 +3,7 @@
 //! A failing run, and a pass that ends an open failure or is the first of the day, is one spool file, written whole;
 //! other passes are a line in the pass log. [`FinishedRun::hand_over`] decides; the recorder starts from [`SpooledRun::parse`].
 
+mod checked_state;
 mod environment;
 mod handover;
 mod head;
@@ -11,7 +12,8 @@ mod passes;
 mod reading;
 mod spool;
 
-pub use environment::{EnvironmentDigest, remember};
+pub use checked_state::{CheckedState, InputDigests, InputHasher};
+pub use environment::{EnvironmentDigest, add_variables, remember};
 pub use handover::{FinishedRun, RecorderWaiter, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;

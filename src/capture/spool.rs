@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::checked_state::CheckedState;
 use super::environment::EnvironmentDigest;
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
@@ -81,6 +82,9 @@ pub struct SpoolHeader {
     /// The agent's name for the call that it saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
+    /// What a receipt of the run is about; only under `--reuse`, of a pass that can have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_state: Option<Box<CheckedState>>,
 }
 
 /// Who saw a run that no wrapper preceded. What it knows is less: the whole line's exit code, output that was
@@ -201,6 +205,7 @@ pub(super) mod tests {
             environment: None,
             observed_via: None,
             call: None,
+            checked_state: None,
         }
     }
 

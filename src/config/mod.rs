@@ -3,6 +3,7 @@
 mod advice;
 mod category;
 mod hooks;
+mod input_name;
 mod knowledge;
 mod learning;
 mod lesson;
@@ -10,6 +11,7 @@ pub mod packager;
 mod places;
 mod problem;
 mod promotion;
+mod receipt;
 #[cfg(test)]
 mod reference;
 mod settings;
@@ -25,6 +27,7 @@ pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
+pub use receipt::ReceiptSettings;
 pub use settings::{FixSettings, RawSettings, SETTINGS_FILE, Settings};
 pub use state_dir::StateDir;
 pub use strategy::StrategyTable;

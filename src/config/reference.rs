@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
     include_str!("advice.rs"),
     include_str!("knowledge.rs"),
     include_str!("promotion.rs"),
+    include_str!("receipt.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -110,6 +111,7 @@ fn default_values() -> Value {
         "advice": settings.advice,
         "knowledge": settings.knowledge,
         "promotion": settings.promotion,
+        "receipts": settings.receipts,
         "hooks": settings.hooks,
     })
 }

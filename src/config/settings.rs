@@ -12,10 +12,12 @@ use serde::Deserialize;
 use super::advice::AdviceSettings;
 use super::category::CategoryTable;
 use super::hooks::{self, HookSettings};
+use super::input_name::{is_file_inside, is_variable};
 use super::knowledge::KnowledgeSettings;
 use super::learning::{ConfidenceSettings, NumericSetting, PatternSettings};
 use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
+use super::receipt::ReceiptSettings;
 use super::strategy::{STRATEGIES_MAX, StrategyTable};
 use super::{Environment, Places, Problem};
 use crate::base::limits::{
@@ -29,8 +31,6 @@ pub const SETTINGS_FILE: &str = "verify-run.toml";
 
 /// Names in `fix.environment`.
 const VARIABLES_MAX: usize = 64;
-/// One of them, bytes.
-const VARIABLE_BYTES_MAX: usize = 128;
 
 /// `[raw]`: the redacted output of failed runs in the state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +65,22 @@ pub struct FixSettings {
     pub quick_attempts: u64,
     /// `silence_hours`: hours without a run after which a task ends.
     pub silence_hours: u64,
-    /// `environment`: names of further environment variables that change what the project's checks do.
+    /// `environment`: names of further environment variables that change what the project's checks do, and files that
+    /// git does not see (`config/local.json`, relative to the root; a name with `.` or `/`).
     pub environment: Vec<String>,
 }
 
 impl FixSettings {
+    /// The names of variables in `environment`.
+    pub fn variables(&self) -> Vec<String> {
+        self.environment.iter().filter(|name| is_variable(name)).cloned().collect()
+    }
+
+    /// The files in `environment`, relative to the root.
+    pub fn files(&self) -> Vec<&str> {
+        self.environment.iter().filter(|name| !is_variable(name)).map(String::as_str).collect()
+    }
+
     /// After how long without a run a task is over.
     pub fn silence(&self) -> Duration {
         Duration::from_secs(self.silence_hours.saturating_mul(3_600))
@@ -99,6 +110,8 @@ pub struct Settings {
     pub knowledge: KnowledgeSettings,
     /// `[promotion]`
     pub promotion: PromotionSettings,
+    /// `[receipts]`
+    pub receipts: ReceiptSettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -124,6 +137,7 @@ impl Default for Settings {
             advice: AdviceSettings::default(),
             knowledge: KnowledgeSettings::default(),
             promotion: PromotionSettings::default(),
+            receipts: ReceiptSettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -252,6 +266,7 @@ impl Settings {
                 }
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
+            ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
                     layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
@@ -349,18 +364,15 @@ impl SettingsLayer<'_> {
         dir.map(Path::to_owned)
     }
 
-    /// Names of environment variables.
+    /// Names of environment variables, and of files inside the repository.
     fn variables(&mut self, section: &str, key: &str, value: &toml::Value) -> Option<Vec<String>> {
-        let is_name = |name: &&str| {
-            let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            plain && !name.is_empty() && name.len() <= VARIABLE_BYTES_MAX
-        };
+        let is_name = |name: &&str| is_variable(name) || is_file_inside(name);
         let names = value.as_array().filter(|names| names.len() <= VARIABLES_MAX);
         let names = names.and_then(|names| {
             names.iter().map(|name| name.as_str().filter(is_name).map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
         if names.is_none() {
-            let reason = format!("not a list of at most {VARIABLES_MAX} names of variables: {value}");
+            let reason = format!("not a list of at most {VARIABLES_MAX} names of variables and files: {value}");
             self.refuse(section, key, &reason);
         }
         names
@@ -505,7 +517,11 @@ mod tests {
     fn variables_are_a_list_of_names() {
         let (settings, problems) = load(None, Some("[fix]\nenvironment = [\"SHOP_DB\", \"shop2\"]\n"));
         assert_eq!((settings.fix.environment, problems), (vec!["SHOP_DB".to_owned(), "shop2".to_owned()], Vec::new()));
-        for bad in ["\"SHOP_DB\"", "[1]", "[\"A=B\"]", "[\"\"]", "[\"A\\nB\"]"] {
+        let (settings, _) = load(None, Some("[fix]\nenvironment = [\"SHOP_DB\", \".env.test\", \"config/local\"]\n"));
+        assert_eq!(settings.fix.variables(), ["SHOP_DB"]);
+        assert_eq!(settings.fix.files(), [".env.test", "config/local"]);
+        let outside = ["[\"../a\"]", "[\"/etc/passwd\"]", "[\".git/config\"]", "[\"a/../../b\"]", "[\"a.b=c\"]"];
+        for bad in outside.into_iter().chain(["\"SHOP_DB\"", "[1]", "[\"A=B\"]", "[\"\"]", "[\"A\\nB\"]"]) {
             let (settings, problems) =
                 load(Some("[fix]\nenvironment = [\"A\"]"), Some(&format!("[fix]\nenvironment = {bad}\n")));
             assert_eq!(settings.fix.environment, ["A"], "{bad}");

@@ -8,6 +8,7 @@ mod lesson;
 mod memory;
 mod pattern;
 mod promotion;
+mod receipt;
 mod run;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -36,6 +37,7 @@ pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
 pub(crate) use promotion::{Promotion, PromotionChangeKind, PromotionState, PromotionStep};
+pub(crate) use receipt::Receipt;
 pub(crate) use run::{
     DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
 };
@@ -104,10 +106,12 @@ pub(crate) enum EventBody {
     Memory(MemoryNote),
     /// Something said of a promotion.
     Promotion(Box<Promotion>),
+    /// A check passed on exactly this tree.
+    Receipt(Box<Receipt>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 17] = [
+pub(crate) const KINDS: [&str; 18] = [
     "run",
     "lesson",
     "purge",
@@ -125,6 +129,7 @@ pub(crate) const KINDS: [&str; 17] = [
     "strategy",
     "memory",
     "promotion",
+    "receipt",
 ];
 
 /// Runs whose text was removed.
@@ -218,6 +223,7 @@ impl EventBody {
             EventBody::Strategy(_) => KINDS[14],
             EventBody::Memory(_) => KINDS[15],
             EventBody::Promotion(_) => KINDS[16],
+            EventBody::Receipt(_) => KINDS[17],
         }
     }
 
@@ -248,6 +254,7 @@ impl EventBody {
                 _ => vec![snapshot.run],
             },
             EventBody::Delivery(delivery) => delivery.runs.clone(),
+            EventBody::Receipt(receipt) => vec![receipt.run],
             EventBody::Run(_)
             | EventBody::Lesson(_)
             | EventBody::FixNote(_)
@@ -379,6 +386,7 @@ mod tests {
             sample::memory_change(2, 1),
             sample::memory_change(3, 1),
             sample::memory_change(4, 1),
+            sample::receipt(2),
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

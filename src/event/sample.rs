@@ -5,12 +5,13 @@ use uuid::Uuid;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
 use crate::base::lossless::Lossless;
+use crate::capture::{CheckedState, InputHasher};
 use crate::diagnose::{self, Severity};
 use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof,
-    LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion, PromotionStep, Recipe, RecipeKind, Review,
-    ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
+    LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion, PromotionStep, Receipt, Recipe, RecipeKind,
+    Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -34,6 +35,24 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// A run id that sorts by `n`.
 pub(crate) fn run_id(n: u64) -> RunId {
     RunId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 | u128::from(n) << 80 | u128::from(n)))
+}
+
+/// The receipt of [`passed_run`] `n`.
+pub(crate) fn receipt(n: u64) -> Event {
+    let EventBody::Run(run) = passed_run(n, "main").body else { panic!("a run") };
+    let mut inputs = InputHasher::default();
+    inputs.add("NODE_ENV", b"test");
+    let inputs = inputs.finish();
+    let state = CheckedState {
+        tree: "0".repeat(40),
+        submodules: [("lib".to_owned(), "1".repeat(40))].into(),
+        command: format!("{n:032}"),
+        environment: inputs.clone(),
+        programs: inputs.clone(),
+        dependencies: inputs,
+    };
+    let body = EventBody::Receipt(Box::new(Receipt::from_run(run_id(n), &run, state)));
+    Event::with_derived_id("receipt", &[&run_id(n).to_string()], run.ended_at, "w", body)
 }
 
 /// A passed run, `n` seconds after the epoch.

@@ -3,6 +3,7 @@
 //! [`patch`] reads what it compared, and [`weakened`] says whether a pass came from checking less.
 
 mod atom;
+mod check_inputs;
 mod coverage;
 mod dependencies;
 mod derived;
@@ -22,12 +23,13 @@ pub(crate) mod weakened;
 mod workflow;
 
 pub(crate) use atom::{RunAtoms, of_run as atoms_of_run};
+pub(crate) use check_inputs::{InputSearch, digest_inputs};
 pub(crate) use coverage::{FailureCoverage, compare_scopes, covering_scopes};
 pub(crate) use dependencies::{DependencyChanges, dependency_changes};
 pub(crate) use derived::is_derived;
 pub(crate) use imports::FileReferences;
-pub(crate) use program::digest_programs;
-pub(crate) use reach::{selects_anew, stops_at};
+pub(crate) use program::{CommandPrograms, digest_programs};
+pub(crate) use reach::{has_choosing_option, selects_anew, stops_at};
 pub(crate) use recipe::recipes_of_attempt;
 pub(crate) use relation::{FileRelation, is_setting, only_related, related_first};
 pub(crate) use sets::{AtomSets, compare_atoms};

@@ -1,7 +1,7 @@
 //! The programs of a run, as files: an update between two runs is visible as another file.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -52,6 +52,72 @@ pub(crate) fn digest_programs(header: &SpoolHeader) -> Option<String> {
     Some(digest.hasher.finalize().to_hex()[..32].to_owned())
 }
 
+/// A command whose programs are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandPrograms<'a> {
+    pub argv: &'a [OsString],
+    pub check: &'a Check,
+    /// The value of PATH.
+    pub path: &'a OsStr,
+    /// The working directory, absolute.
+    pub cwd: &'a Path,
+    /// The top of the work tree.
+    pub root: &'a Path,
+}
+
+/// A file that a command executes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ExecutedFile {
+    /// What it is called: its file name.
+    pub name: String,
+    /// Where it was found.
+    pub path: PathBuf,
+}
+
+impl CommandPrograms<'_> {
+    /// The files that [`digest_programs`] is about.
+    ///
+    /// # Errors
+    /// The name of the program or tool that isn't there: which one would be run is unknown.
+    pub(super) fn executed_files(&self) -> Result<Vec<ExecutedFile>, String> {
+        let search = self.search();
+        let (first, rest) = self.argv.split_first().ok_or("the command")?;
+        let first = Path::new(first);
+        let program = search.on_path(first).ok_or_else(|| first.to_string_lossy().into_owned())?;
+        let mut files = vec![program];
+        for word in tools_of_check(self.check, rest.iter().map(Path::new)) {
+            let found = search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word))));
+            files.push(found.ok_or(word)?);
+        }
+        let interpreters: Vec<PathBuf> = files
+            .iter()
+            .filter_map(|file| interpreter_of(file))
+            .map(|name| search.on_path(Path::new(&name)).ok_or(name))
+            .collect::<Result<_, _>>()?;
+        files.extend(interpreters);
+        let named = |path: PathBuf| ExecutedFile {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            path,
+        };
+        Ok(files.into_iter().map(named).collect())
+    }
+
+    /// What PATH has of a name, past shims.
+    pub(super) fn on_path(&self, name: &str) -> Option<PathBuf> {
+        self.search().on_path(Path::new(name))
+    }
+
+    /// The folder in which the check runs.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.search().inside()
+    }
+
+    fn search(&self) -> ProgramSearch<'_> {
+        let CommandPrograms { path, cwd, root, check, .. } = *self;
+        ProgramSearch { path, cwd, root, changed_dir: check.dir.as_deref() }
+    }
+}
+
 /// The words that name what the whitelist saw in a command line: runners, and the tools behind them.
 fn tools_of_check<'a>(check: &Check, words: impl Iterator<Item = &'a Path>) -> BTreeSet<String> {
     let tools: Vec<&str> = std::iter::once(&check.tool).chain(&check.also).map(String::as_str).collect();
@@ -98,9 +164,13 @@ impl ProgramSearch<'_> {
         files.find(|(_, folder)| !is_shims_folder(folder.as_os_str().as_bytes())).map(|(file, _)| file)
     }
 
+    fn inside(&self) -> PathBuf {
+        self.changed_dir.map_or_else(|| self.cwd.to_owned(), |dir| self.cwd.join(dir))
+    }
+
     /// What package runners find.
     fn in_project(&self, word: &str) -> Option<PathBuf> {
-        let inside = self.changed_dir.map_or_else(|| self.cwd.to_owned(), |dir| self.cwd.join(dir));
+        let inside = self.inside();
         if word.contains('/') && is_program(&inside.join(word)) {
             return Some(inside.join(word));
         }
@@ -222,6 +292,7 @@ mod tests {
                 redacted: false,
                 observed_via: None,
                 call: None,
+                checked_state: None,
                 environment: Some(EnvironmentDigest {
                     digest: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),

@@ -1,5 +1,6 @@
 //! The progress of a failing run: what is missing in its output may not have been looked at.
 
+use crate::base::lossless::Lossless;
 use crate::config::Category;
 use crate::event::{Atom, DiagnosticRecord, Run};
 use crate::whitelist::CheckKind;
@@ -55,11 +56,16 @@ pub(crate) struct TestTarget {
 
 /// Whether the same command chooses each time what it looks at.
 pub(crate) fn selects_anew(run: &Run) -> bool {
+    has_choosing_option(run.argv.iter().map(Lossless::display))
+}
+
+/// Whether a word of a command line makes the command choose each time what it looks at.
+pub(crate) fn has_choosing_option(mut words: impl Iterator<Item = String>) -> bool {
     let chooses = |argument: &str| {
         let option = argument.split_once('=').map_or(argument, |(option, _)| option);
         CHOOSING_OPTIONS.contains(&option)
     };
-    run.argv.iter().any(|argument| argument.display().split_whitespace().any(chooses))
+    words.any(|argument| argument.split_whitespace().any(chooses))
 }
 
 /// Where `later` stopped that followed a failure of category `before`.

@@ -25,6 +25,7 @@ pub(crate) mod outcome;
 pub(crate) mod pattern;
 pub(crate) mod promote;
 pub(crate) mod reading;
+pub(crate) mod receipt;
 pub(crate) mod recent;
 pub(crate) mod recording;
 pub(crate) mod reply;

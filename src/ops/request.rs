@@ -45,6 +45,11 @@ impl Request {
         }
     }
 
+    /// The same request in another folder of the same places.
+    pub(crate) fn with_cwd(self, cwd: PathBuf) -> Self {
+        Request { cwd, ..self }
+    }
+
     /// The same request for another folder, with that folder's places and settings.
     pub(crate) fn in_folder(&self, cwd: PathBuf) -> Self {
         let request = Request::new(cwd, self.environment.clone(), self.identity.clone());

@@ -63,7 +63,7 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
 }
 
 /// What ran of a check that tests, as its output says; how many only where the output is whole.
-pub(super) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> RunnerSummary {
+pub(crate) fn ran_from_header(header: &SpoolHeader, output: &[u8]) -> RunnerSummary {
     let is_test = header.check.as_ref().is_some_and(|check| check.kind == CheckKind::Test);
     let ran = if is_test { diagnose::count_ran(output) } else { RunnerSummary::default() };
     RunnerSummary { tests: ran.tests.filter(|_| header.cut_bytes == 0), ..ran }

@@ -202,7 +202,7 @@ fn record_queue(recorder: &mut Recorder<'_>, queue: &Queue, until: Option<Instan
     // A task that was announced before a run is known when the run is recorded.
     notes::record_notes(recorder)?;
     if let Some(newest) = queue.entries.last() {
-        let names = recorder.projects.fix_settings(newest.header.repository.root.path()).environment;
+        let names = recorder.projects.fix_settings(newest.header.repository.root.path()).variables();
         let kept = capture::remember(&recorder.projects.project_places().state, &names);
         recorder.report.note_error("the names of variables that count", kept);
     }

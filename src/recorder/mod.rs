@@ -26,6 +26,7 @@ mod observed;
 mod open_failures;
 mod projects;
 mod queue;
+mod receipts;
 mod record;
 mod reports;
 pub(crate) mod shared_lessons;
@@ -38,7 +39,7 @@ mod upkeep;
 
 use crate::config::Places;
 
-pub(crate) use assemble::lesson_facts;
+pub(crate) use assemble::{lesson_facts, ran_from_header};
 pub(crate) use diagnosis::pattern_keys;
 pub(crate) use drain::{drain, drain_for_reading, drain_sync};
 pub(crate) use drained::DrainReport;
@@ -46,6 +47,7 @@ pub(crate) use lessons::fix_facts;
 pub(crate) use log::recent_lines as recent_log;
 pub(crate) use projects::local_machine;
 pub(crate) use queue::{SpoolEntryKind, bad_files, pending_entries, waiting_headers};
+pub(crate) use receipts::refusal_of_run;
 pub(crate) use task::current_task;
 
 /// Writes what was found and put right elsewhere into the recorder's log.

@@ -10,7 +10,7 @@ use super::markers::mark_open;
 use super::merges::PatternMerges;
 use super::projects::RecordedRun;
 use super::queue::{self, SpoolEntry};
-use super::{assemble, attempts, head, lessons, observed, task, unwanted};
+use super::{assemble, attempts, head, lessons, observed, receipts, task, unwanted};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
@@ -151,6 +151,7 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &SpooledRun, ru
     in_flight.spawn_diff(projects, store, header)?;
     events.push(Event::from_run(header.run, Timestamp::now(), store.writer_name(), run.clone()));
     events.extend(in_flight.snapshots.snapshot_event(store, header)?);
+    events.extend(receipts::receipt_event(header, run, store.writer_name()));
     store.append_unsynced(&events)?;
     report.runs += 1;
     report.failures += usize::from(run.failure.is_some());

@@ -71,6 +71,7 @@ impl World {
             environment: None,
             observed_via: None,
             call: None,
+            checked_state: None,
         }
     }
 

@@ -8,7 +8,7 @@
 //! - [`Shim`] is this program under another one's name; `rounds` keeps it and other shims from going round
 //! - `process` is what `/proc` says of one, and `nested` looks for a recording wrapper above us
 //! - `plan` decides per descriptor, `channel` relays one stream, `pty` is the half terminal and `keys` what is
-//!   typed for it, `files` reads back what went to a file
+//!   typed for it, `files` reads back what went to a file, `input` looks at what there is to read
 //! - `signals` receives what is sent to us and `canary` tells a signal to the group from one to us alone
 //! - `linger` keeps relaying for a descendant that outlives the command
 //! - [`Transcript`] is the bounded copy of the output; [`CommandEnd`] how it ended, and ending the same way
@@ -19,6 +19,7 @@ mod child;
 mod detach;
 mod ended;
 mod files;
+mod input;
 mod keys;
 mod linger;
 mod nested;
@@ -37,6 +38,7 @@ mod transcript;
 pub use detach::{is_init, privileged, run_detached, session, wait_for_end};
 pub use ended::{CommandEnd, end_as};
 pub use files::{FileExcerpt, FileRegion};
+pub use input::has_input;
 pub use nested::recording_ancestors;
 pub use program::Program;
 pub use pty::columns;

@@ -8,6 +8,7 @@ mod memory;
 mod outcome;
 mod pattern;
 mod promotion;
+mod receipt;
 mod run;
 mod snapshot;
 mod strategy;
@@ -78,6 +79,7 @@ pub(super) fn apply_event(
         EventBody::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
+        EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(ApplyResult::Done)

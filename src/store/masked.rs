@@ -2,6 +2,7 @@
 //! keys stay.
 
 use crate::base::lossless::Lossless;
+use crate::capture::CheckedState;
 use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
 
 /// The text in place of a removed part.
@@ -51,6 +52,15 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
                 *text = MASKED.to_owned();
             }
         }
+        EventBody::Receipt(receipt) => {
+            mask_command(&mut receipt.argv);
+            receipt.root = mask_root(&receipt.root);
+            if receipt.dir.path().is_absolute() {
+                receipt.dir = Lossless::from(MASKED);
+            }
+            let tree = std::mem::take(&mut receipt.state.tree);
+            receipt.state = CheckedState { tree, ..CheckedState::default() };
+        }
         // Written for everybody.
         EventBody::Knowledge(_)
         | EventBody::Strategy(_)
@@ -68,10 +78,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
 
 fn mask_run(run: &mut Run) {
     run.task = mask_task_name(&run.task);
-    run.argv.truncate(1);
-    if let Some(program) = run.argv.first_mut() {
-        *program = Lossless::from(program.path().file_name().unwrap_or_default());
-    }
+    mask_command(&mut run.argv);
     run.root = mask_root(&run.root);
     if run.dir.path().is_absolute() {
         run.dir = Lossless::from(MASKED);
@@ -94,6 +101,14 @@ fn mask_run(run: &mut Run) {
             item.message.clone_from(&item.masked_family);
             item.file = item.file.take().filter(|file| !file.starts_with('/'));
         }
+    }
+}
+
+/// The program alone, without its folder.
+fn mask_command(argv: &mut Vec<Lossless>) {
+    argv.truncate(1);
+    if let Some(program) = argv.first_mut() {
+        *program = Lossless::from(program.path().file_name().unwrap_or_default());
     }
 }
 

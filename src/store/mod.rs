@@ -30,6 +30,7 @@ pub(crate) use masked::mask_event;
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
 pub(crate) use query::memory::MemoryRow;
+pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{

@@ -13,6 +13,7 @@ mod open;
 mod outcome;
 mod pattern;
 mod promotion;
+pub(crate) mod receipt;
 mod recent;
 pub(super) mod recovery;
 mod runs;

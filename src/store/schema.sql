@@ -282,6 +282,23 @@ CREATE TABLE snapshots (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX snapshots_by_tree ON snapshots (tree) WHERE tree IS NOT NULL;
 
+-- Checks that passed on exactly one tree. No reference to `runs`, as above.
+CREATE TABLE receipts (
+    event_id TEXT PRIMARY KEY,
+    receipt_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    -- Only one's own receipts are reused.
+    writer TEXT NOT NULL,
+    root TEXT NOT NULL CHECK (json_valid(root)),
+    command_key TEXT NOT NULL,
+    -- Digest of the folder and the words of the command.
+    command TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    ended_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX receipts_by_command ON receipts (command, ended_at);
+CREATE INDEX receipts_by_root ON receipts (root, ended_at);
+
 -- Files that differ from the base, as text.
 CREATE TABLE snapshot_files (
     run_id TEXT NOT NULL REFERENCES snapshots ON DELETE CASCADE,

@@ -94,10 +94,12 @@ impl Produced {
     fn json(&self, sandbox: &Sandbox, arguments: &[&str]) -> Value {
         // What follows a command line that is explained is part of it.
         let (verb, rest) = arguments.split_at(arguments.len().min(2));
+        let command = arguments.iter().position(|word| *word == "--");
         let words = if verb == ["whitelist", "explain"] {
             [verb, &["--json"], rest].concat()
         } else {
-            [arguments, &["--json"]].concat()
+            let (ours, command) = arguments.split_at(command.unwrap_or(arguments.len()));
+            [ours, &["--json"], command].concat()
         };
         let outcome = sandbox.verify_run(&words).env("VERIFY_RUN_SESSION", "reader").outcome();
         assert!(
@@ -134,6 +136,7 @@ fn every_command_with_json_prints_what_its_schema_describes() {
     decides(&produced);
     maintains(&produced);
     sets_up(&produced);
+    proves(&produced);
     let missing: Vec<&str> =
         ROWS.iter().map(|row| row.command.as_str()).filter(|command| !produced.0.borrow().contains(command)).collect();
     assert!(ROWS.len() > 70 && missing.is_empty(), "no case of this test runs: {missing:#?}");
@@ -186,6 +189,24 @@ fn looks_back(produced: &Produced) {
     fs::write(sandbox.tmp().join("sun"), "").expect("a file");
     check(&sandbox, &["luacheck", "."]);
     assert_ne!(json(&["fix", "list", "--flakes"])["flakes"], serde_json::json!([]));
+}
+
+/// Receipts.
+fn proves(produced: &Produced) {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "exit 0");
+    sandbox.verify_run(["--reuse", "--sync", "luacheck", "."]).prints();
+    let receipt = produced.id(&sandbox, &["gate", "receipt", "list"], "/receipts/0/id");
+    produced.json(&sandbox, &["gate", "receipt", "show", &receipt]);
+    let covered = produced.json(&sandbox, &["gate", "receipt", "check", "--", "luacheck", "."]);
+    assert_eq!(covered["covered"], true, "{covered:#}");
+    produced.json(&sandbox, &["gate", "receipt", "check", "--staged", "--", "luacheck", "src"]);
+    sandbox.verify_run(["gate", "receipt", "key", "new"]).prints();
+    let file = sandbox.tmp().join("signed.json");
+    fs::write(&file, sandbox.verify_run(["gate", "receipt", "export", "--sign"]).prints()).expect("written");
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(produced.json(&sandbox, &["gate", "receipt", "verify", file])["verified"], true);
+    assert_eq!(produced.json(&sandbox, &["gate", "receipt", "verify", file, "--tree", "0"])["verified"], false);
 }
 
 /// Recipes, proposals, entries, strategies and memories.

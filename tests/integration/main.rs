@@ -29,6 +29,7 @@ mod older;
 mod pages;
 mod patterns;
 mod quickstart;
+mod receipts;
 mod recording;
 mod report;
 mod running;

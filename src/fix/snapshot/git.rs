@@ -86,6 +86,8 @@ pub(super) struct Git {
     scratch: PathBuf,
     /// Settings of the user's repository that are emptied.
     emptied: Vec<OsString>,
+    /// The index to use in place of that of our git folder.
+    index: Option<PathBuf>,
     until: Instant,
 }
 
@@ -130,6 +132,7 @@ impl Git {
             user_git_dir: folders.user_git_dir,
             scratch: folders.scratch,
             emptied: Vec::new(),
+            index: None,
             until,
         })
     }
@@ -144,6 +147,11 @@ impl Git {
         &self.objects
     }
 
+    /// Our git folder.
+    pub(super) fn git_dir_path(&self) -> &Path {
+        &self.git_dir
+    }
+
     /// A folder for files that are needed for a moment.
     pub(super) fn scratch_path(&self) -> &Path {
         &self.scratch
@@ -152,6 +160,11 @@ impl Git {
     /// The same with another time limit.
     pub(super) fn set_deadline(&mut self, until: Instant) {
         self.until = until;
+    }
+
+    /// Uses this index file in our git folder.
+    pub(super) fn set_index(&mut self, index: PathBuf) {
+        self.index = Some(index);
     }
 
     /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
@@ -287,6 +300,9 @@ impl Git {
         command.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.root);
         command.env("GIT_OBJECT_DIRECTORY", &self.objects);
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
         if view == GitView::Both {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.alternates);
         }

@@ -28,8 +28,10 @@ pub(super) struct WorkTreeScan<'a> {
     shrunk: HashSet<PathBuf>,
     /// Contents to be read, bytes.
     new_bytes: u64,
-    /// Something is out of git's sight.
+    /// Something is out of git's sight, submodules excepted.
     pub blind: bool,
+    /// Submodules that are checked out: what is changed in them doesn't show in the tree.
+    pub submodules: Vec<PathBuf>,
     /// Some are marked as unchanged, whatever they are.
     pub is_overlooked: bool,
     /// Files that are not in the tree.
@@ -57,6 +59,7 @@ impl<'a> WorkTreeScan<'a> {
             shrunk: HashSet::new(),
             new_bytes: 0,
             blind: false,
+            submodules: Vec::new(),
             is_overlooked: false,
             left_out: 0,
             real_folders: HashMap::new(),
@@ -208,6 +211,11 @@ impl<'a> WorkTreeScan<'a> {
         let folder = tempfile::Builder::new().prefix(".tmp-").tempdir_in(git.scratch_path())?;
         let mut names = Vec::new();
         let mut paths = Vec::new();
+        let root = self.root.clone();
+        let mode = |path: &[u8]| {
+            let metadata = fs::metadata(root.join(OsStr::from_bytes(path)));
+            if metadata.is_ok_and(|metadata| metadata.mode() & 0o100 != 0) { "100755 " } else { "100644 " }
+        };
         for path in filtered {
             git.check_time()?;
             if paths.len() == SNAPSHOT_FILTERED_MAX {
@@ -234,7 +242,7 @@ impl<'a> WorkTreeScan<'a> {
         let printed = git.run(GitView::Own, arguments, Some(&names))?;
         let ids = printed.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         for (id, path) in ids.zip(paths) {
-            lines.extend([b"100644 ", id, b"\t", path, b"\0"].concat());
+            lines.extend([mode(path).as_bytes(), id, b"\t", path, b"\0"].concat());
         }
         Ok(())
     }
@@ -250,8 +258,11 @@ impl<'a> WorkTreeScan<'a> {
             }
             let path = self.root.join(OsStr::from_bytes(name));
             match fs::symlink_metadata(&path) {
-                // A submodule: what is changed in it doesn't show in the tree.
-                Ok(metadata) if metadata.is_dir() => self.blind |= path.join(".git").exists(),
+                Ok(metadata) if metadata.is_dir() => {
+                    if path.join(".git").exists() {
+                        self.submodules.push(PathBuf::from(OsStr::from_bytes(name)));
+                    }
+                }
                 Ok(metadata) => last = last.max(change_time(&metadata)),
                 Err(_) if gone.contains(name.as_slice()) => {}
                 Err(_) => last = i64::MAX,

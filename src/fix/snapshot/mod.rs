@@ -20,6 +20,7 @@ mod changes;
 mod diff;
 mod git;
 mod history;
+mod line_ends;
 mod look;
 mod place;
 mod prune;
@@ -35,9 +36,10 @@ pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
 pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};
 pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
+pub(crate) use line_ends::digest_line_ends;
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};
 pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_objects};
-pub(crate) use take::{TakenSnapshot, head_tree, take_snapshot};
+pub(crate) use take::{TakenSnapshot, head_tree, index_tree, take_snapshot};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Taking a snapshot: changes since the last index are added to it, and the index becomes a tree.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,10 @@ pub(crate) struct TakenSnapshot {
     /// Something in the work tree is out of git's sight: a populated submodule, another repository, a file that can't
     /// be read, a known one that is too large.
     pub blind: bool,
+    /// Whether it is so for another reason than submodules that are checked out.
+    pub has_unseen: bool,
+    /// The submodules that are checked out, relative to the root.
+    pub submodules: Vec<PathBuf>,
     /// Files that are not in the tree.
     pub left_out: u64,
     /// When the snapshot was begun.
@@ -108,6 +114,24 @@ pub(crate) fn head_tree(
     ask_head_tree(&git, commit).map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
 }
 
+/// The tree of an index file of the user's: what a commit would have. Nothing is written to the user's objects. The caller
+/// holds the recorder's lock.
+///
+/// # Errors
+/// When git can't be asked, or the index has conflicts.
+pub(crate) fn index_tree(places: &Places, index: &Path, time_max: Duration) -> Result<String, SkippedSnapshot> {
+    let repository = require_repository(places)?;
+    let cannot_write = |error| SkippedSnapshot::with_reason(format!("cannot write: {error}"));
+    let place = ObjectFolder::open_folder(places).map_err(cannot_write)?;
+    let copy = tempfile::Builder::new().prefix(".tmp-").tempdir_in(place.scratch_path()).map_err(cannot_write)?;
+    let copied = copy.path().join("index");
+    fs::copy(index, &copied)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot read the index: {error}")))?;
+    let mut git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
+    git.set_index(copied);
+    write_tree(&git).map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
+}
+
 fn ask_head_tree(git: &Git, commit: Option<&str>) -> Result<Option<String>, GitError> {
     // From a file that anybody can have written: only a hash is a commit here.
     let commit = commit.filter(|commit| commit.bytes().all(|byte| byte.is_ascii_hexdigit())).unwrap_or("HEAD");
@@ -173,7 +197,15 @@ fn take_with(
             },
         };
         let changed_at = look.last_change(git)?;
-        return Ok(TakenSnapshot { tree, changed_at, blind: look.blind, left_out: look.left_out, at: now });
+        return Ok(TakenSnapshot {
+            tree,
+            changed_at,
+            blind: look.blind || !look.submodules.is_empty(),
+            has_unseen: look.blind,
+            submodules: look.submodules,
+            left_out: look.left_out,
+            at: now,
+        });
     }
 }
 

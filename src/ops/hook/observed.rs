@@ -78,6 +78,7 @@ fn spool_observed(
         environment: None,
         observed_via: Some(ObservedVia::Hook),
         call: call.map(str::to_owned),
+        checked_state: None,
     };
     SpooledRun { header, output }
 }

@@ -37,7 +37,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 55] = [
+const REPLIES: [ReplyShape; 59] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -78,6 +78,25 @@ const REPLIES: [ReplyShape; 55] = [
         &["check-diff"],
         "Weakened checks and reverted fixes",
         reply::<ops::check_diff::CheckDiffReport>,
+    ),
+    shape("gate-receipt-list", &["gate receipt list"], "Receipts, newest first", reply::<ops::receipt::ReceiptList>),
+    shape(
+        "gate-receipt-show",
+        &["gate receipt show"],
+        "A receipt: a check that passed on one tree",
+        reply::<ops::receipt::ReceiptPage>,
+    ),
+    shape(
+        "gate-receipt-check",
+        &["gate receipt check"],
+        "Whether a receipt covers a command",
+        reply::<ops::receipt::ReceiptCheckReply>,
+    ),
+    shape(
+        "gate-receipt-verify",
+        &["gate receipt verify"],
+        "Whether a file proves that a command passed",
+        reply::<ops::receipt::VerifiedReceipt>,
     ),
     shape("ci", &["ci"], "What was reported to the CI system", reply::<ops::ci::CiReply>),
     shape("parse", &["parse --print json"], "What an output means", reply::<parse::ParseDocument>),

@@ -4,6 +4,7 @@
 mod hint;
 mod meant;
 mod options;
+mod reuse;
 
 use std::ffi::{OsString, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -15,11 +16,13 @@ use crate::base::text;
 use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{CiJob, CiSystem};
+use crate::ops::receipt::CheckedCommand;
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
 use crate::surface::failure::hint_line;
 use crate::whitelist::{self, Check, Whitelist};
 use options::{Recording, RunOptions};
+use reuse::ReusableRun;
 
 /// Runs the command. Returns only when nothing was run: the code to exit with.
 pub fn start(args: Vec<OsString>) -> c_int {
@@ -77,7 +80,17 @@ fn run(program: &Program, options: RunOptions) -> c_int {
     let wanted = check.is_some() || options.recording == Recording::Always;
     match here.places {
         Some((cwd, places)) if wanted && !bare && !is_nested(&places, &here.environment) => {
-            supervise(program, options, check, cwd, places)
+            let reusable = match &check {
+                Some(check) if options.reuse => {
+                    let command = CheckedCommand { argv: &options.argv, check };
+                    Some(ReusableRun::begin(&cwd, &places, &here.environment, &command))
+                }
+                _ => None,
+            };
+            if reusable.as_ref().is_some_and(ReusableRun::is_covered) {
+                return Exit::Ok.code();
+            }
+            supervise(program, options, check, cwd, places, reusable)
         }
         _ => program.replace_process(),
     }
@@ -123,7 +136,14 @@ impl RunPlaces {
 }
 
 /// Runs and records. If that can't be set up the command runs bare: the lesson may be lost, the run never.
-fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: PathBuf, places: Places) -> c_int {
+fn supervise(
+    program: &Program,
+    options: RunOptions,
+    check: Option<Check>,
+    cwd: PathBuf,
+    places: Places,
+    reusable: Option<ReusableRun>,
+) -> c_int {
     let Ok(finished) = run::supervise(program) else { return program.replace_process() };
     let end_as = finished.end_as;
     let hinted = !finished.ended.passed() && hint::is_wanted(options.hint);
@@ -136,7 +156,11 @@ fn supervise(program: &Program, options: RunOptions, check: Option<Check>, cwd: 
         let sync = options.sync || !finished.ended.passed() && is_ephemeral();
         let argv = options.argv;
         let record = if sync { recording::record_now } else { recording::record_all };
-        let run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, record };
+        let checked_state = None;
+        let mut run = capture::FinishedRun { argv, cwd, check, key, identity, places, sync, checked_state, record };
+        if let Some(reusable) = reusable {
+            run.checked_state = reusable.end(&run, &finished);
+        }
         let copy = hinted.then(|| run.copy(&finished));
         run.hand_over(finished);
         // Only now: the record is safe, and the recorder was started by a process of one thread.

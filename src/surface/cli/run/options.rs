@@ -24,6 +24,8 @@ pub(super) struct RunOptions {
     pub recording: Recording,
     /// `--only-checks`
     pub only_checks: bool,
+    /// `--reuse`
+    pub reuse: bool,
     /// `--sync`
     pub sync: bool,
     /// `--task`, `--session`, `--agent`
@@ -77,10 +79,11 @@ enum OptionHandler {
     Value(fn(&mut RunOptions, OsString) -> Result<(), UsageError>),
 }
 
-const OPTIONS: [(&str, OptionHandler); 9] = [
+const OPTIONS: [(&str, OptionHandler); 10] = [
     ("--record", OptionHandler::Flag(|options| options.recording = Recording::Always)),
     ("--no-record", OptionHandler::Flag(|options| options.recording = Recording::Never)),
     ("--only-checks", OptionHandler::Flag(|options| options.only_checks = true)),
+    ("--reuse", OptionHandler::Flag(|options| options.reuse = true)),
     ("--sync", OptionHandler::Flag(|options| options.sync = true)),
     ("--shell", OptionHandler::Value(|options, value| set(&mut options.line, value))),
     ("--task", OptionHandler::Value(|options, value| set(&mut options.identity.task, text(value)))),
@@ -95,6 +98,7 @@ impl RunOptions {
         RunOptions {
             recording: Recording::Checks,
             only_checks: false,
+            reuse: false,
             sync: false,
             identity: Identity::default(),
             hint: None,

@@ -1,0 +1,106 @@
+//! Line ends of files that git converts: two work trees can differ in them and have one tree.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::SkippedSnapshot;
+use super::git::{Git, GitError, GitView};
+use super::place::ObjectFolder;
+use super::take::{require_repository, snapshot_folders};
+use crate::base::limits::SNAPSHOT_INFO_BYTES_MAX;
+use crate::config::Places;
+
+/// Attributes by which git converts contents.
+const CONVERTING: [&str; 5] = ["text", "eol", "crlf", "ident", "working-tree-encoding"];
+
+/// Digest of the files whose line ends are others than those in the tree, 32 hex digits; `None` where git converts
+/// nothing. To be asked after a snapshot of the same work tree, with the recorder's lock.
+///
+/// # Errors
+/// When git can't be asked, and of a file with both line ends, whose content no answer tells.
+pub(crate) fn digest_line_ends(places: &Places, time_max: Duration) -> Result<Option<String>, SkippedSnapshot> {
+    let repository = require_repository(places)?;
+    let place = ObjectFolder::open_folder(places)
+        .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
+    let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
+    let failed = |trouble: GitError| SkippedSnapshot::with_reason(trouble.reason_text());
+    if !has_conversion(&git).map_err(failed)? {
+        return Ok(None);
+    }
+    let listed = git.run(GitView::Own, ["ls-files", "--eol", "-z"], None).map_err(failed)?;
+    digest_listing(&listed).map(Some)
+}
+
+/// Whether a setting or an attribute makes git convert contents.
+fn has_conversion(git: &Git) -> Result<bool, GitError> {
+    let settings = ["config", "--null", "--get-regexp", "^core\\.(autocrlf|attributesfile)$"];
+    let answer = match git.run(GitView::Own, settings, None) {
+        Ok(answer) => answer,
+        Err(GitError::Failed(why)) if why.ends_with(": exit status: 1") => Vec::new(),
+        Err(trouble) => return Err(trouble),
+    };
+    if answer.split(|&byte| byte == 0).any(|setting| !setting.is_empty() && !setting.ends_with(b"\nfalse")) {
+        return Ok(true);
+    }
+    let named = ["ls-files", "-z", "--cached", "--others", "--", ".gitattributes", "**/.gitattributes"];
+    let files = git.run(GitView::Own, named, None)?;
+    let files = files.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    let files = files.map(|path| git.root_path().join(OsStr::from_bytes(path)));
+    Ok(files.chain([git.git_dir_path().join("info/attributes")]).any(|file| converts(&file)))
+}
+
+fn converts(attributes: &Path) -> bool {
+    match fs::metadata(attributes) {
+        Ok(metadata) if metadata.len() <= SNAPSHOT_INFO_BYTES_MAX => {
+            let text = fs::read(attributes).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            // `binary` only takes conversions away.
+            text.lines().any(|line| {
+                let mut words = line.split_whitespace().skip(1).map(|word| word.split('=').next().unwrap_or(word));
+                words.any(|word| CONVERTING.contains(&word))
+            })
+        }
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
+/// Reads `i/lf w/crlf attr/text`, a tab, the path, a NUL, and so on.
+fn digest_listing(listed: &[u8]) -> Result<String, SkippedSnapshot> {
+    let mut hasher = blake3::Hasher::new();
+    for entry in listed.split(|&byte| byte == 0) {
+        let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
+        let columns = String::from_utf8_lossy(&entry[..tab]);
+        let mut columns = columns.split_whitespace();
+        let (index, work) = (columns.next().unwrap_or_default(), columns.next().unwrap_or_default());
+        let (index, work) = (index.trim_start_matches("i/"), work.trim_start_matches("w/"));
+        if index == work {
+            continue;
+        }
+        if work == "mixed" {
+            let path = String::from_utf8_lossy(&entry[tab + 1..]).into_owned();
+            return Err(SkippedSnapshot::with_reason(format!("{path} has lines with both kinds of ends")));
+        }
+        hasher.update(&(entry.len() as u64).to_le_bytes());
+        hasher.update(entry);
+    }
+    Ok(hasher.finalize().to_hex()[..32].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_other_line_ends_than_its_tree_changes_the_digest() {
+        let of = |listing: &str| digest_listing(listing.as_bytes());
+        let plain = of("i/lf    w/lf    attr/text=auto      \ta\0i/-text w/-text attr/ \tb\0");
+        assert_eq!(plain, of(""));
+        assert_ne!(plain, of("i/lf    w/crlf  attr/text=auto      \ta\0"));
+        assert!(of("i/lf    w/mixed attr/text=auto      \ta\0").is_err());
+        assert!(of("i/mixed w/mixed attr/      \ta\0").is_ok());
+    }
+}

@@ -1,0 +1,245 @@
+//! What a check would depend on if it ran now.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::base::clock::Timestamp;
+use crate::base::limits::LOCK_WAIT_MS_MAX;
+use crate::base::text;
+use crate::capture::{CheckedState, InputHasher, add_variables};
+use crate::config::{Places, Repository};
+use crate::fix::snapshot::{self, DiffLimits, SnapshotOptions};
+use crate::fix::{self, CommandPrograms, InputSearch};
+use crate::gate::receipt::list_some;
+use crate::ops::request::Request;
+use crate::store::lock_store;
+use crate::whitelist::{self, Check};
+
+/// Submodules inside submodules.
+const SUBMODULE_DEPTH_MAX: usize = 8;
+/// Files that differ and are named in an answer.
+const FILES_MAX: usize = 100;
+
+/// A recognised check and its command line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckedCommand<'a> {
+    /// What is executed.
+    pub argv: &'a [OsString],
+    pub check: &'a Check,
+}
+
+impl CheckedCommand<'_> {
+    /// Digest of the work tree's path, the folder, the command key and the words.
+    pub(super) fn digest(&self, request: &Request) -> String {
+        let Places { root, repository, .. } = &request.places;
+        let worktree = repository.as_ref().and_then(|repository| repository.worktree.as_deref()).unwrap_or(root);
+        let key = whitelist::command_key(worktree, &request.cwd, Some(self.check), self.argv);
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        part(b"verify-run receipt command 1");
+        part(root.as_os_str().as_bytes());
+        part(request.cwd.as_os_str().as_bytes());
+        part(key.as_bytes());
+        self.argv.iter().for_each(|word| part(word.as_bytes()));
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+}
+
+/// The state of a work tree, with when a file of it changed last.
+#[derive(Debug, Clone)]
+pub(crate) struct ObservedState {
+    pub state: CheckedState,
+    pub changed_at: Timestamp,
+}
+
+/// What a command would depend on if it ran now.
+///
+/// # Errors
+/// Why that is not known, a lowercase fragment.
+pub(crate) fn observe_state(request: &Request, command: &CheckedCommand<'_>) -> Result<ObservedState, String> {
+    let settings = request.settings();
+    if !settings.snapshot.enabled {
+        return Err("snapshots are off (setting `snapshot.enabled`)".to_owned());
+    }
+    let path = std::env::var_os("PATH").ok_or("PATH is not set")?;
+    let files = settings.fix.files();
+    let programs = CommandPrograms {
+        argv: command.argv,
+        check: command.check,
+        path: &path,
+        cwd: &request.cwd,
+        root: &request.places.root,
+    };
+    let search = InputSearch { programs, home: request.environment.home.as_deref(), files: &files };
+    // git looks at the work tree meanwhile.
+    let (inputs, trees) = thread::scope(|scope| {
+        let inputs = thread::Builder::new().spawn_scoped(scope, || fix::digest_inputs(&search));
+        let trees = TreeState::observe(&request.places, &options(request));
+        let inputs = match inputs {
+            Ok(begun) => begun.join().map_err(|_| "verify-run failed internally".to_owned()),
+            Err(_) => Ok(fix::digest_inputs(&search)),
+        };
+        (inputs, trees)
+    });
+    let (trees, inputs) = (trees?, inputs?.map_err(|error| error.to_string())?);
+    let variables = settings.fix.variables();
+    let mut environment = InputHasher::default();
+    add_variables(&mut environment, &variables.iter().map(String::as_str).collect::<Vec<_>>());
+    trees.line_ends.iter().for_each(|digest| environment.add("line ends of files", digest.as_bytes()));
+    let user = nix::unistd::geteuid().as_raw();
+    environment.add("user", &user.to_le_bytes());
+    let state = CheckedState {
+        tree: trees.tree,
+        submodules: trees.submodules,
+        command: command.digest(request),
+        environment: environment.finish(),
+        programs: inputs.programs,
+        dependencies: inputs.dependencies,
+    };
+    Ok(ObservedState { state, changed_at: trees.changed_at })
+}
+
+/// The tree of the index: what a commit would have.
+///
+/// # Errors
+/// Why it can't be known.
+pub(super) fn staged_tree(request: &Request) -> Result<String, String> {
+    let repository = request.places.repository.as_ref().ok_or("not in a git repository")?;
+    // Git tells its hooks which index is to be committed.
+    let index = match std::env::var_os("GIT_INDEX_FILE").filter(|file| !file.is_empty()) {
+        Some(file) => request.places.root.join(file),
+        None => repository.git_dir.join("index"),
+    };
+    let _lock = lock(&request.places)?;
+    let time_max = options(request).time_max;
+    snapshot::index_tree(&request.places, &index, time_max).map_err(|skipped| skipped.reason)
+}
+
+/// The files that differ between two trees of the work tree, and how many there are; none when that can't be known.
+pub(super) fn changed_files(request: &Request, from: &str, to: &str) -> (Vec<String>, usize) {
+    let limits = DiffLimits { files: FILES_MAX, file_bytes: 0, bytes: 0 };
+    match snapshot::diff_trees(&request.places, from, to, &options(request), limits) {
+        Ok(diff) => {
+            let count = diff.files.len() + usize::try_from(diff.files_cut).unwrap_or(0);
+            (diff.files.iter().map(|file| file.path.display()).collect(), count)
+        }
+        Err(_) => (Vec::new(), 0),
+    }
+}
+
+/// `src/a.ts changed`, `2 files changed: a, b`.
+pub(super) fn changed_files_text(files: &[String], count: usize) -> String {
+    match (files, count) {
+        ([], _) => "the files changed".to_owned(),
+        ([file], 1) => format!("{} changed", text::one_line(file)),
+        _ => format!("{} changed: {}", text::count(count as u64, "file"), list_some(files, count)),
+    }
+}
+
+/// Everything counts: nothing is left out but what git leaves out.
+fn options(request: &Request) -> SnapshotOptions {
+    let settings = &request.settings().snapshot;
+    SnapshotOptions {
+        time_max: Duration::from_millis(settings.time_ms),
+        file_bytes_max: settings.file_bytes,
+        excluded: Vec::new(),
+    }
+}
+
+fn lock(places: &Places) -> Result<crate::base::lock::Lock, String> {
+    lock_store(&places.state, Duration::from_millis(LOCK_WAIT_MS_MAX)).map_err(|error| error.to_string())
+}
+
+/// The trees of a work tree and of its submodules.
+struct TreeState {
+    tree: String,
+    submodules: BTreeMap<String, String>,
+    changed_at: Timestamp,
+    /// Digests of line ends that the trees don't have.
+    line_ends: Vec<String>,
+}
+
+impl TreeState {
+    fn observe(places: &Places, options: &SnapshotOptions) -> Result<Self, String> {
+        let worktree = places.repository.as_ref().and_then(|repository| repository.worktree.as_ref());
+        if worktree != Some(&places.root) {
+            return Err("not in a git work tree".to_owned());
+        }
+        // No recorder may take a snapshot in the same folder meanwhile.
+        let _lock = lock(places)?;
+        let mut state = TreeState {
+            tree: String::new(),
+            submodules: BTreeMap::new(),
+            changed_at: Timestamp(i64::MIN),
+            line_ends: Vec::new(),
+        };
+        state.tree = state.add_tree(places, options, Path::new(""), 0)?;
+        Ok(state)
+    }
+
+    /// The tree of the work tree of `places`, which is at `path`, after those of its submodules were added.
+    fn add_tree(
+        &mut self,
+        places: &Places,
+        options: &SnapshotOptions,
+        path: &Path,
+        depth: usize,
+    ) -> Result<String, String> {
+        let taken = snapshot::take_snapshot(places, options).map_err(|skipped| skipped.reason)?;
+        if taken.has_unseen || taken.left_out > 0 {
+            let count = text::count(taken.left_out, "file");
+            return Err(match taken.left_out {
+                0 => "something in the work tree is out of git's sight".to_owned(),
+                _ => format!("{count} too large, unreadable or in another repository"),
+            });
+        }
+        self.changed_at = self.changed_at.max(taken.changed_at);
+        let line_ends = snapshot::digest_line_ends(places, options.time_max).map_err(|skipped| skipped.reason)?;
+        self.line_ends.extend(line_ends);
+        for submodule in &taken.submodules {
+            let root = places.root.join(submodule);
+            let below = path.join(submodule);
+            let name = below.to_string_lossy().into_owned();
+            let repository = Repository::find(&root).filter(|found| found.worktree.as_ref() == Some(&root));
+            let inside = Places { root, repository, ..places.clone() };
+            if depth == SUBMODULE_DEPTH_MAX {
+                return Err(format!("{name} is a submodule too deep"));
+            }
+            let tree = self.add_tree(&inside, options, &below, depth + 1)?;
+            self.submodules.insert(name, tree);
+        }
+        Ok(taken.tree)
+    }
+}
+
+/// Whether standard input may be part of what a command checks: a file, or a pipe that has something to read.
+pub(super) fn has_input(argv: &[OsString]) -> bool {
+    let reads_input = |word: &OsString| word == "-" || word.as_bytes().starts_with(b"--stdin");
+    crate::run::has_input() || argv.iter().any(reads_input)
+}
+
+/// A path of the command line that leads out of the work tree, to something that no tree has.
+pub(super) fn path_outside(request: &Request, command: &CheckedCommand<'_>) -> Option<PathBuf> {
+    let words = command.argv.iter().skip(1).flat_map(|word| {
+        let text = word.to_string_lossy().into_owned();
+        if text.contains(' ') { shell_words::split(&text).unwrap_or_default() } else { vec![text] }
+    });
+    let temporary = request.environment.tmpdir.as_deref().unwrap_or(Path::new("/tmp"));
+    let mut paths = words.map(|word| word.split_once('=').map_or(word.clone(), |(_, value)| value.to_owned()));
+    paths.find_map(|word| {
+        let leads_out = word.starts_with('/') || word.starts_with("..") || word.contains("/../");
+        let path = leads_out.then(|| request.cwd.join(OsStr::new(&word)).canonicalize().ok()).flatten()?;
+        let is_harmless = path.starts_with(&request.places.root)
+            || path.starts_with("/dev")
+            || path.starts_with(temporary) && path.is_dir()
+            || crate::base::file::is_program(&path);
+        (!is_harmless).then_some(path)
+    })
+}
