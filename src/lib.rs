@@ -33,7 +33,7 @@
 //!
 //! - `run` knows nothing of lessons or stores; breaking everything else never changes the child's bytes or status.
 //! - `redact`, `diagnose`, `fingerprint`, `event`, `report`, `pattern`, `knowledge` and `advice` do no I/O and cannot fail.
-//! - Only `store` knows SQL and the event files, only `lesson` and `host` know YAML, only `config`, `whitelist`, the
+//! - Only `store` knows SQL and the event files, only `base::yaml`, `lesson` and `host` know YAML, only `config`, `whitelist`, the
 //!   definitions of `diagnose`, the detectors of `pattern`, the rules of `fix::weakened` and `host` know TOML, only
 //!   `surface` prints.
 //! - Nothing from tool output reaches a terminal or a Markdown file without control characters removed, a bounded

@@ -47,6 +47,12 @@ impl Timestamp {
         }
     }
 
+    /// Midnight UTC after a day that is written `2026-12-31`; `None` when it is no such day.
+    pub fn end_of_day(day: &str) -> Option<Self> {
+        let day = chrono::NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
+        Some(Timestamp(day.succ_opt()?.and_hms_opt(0, 0, 0)?.and_utc().timestamp_micros()))
+    }
+
     /// RFC 3339 in UTC with microseconds, `2026-11-21T09:15:37.000000Z`.
     pub fn rfc3339(self) -> String {
         self.utc().to_rfc3339_opts(SecondsFormat::Micros, true)

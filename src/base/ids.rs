@@ -72,6 +72,8 @@ pub enum IdKind {
     Memory,
     /// `r-`: a promotion.
     Promotion,
+    /// `g-`: an evaluation of the quality gate.
+    Evaluation,
     /// `e-`: a receipt, evidence that a check passed.
     Receipt,
 }
@@ -89,6 +91,7 @@ impl IdKind {
             IdKind::Warning => 'w',
             IdKind::Memory => 'm',
             IdKind::Promotion => 'r',
+            IdKind::Evaluation => 'g',
             IdKind::Receipt => 'e',
         }
     }

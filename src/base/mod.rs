@@ -22,3 +22,4 @@ pub mod schema;
 pub mod text;
 pub mod tree;
 pub mod words;
+pub mod yaml;

@@ -14,8 +14,8 @@ pub struct StateDir(PathBuf);
 
 impl StateDir {
     /// Every folder in it that belongs to verify-run, `install` and `lessons` excepted, which outlive the records.
-    pub(crate) const FOLDERS: [&str; 9] =
-        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup"];
+    pub(crate) const FOLDERS: [&str; 10] =
+        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate"];
 
     /// Every file in it that belongs to verify-run.
     pub(crate) const FILES: [&str; 11] = [
@@ -35,6 +35,17 @@ impl StateDir {
     /// `events/`: the segments of the event log, the truth.
     pub fn events(&self) -> PathBuf {
         self.0.join("events")
+    }
+
+    /// `gate/<work tree>.lock`: held by the one evaluation of the quality gate in a work tree.
+    pub(crate) fn gate_lock(&self, work_tree: &Path) -> PathBuf {
+        let digest = blake3::hash(work_tree.as_os_str().as_encoded_bytes()).to_hex();
+        self.gate_locks().join(format!("{}.lock", &digest[..16]))
+    }
+
+    /// `gate/`: the locks of evaluations.
+    fn gate_locks(&self) -> PathBuf {
+        self.0.join("gate")
     }
 
     /// `store.db`: the index over the events.
@@ -233,6 +244,7 @@ mod tests {
             state.baselines(),
             state.unwritten_lessons(),
             state.backups(),
+            state.gate_locks(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));
         let files = [

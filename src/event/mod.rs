@@ -3,6 +3,7 @@
 mod advice;
 mod by;
 mod fix;
+mod gate;
 mod knowledge;
 mod lesson;
 mod memory;
@@ -29,6 +30,10 @@ pub(crate) use by::EventAuthor;
 pub(crate) use fix::{
     Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, FixNote, FixState, Flake, FlakeProof, Recipe,
     RecipeKind, RecordedCommand, Technique, UnseenAtoms, WeakenedCheckRecord,
+};
+pub(crate) use gate::{
+    GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome, GateResolution,
+    GateStart, GateStep, GateVerdict, GateWaiver,
 };
 pub(crate) use knowledge::{
     EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,
@@ -106,12 +111,14 @@ pub(crate) enum EventBody {
     Memory(MemoryNote),
     /// Something said of a promotion.
     Promotion(Box<Promotion>),
+    /// A step of the quality gate.
+    Gate(Box<GateNote>),
     /// A check passed on exactly this tree.
     Receipt(Box<Receipt>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 18] = [
+pub(crate) const KINDS: [&str; 19] = [
     "run",
     "lesson",
     "purge",
@@ -129,6 +136,7 @@ pub(crate) const KINDS: [&str; 18] = [
     "strategy",
     "memory",
     "promotion",
+    "gate",
     "receipt",
 ];
 
@@ -223,7 +231,8 @@ impl EventBody {
             EventBody::Strategy(_) => KINDS[14],
             EventBody::Memory(_) => KINDS[15],
             EventBody::Promotion(_) => KINDS[16],
-            EventBody::Receipt(_) => KINDS[17],
+            EventBody::Gate(_) => KINDS[17],
+            EventBody::Receipt(_) => KINDS[18],
         }
     }
 
@@ -237,6 +246,7 @@ impl EventBody {
             EventBody::Strategy(note) => Some(&mut note.by),
             EventBody::Memory(note) => Some(&mut note.by),
             EventBody::Promotion(said) => Some(&mut said.by),
+            EventBody::Gate(note) => Some(&mut note.by),
             _ => None,
         }
     }
@@ -267,6 +277,7 @@ impl EventBody {
             | EventBody::Strategy(_)
             | EventBody::Memory(_)
             | EventBody::Promotion(_)
+            | EventBody::Gate(_)
             | EventBody::Purge(_) => Vec::new(),
         }
     }
@@ -386,6 +397,8 @@ mod tests {
             sample::memory_change(2, 1),
             sample::memory_change(3, 1),
             sample::memory_change(4, 1),
+            sample::gate_step(1),
+            sample::gate_step(2),
             sample::receipt(2),
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];

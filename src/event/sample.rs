@@ -9,9 +9,10 @@ use crate::capture::{CheckedState, InputHasher};
 use crate::diagnose::{self, Severity};
 use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
-    DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof,
-    LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion, PromotionStep, Receipt, Recipe, RecipeKind,
-    Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote, TaskOutcome, TaskStep,
+    DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof, GateNote,
+    GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion,
+    PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote,
+    TaskOutcome, TaskStep,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -364,6 +365,20 @@ pub(crate) fn ack(n: u64) -> Event {
         11_000,
         EventBody::Ack(Acknowledgement { warning: format!("w-{n}"), useful: Some(n.is_multiple_of(2)), by: by() }),
     )
+}
+
+/// The beginning (an even `n`) or the end of an evaluation of the quality gate in second `n`.
+pub(crate) fn gate_step(n: u64) -> Event {
+    let step = if n.is_multiple_of(2) {
+        let start =
+            GateStart { tree: "aa".into(), base: "b".into(), change_kind: "fix".into(), ..GateStart::default() };
+        GateStep::Started(Box::new(start))
+    } else {
+        GateStep::Verdict(Box::new(GateOutcome { tree: "aa".into(), ..GateOutcome::default() }))
+    };
+    let (evaluation, cycle) = ("g-1".to_owned(), "g-1".to_owned());
+    let note = GateNote { work_tree: Lossless::from("/w"), evaluation, cycle, step, by: EventAuthor::default() };
+    event(n, 13_000, EventBody::Gate(Box::new(note)))
 }
 
 /// What is said of the promotion of a pattern in second `n`.

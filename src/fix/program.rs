@@ -52,6 +52,16 @@ pub(crate) fn digest_programs(header: &SpoolHeader) -> Option<String> {
     Some(digest.hasher.finalize().to_hex()[..32].to_owned())
 }
 
+/// The program of this name that a package runner would start in `dir`: the project's own up to `root`, else the first one
+/// on `path` that is neither a shim, nor in a relative folder, nor in the work tree.
+pub(crate) fn find_tool(name: &str, dir: &Path, root: &Path, path: &OsStr) -> Option<PathBuf> {
+    let folders = path.as_bytes().split(|byte| *byte == b':').map(|folder| Path::new(OsStr::from_bytes(folder)));
+    let is_trusted = |folder: &&Path| folder.is_absolute() && !folder.starts_with(root);
+    let outside = std::env::join_paths(folders.filter(is_trusted)).ok()?;
+    let search = ProgramSearch { path: &outside, cwd: dir, root, changed_dir: None };
+    search.in_project(name).or_else(|| search.on_path(Path::new(name)))
+}
+
 /// A command whose programs are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandPrograms<'a> {

@@ -17,6 +17,11 @@ use nix::unistd::Pid;
 
 /// What is read of an answer, bytes each stream.
 const ANSWER_BYTES_MAX: u64 = 256 << 10;
+/// What is read of the start and of the end of a long command's output, bytes.
+const LONG_HEAD_BYTES_MAX: u64 = 1 << 20;
+const LONG_TAIL_BYTES_MAX: u64 = 15 << 20;
+/// Between SIGTERM and SIGKILL.
+const TERMINATION_TIME: Duration = Duration::from_secs(5);
 
 /// A command that ended, or was ended.
 #[derive(Debug)]
@@ -50,15 +55,71 @@ pub struct ProcessCall<'a> {
 ///
 /// # Errors
 /// When it can't be started.
-#[allow(clippy::disallowed_methods, reason = "the one door to the command lines of hosts")]
 pub fn run(call: ProcessCall<'_>) -> io::Result<ProcessAnswer> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let (status, took) = run_into(call, &stdout, &stderr, Signal::SIGKILL)?;
+    let [stdout, stderr] = [read_start(&mut stdout)?, read_start(&mut stderr)?];
+    Ok(ProcessAnswer { status, stdout, stderr, took })
+}
+
+/// A long command that ended, or was ended.
+#[derive(Debug)]
+pub struct LongAnswer {
+    /// How it ended; `None` when its time was up.
+    pub status: Option<ExitStatus>,
+    /// What it printed, both streams in their order or standard output alone: its start and its end.
+    pub output: Vec<u8>,
+    /// Bytes between them that were not read.
+    pub cut_bytes: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Which streams of a long command are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadStreams {
+    /// Both, in the order in which they were written.
+    Both,
+    /// Standard output.
+    Stdout,
+}
+
+/// As [`run`], for a command that may take minutes: of its output the first 1 MiB and the last 15 MiB are read. When its
+/// time is up its process group gets SIGTERM, and SIGKILL five seconds later.
+///
+/// # Errors
+/// When it can't be started.
+pub fn run_long(call: ProcessCall<'_>, streams: ReadStreams) -> io::Result<LongAnswer> {
+    let (mut stdout, mut other) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    // One open file has one position: what is written to both streams stays in its order.
+    let stderr = if streams == ReadStreams::Both { &stdout } else { &other };
+    let (status, took) = run_into(call, &stdout, stderr, Signal::SIGTERM)?;
+    let (mut output, cut_bytes) = read_ends(&mut stdout)?;
+    if output.is_empty() && streams == ReadStreams::Stdout {
+        output = read_start(&mut other)?;
+    }
+    Ok(LongAnswer { status, output, cut_bytes, took })
+}
+
+#[allow(clippy::disallowed_methods, reason = "the one door to the command lines of hosts")]
+fn run_into(
+    call: ProcessCall<'_>,
+    stdout: &File,
+    stderr: &File,
+    first_signal: Signal,
+) -> io::Result<(Option<ExitStatus>, Duration)> {
     let Some((program, arguments)) = call.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
     };
     // Files, not pipes: no reader is needed while it runs, and processes that it leaves behind hold nothing up.
-    let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
-    stdin.write_all(call.input)?;
-    stdin.seek(SeekFrom::Start(0))?;
+    let stdin = if call.input.is_empty() {
+        Stdio::null()
+    } else {
+        let mut input = tempfile::tempfile()?;
+        input.write_all(call.input)?;
+        input.seek(SeekFrom::Start(0))?;
+        Stdio::from(input)
+    };
     let mut command = Command::new(program);
     command.args(arguments).current_dir(call.dir).process_group(0);
     command.stdin(stdin).stdout(stdout.try_clone()?).stderr(Stdio::from(stderr.try_clone()?));
@@ -76,11 +137,17 @@ pub fn run(call: ProcessCall<'_>) -> io::Result<ProcessAnswer> {
     let ended = heard.recv_timeout(call.limit);
     let took = started.elapsed();
     if let (Err(_), Some(group)) = (&ended, group) {
-        let _ = killpg(group, Signal::SIGKILL);
-        let _ = heard.recv();
+        let _ = killpg(group, first_signal);
+        if first_signal == Signal::SIGKILL || heard.recv_timeout(TERMINATION_TIME).is_err() {
+            let _ = killpg(group, Signal::SIGKILL);
+            let _ = heard.recv();
+        }
     }
-    let status = ended.ok().and_then(Result::ok);
-    Ok(ProcessAnswer { status, stdout: start(&mut stdout)?, stderr: start(&mut stderr)?, took })
+    // What it left behind in its group.
+    if let (Signal::SIGTERM, Some(group)) = (first_signal, group) {
+        let _ = killpg(group, Signal::SIGKILL);
+    }
+    Ok((ended.ok().and_then(Result::ok), took))
 }
 
 /// Takes in what commands leave running, so that it can be waited for. Linux only; elsewhere nothing is taken in.
@@ -93,6 +160,29 @@ impl OrphanReaper {
         #[cfg(target_os = "linux")]
         let _ = nix::sys::prctl::set_child_subreaper(true);
         OrphanReaper(())
+    }
+
+    /// Ends what a command left running, and waits for verify-run's own recorders, which end alone; at most this
+    /// long.
+    #[allow(clippy::disallowed_methods, reason = "an adopted process is no child that was spawned here")]
+    pub fn end_strangers(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        let own = std::env::current_exe().ok();
+        while cfg!(target_os = "linux") && Instant::now() < until {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => {
+                    for process in child_processes() {
+                        let file = std::fs::read_link(format!("/proc/{process}/exe")).ok();
+                        if file.is_some() && file != own {
+                            let _ = nix::sys::signal::kill(Pid::from_raw(process), Signal::SIGKILL);
+                        }
+                    }
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
     }
 
     /// Waits until all of it has ended, at most so long. Nothing else may be running.
@@ -116,7 +206,30 @@ impl Drop for OrphanReaper {
     }
 }
 
-fn start(file: &mut File) -> io::Result<Vec<u8>> {
+/// The children of this process, adopted ones included. Linux only; elsewhere none.
+fn child_processes() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()).collect()
+}
+
+/// The first 1 MiB and the last 15 MiB, and how much is between them.
+fn read_ends(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
+    let size = file.seek(SeekFrom::End(0))?;
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    if size <= LONG_HEAD_BYTES_MAX + LONG_TAIL_BYTES_MAX {
+        file.take(LONG_HEAD_BYTES_MAX + LONG_TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
+        return Ok((bytes, 0));
+    }
+    Read::by_ref(file).take(LONG_HEAD_BYTES_MAX).read_to_end(&mut bytes)?;
+    let tail_at = size - LONG_TAIL_BYTES_MAX;
+    file.seek(SeekFrom::Start(tail_at))?;
+    file.take(LONG_TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok((bytes, tail_at - LONG_HEAD_BYTES_MAX))
+}
+
+fn read_start(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;

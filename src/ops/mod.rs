@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod exchange;
 pub(crate) mod explain;
 pub(crate) mod fix;
+pub(crate) mod gate;
 pub(crate) mod hint;
 pub(crate) mod hook;
 pub(crate) mod ids;

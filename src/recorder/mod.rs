@@ -45,7 +45,7 @@ pub(crate) use drain::{drain, drain_for_reading, drain_sync};
 pub(crate) use drained::DrainReport;
 pub(crate) use lessons::fix_facts;
 pub(crate) use log::recent_lines as recent_log;
-pub(crate) use projects::local_machine;
+pub(crate) use projects::{local_machine, snapshot_options};
 pub(crate) use queue::{SpoolEntryKind, bad_files, pending_entries, waiting_headers};
 pub(crate) use receipts::refusal_of_run;
 pub(crate) use task::current_task;

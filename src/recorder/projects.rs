@@ -170,7 +170,7 @@ impl Projects {
 }
 
 /// What snapshots of a project leave out: what verify-run writes itself.
-fn snapshot_options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
+pub(crate) fn snapshot_options(places: &Places, settings: &Settings, lessons: &LessonFolder) -> SnapshotOptions {
     let lessons = places.relative(&lessons.dir).map(PathBuf::from);
     let hidden = PathBuf::from(".lessons");
     let excluded = lessons.into_iter().chain([hidden, settings.patterns.dir.clone()]);

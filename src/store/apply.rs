@@ -2,6 +2,7 @@
 
 mod advice;
 mod fix;
+mod gate;
 mod knowledge;
 mod lesson;
 mod memory;
@@ -79,6 +80,7 @@ pub(super) fn apply_event(
         EventBody::Strategy(note) => strategy::insert_strategy_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Memory(note) => memory::insert_memory_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
+        EventBody::Gate(note) => gate::insert_gate_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }

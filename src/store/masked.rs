@@ -3,7 +3,7 @@
 
 use crate::base::lossless::Lossless;
 use crate::capture::CheckedState;
-use crate::event::{AtomList, Attempt, Event, EventBody, MemoryChange, Run, TaskStep};
+use crate::event::{AtomList, Attempt, Event, EventBody, GateNote, GateStep, MemoryChange, Run, TaskStep};
 
 /// The text in place of a removed part.
 const MASKED: &str = "(masked)";
@@ -52,6 +52,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
                 *text = MASKED.to_owned();
             }
         }
+        EventBody::Gate(note) => mask_gate_note(note),
         EventBody::Receipt(receipt) => {
             mask_command(&mut receipt.argv);
             receipt.root = mask_root(&receipt.root);
@@ -122,6 +123,29 @@ fn mask_attempt(attempt: &mut Attempt) {
     attempt.weakened.iter_mut().for_each(|mark| mark.text = MASKED.to_owned());
     let lists = [&mut attempt.fixed, &mut attempt.introduced, &mut attempt.persisted, &mut attempt.not_reached];
     lists.into_iter().for_each(mask_atoms);
+}
+
+/// The verdict and the states stay; what was found and what the work is called goes.
+fn mask_gate_note(note: &mut GateNote) {
+    note.work_tree = mask_root(&note.work_tree);
+    match &mut note.step {
+        GateStep::Started(start) => {
+            (start.feature, start.prp) = (mask_task_name(&start.feature), None);
+            start.base = MASKED.to_owned();
+        }
+        GateStep::Verdict(outcome) => {
+            outcome.memory.recommendations.clear();
+            for item in &mut outcome.items {
+                item.findings_cut += item.findings.len() as u64;
+                item.findings.clear();
+                item.commands.iter_mut().for_each(|command| *command = program_name(command));
+                (item.details, item.reason) = (String::new(), None);
+            }
+            outcome.issues.iter_mut().for_each(|issue| issue.message = MASKED.to_owned());
+        }
+        GateStep::Abandoned { why } => *why = MASKED.to_owned(),
+        GateStep::Signal { .. } | GateStep::Waiver(_) | GateStep::Reset { .. } | GateStep::Resolved { .. } => {}
+    }
 }
 
 /// Sessions are distinguished, not named.

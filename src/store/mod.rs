@@ -35,9 +35,10 @@ pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailureRow, FixFilter, FixNoteRow, FixRateRow,
-    FixRow, FlakeFilter, FlakeRow, GroupMemberRow, LessonRow, OccurrenceRow, OpenFailingRun, PatternBriefRow,
-    PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow, ProvenRemedyRow,
-    RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow, StoreCounts, TaskDetails, TreeUse, WorkTreePeriod,
+    FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow, LessonRow, OccurrenceRow, OpenFailingRun,
+    PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow,
+    ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow, StoreCounts, TaskDetails, TreeUse,
+    WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};

@@ -58,6 +58,7 @@ impl EventBody {
             | EventBody::Attempt(_)
             | EventBody::Flake(_)
             | EventBody::Snapshot(_)
+            | EventBody::Gate(_)
             | EventBody::Receipt(_)
             | EventBody::Purge(_) => false,
         }

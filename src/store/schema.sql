@@ -656,6 +656,19 @@ CREATE TABLE memory_changes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_changes_by_memory ON memory_changes (memory_id, change, at);
 
+-- Steps of the quality gate, whole: its state is computed from them in order.
+CREATE TABLE gate_steps (
+    event_id TEXT PRIMARY KEY,
+    work_tree TEXT NOT NULL,
+    evaluation TEXT NOT NULL,
+    cycle TEXT NOT NULL,
+    step TEXT NOT NULL,
+    at TEXT NOT NULL,
+    body TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX gate_steps_of_work_tree ON gate_steps (work_tree, at, event_id);
+CREATE INDEX gate_steps_of_evaluation ON gate_steps (evaluation);
+
 -- What was said of promotions.
 CREATE TABLE promotion_changes (
     event_id TEXT PRIMARY KEY,

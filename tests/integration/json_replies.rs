@@ -103,7 +103,7 @@ impl Produced {
         };
         let outcome = sandbox.verify_run(&words).env("VERIFY_RUN_SESSION", "reader").outcome();
         assert!(
-            matches!(outcome.ended, CommandEnd::Exit(0 | 1)),
+            matches!(outcome.ended, CommandEnd::Exit(0 | 1 | 5)),
             "{words:?}: {:?} {}",
             outcome.ended,
             outcome.stderr()
@@ -137,6 +137,7 @@ fn every_command_with_json_prints_what_its_schema_describes() {
     maintains(&produced);
     sets_up(&produced);
     proves(&produced);
+    judges(&produced);
     let missing: Vec<&str> =
         ROWS.iter().map(|row| row.command.as_str()).filter(|command| !produced.0.borrow().contains(command)).collect();
     assert!(ROWS.len() > 70 && missing.is_empty(), "no case of this test runs: {missing:#?}");
@@ -189,6 +190,19 @@ fn looks_back(produced: &Produced) {
     fs::write(sandbox.tmp().join("sun"), "").expect("a file");
     check(&sandbox, &["luacheck", "."]);
     assert_ne!(json(&["fix", "list", "--flakes"])["flakes"], serde_json::json!([]));
+}
+
+/// Evaluations of the quality gate: rejected, and of some items.
+fn judges(produced: &Produced) {
+    let sandbox = Sandbox::repository();
+    sandbox.write("package.json", "{}\n");
+    sandbox.write("a.js", "function a(b) {\n  return b ? 1 : 2;\n}\n");
+    assert_eq!(produced.json(&sandbox, &["gate", "plan"])["projects"][0]["stack"], "javascript");
+    let judged = produced.json(&sandbox, &["gate", "run", "--no-prp"]);
+    assert_eq!((&judged["verdict"], &judged["attempt"]), (&"reject".into(), &1.into()));
+    assert_eq!(produced.json(&sandbox, &["gate", "status"])["items"], judged["items"]);
+    let some = produced.json(&sandbox, &["gate", "run", "--no-prp", "--only", "C2"]);
+    assert_eq!(some["items"][0]["status"], "pass", "{some:#}");
 }
 
 /// Receipts.

@@ -16,6 +16,7 @@ mod exchange;
 mod faults;
 mod fixes;
 mod frame;
+mod gate;
 mod git_hooks;
 mod hooks;
 mod hostile;

@@ -140,7 +140,7 @@ pub(crate) fn came_with_base(
     came().map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
 }
 
-fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, SkippedSnapshot> {
+pub(super) fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, SkippedSnapshot> {
     let repository = require_repository(places)?;
     let place = ObjectFolder::open_folder(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
@@ -177,7 +177,7 @@ fn base_commits(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, Git
 }
 
 /// Where `commit` left `base`; `None` when they have nothing in common.
-fn fork_point(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
+pub(super) fn fork_point(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
     match git.run(GitView::User, ["merge-base", commit, base], None) {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).lines().next().map(str::to_owned)),
         Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(None),

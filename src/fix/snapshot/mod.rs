@@ -15,6 +15,7 @@
 //! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
 //! that were committed or staged, which makes a comparison unavailable and breaks nothing.
 
+mod base;
 mod blobs;
 mod changes;
 mod diff;
@@ -32,6 +33,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use base::{BaseCommit, find_base, messages_since};
 pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
 pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};

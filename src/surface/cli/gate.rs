@@ -1,13 +1,29 @@
 //! `verify-run gate`.
 
+mod decide;
+mod policy;
 mod receipt;
 
-use super::{CommandContext, Exit};
+use std::path::PathBuf;
 
-/// Show what checks proved, and reuse it
+use super::{CommandContext, Exit};
+use crate::base::file::{Durability, write_atomic};
+use crate::base::text;
+use crate::event::{GateItem, GateItemStatus};
+use crate::gate::cycle::CyclePhase;
+use crate::gate::policy::ChangeKind;
+use crate::gate::report::{ReportStyle, render_report, render_status_block};
+use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
+use crate::ops::reply::Reply;
+use anyhow::Context as _;
+
+/// Decide whether a change is done, by a checklist
 ///
-/// A receipt says that a check passed on exactly this tree, with these programs, variables and dependencies.
-/// `verify-run --reuse COMMAND` leaves receipts and uses them.
+/// The gate judges what a change touches by a checklist, with the tools of each stack. The verdict is computed from exit
+/// codes and figures and is bound to the git tree that was checked: APPROVE or REJECT. An item that cannot be measured does not pass.
+///
+/// Exit codes of `gate run`: 0 approved, 1 rejected, 2 no verdict, 3 escalated to a person, 4 circuit breaker open, 5 only
+/// some items were asked for.
 ///
 /// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
@@ -18,11 +34,326 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum GateAction {
+    /// Evaluate the change of this work tree
+    Run(RunArgs),
+    /// Show what an evaluation would run, and run nothing
+    Plan(policy::PlanArgs),
+    /// Show the last evaluation, and evaluate nothing
+    Status(StatusArgs),
+    /// Show the report of an evaluation
+    Show {
+        /// Id of the evaluation (default: the last one)
+        #[arg(value_name = "EVALUATION")]
+        evaluation: Option<String>,
+    },
+    /// Say that the work on the evaluated tree is done
+    Signal {
+        /// Withdraw the signal
+        #[arg(long)]
+        withdraw: bool,
+    },
+    /// Let an item pass until a date, in the name of a person
+    Waive(decide::WaiveArgs),
+    /// Close the circuit breaker, in the name of a person
+    Reset(decide::ResetArgs),
+    /// Decide after an escalation, in the name of a person
+    Resolve(decide::ResolveArgs),
+    /// Approve the commands of this repository's policy files
+    Trust(policy::TrustArgs),
+    /// Write the shipped policy into .verify-run/
+    Init,
+    /// Print the functions of files with their cyclomatic complexity
+    Measure {
+        /// Files and folders
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<PathBuf>,
+    },
     Receipt(receipt::Args),
 }
 
+/// The policy files of a call.
+#[derive(Debug, clap::Args)]
+struct PolicyArgs {
+    /// Checklist to use instead of the one that is looked up
+    #[arg(long, value_name = "FILE")]
+    checklist: Option<PathBuf>,
+    /// Tools mapping to use instead of the one that is looked up
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    #[command(flatten)]
+    files: PolicyArgs,
+    /// PRP of the feature, with its acceptance criteria
+    #[arg(long, value_name = "FILE", conflicts_with = "no_prp")]
+    prp: Option<PathBuf>,
+    /// The change has no PRP
+    #[arg(long)]
+    no_prp: bool,
+    /// Name of the feature (default: from the PRP, else the branch)
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Kind of the change: feature, fix, refactor, docs or chore
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    kind: Option<ChangeKind>,
+    /// Commit or branch to compare with (default: where the branch left the main one)
+    #[arg(long, value_name = "REVISION")]
+    base: Option<String>,
+    /// Only these items, such as F1,C2; there is no verdict then
+    #[arg(long, value_name = "ITEMS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Run every command, whatever passed on this very tree before
+    #[arg(long)]
+    fresh: bool,
+    /// Say that the work is done, if the verdict is APPROVE
+    #[arg(long)]
+    exit_signal: bool,
+    /// Digest of the policy files that may run commands (from `gate trust --digest`)
+    #[arg(long, value_name = "DIGEST")]
+    trust: Option<String>,
+    /// File to write the report to
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = GateFormat::Text)]
+    format: GateFormat,
+    /// Print JSON, as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum GateFormat {
+    /// The items, what is wrong, and the status block
+    Text,
+    /// The whole report in Markdown
+    Markdown,
+    /// The status block
+    Block,
+    /// JSON
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+struct StatusArgs {
+    /// Print the status block
+    #[arg(long)]
+    block: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "block")]
+    json: bool,
+    /// Exit with 0 only if the tree as it is now is approved and signalled as done
+    #[arg(long, conflicts_with_all = ["block", "json"])]
+    can_exit: bool,
+}
+
+fn parse_kind(name: &str) -> Result<ChangeKind, String> {
+    ChangeKind::from_name(name).ok_or_else(|| {
+        let names = ChangeKind::ALL.map(|(_, name)| name).join(", ");
+        format!("use one of {names}")
+    })
+}
+
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    match &args.action {
-        GateAction::Receipt(args) => receipt::run(args, context),
+    let outcome = match &args.action {
+        GateAction::Run(args) => evaluate(args, context),
+        GateAction::Plan(args) => policy::plan(args, context),
+        GateAction::Status(args) => status(args, context),
+        GateAction::Show { evaluation } => show(evaluation.as_deref(), context),
+        GateAction::Signal { withdraw } => signal(*withdraw, context),
+        GateAction::Waive(args) => decide::waive(args, context),
+        GateAction::Reset(args) => decide::reset(args, context),
+        GateAction::Resolve(args) => decide::resolve(args, context),
+        GateAction::Trust(args) => policy::trust(args, context),
+        GateAction::Init => policy::init(context),
+        GateAction::Measure { paths } => measure(paths, context),
+        GateAction::Receipt(args) => return receipt::run(args, context),
+    };
+    // Without a verdict every reason has one exit code, which callers tell apart from a REJECT.
+    outcome.or_else(|error| {
+        context.output.failure(&crate::surface::failure::FailureReport::new(&error));
+        Ok(Exit::Usage)
+    })
+}
+
+fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let options = EvaluationOptions {
+        checklist: args.files.checklist.clone(),
+        mapping: args.files.mapping.clone(),
+        prp: args.prp.clone(),
+        has_no_prp: args.no_prp,
+        feature: args.feature.clone(),
+        kind: args.kind,
+        base: args.base.clone(),
+        only: args.only.clone(),
+        signals_exit: args.exit_signal,
+        is_fresh: args.fresh,
+        trusted_digest: args.trust.clone(),
+    };
+    let format = if args.json { GateFormat::Json } else { args.format };
+    if format == GateFormat::Text {
+        context.output.busy("checking");
     }
+    match gate::run_gate(&context.request, &options)? {
+        EvaluationEnd::Judged(standing) => {
+            print_standing(&standing, format, context)?;
+            if let (Some(path), Some(view)) = (&args.report, standing.view()) {
+                let report = render_report(&view, report_style(&standing));
+                write_atomic(path, report.as_bytes(), 0o644, Durability::Cached)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
+            }
+            Ok(Exit::Answer(exit_code(&standing)))
+        }
+        EvaluationEnd::Stopped(standing) => {
+            let why = match standing.cycle.phase {
+                CyclePhase::Escalated => "three trees were rejected: a person has to decide",
+                _ => "the circuit breaker is open: a person has to close it",
+            };
+            context.output.note(&format!("verify-run: nothing was evaluated: {why}"));
+            let hint = match standing.cycle.phase {
+                CyclePhase::Escalated => "gate resolve --by NAME --decision retry --reason WHY",
+                _ => "gate reset --by NAME --reason WHY",
+            };
+            print_standing(&standing, format, context)?;
+            context.output.note(&format!("hint: run `verify-run {hint}`"));
+            Ok(Exit::Answer(exit_code(&standing)))
+        }
+        EvaluationEnd::Partial(items) => {
+            if format == GateFormat::Json {
+                context.output.json(&Reply::from(PartialEvaluation { items }))?;
+            } else {
+                items.iter().try_for_each(|item| print_item(item, context))?;
+                context.output.note("verify-run: no verdict: only some items were evaluated");
+            }
+            Ok(Exit::Answer(5))
+        }
+        EvaluationEnd::Untrusted(files) => {
+            context.output.note("verify-run: nothing was run: commands of these files are not approved");
+            files.iter().for_each(|file| context.output.note(&format!("  {}", text::one_line(&file.file))));
+            context.output.note("hint: run `verify-run gate trust`");
+            Ok(Exit::Usage)
+        }
+    }
+}
+
+/// 0 approved, 1 rejected, 3 escalated, 4 halted.
+fn exit_code(standing: &GateStanding) -> u8 {
+    match standing.cycle.phase {
+        CyclePhase::Approved => 0,
+        CyclePhase::Escalated => 3,
+        CyclePhase::Halted => 4,
+        CyclePhase::Rejected | CyclePhase::Idle => 1,
+    }
+}
+
+fn report_style(standing: &GateStanding) -> ReportStyle {
+    if standing.is_titled { ReportStyle::Titled } else { ReportStyle::Appendix }
+}
+
+fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<()> {
+    let Some(view) = standing.view() else { return Ok(()) };
+    match format {
+        GateFormat::Json => {
+            let document = standing.to_document().context("nothing was evaluated")?;
+            context.output.json(&Reply::from(document))
+        }
+        GateFormat::Markdown => context.output.text(&render_report(&view, report_style(standing))),
+        GateFormat::Block => context.output.text(&render_status_block(&view)),
+        GateFormat::Text => {
+            let outcome = &view.evaluation.outcome;
+            outcome.items.iter().try_for_each(|item| print_item(item, context))?;
+            for issue in &outcome.issues {
+                context.output.line(&format!("❌ {}: {}", issue.kind, text::one_line(&issue.message)))?;
+            }
+            context.output.line("")?;
+            context.output.text(&render_status_block(&view))?;
+            context.output.note(&format!("Report: verify-run gate show {}", view.evaluation.id));
+            Ok(())
+        }
+    }
+}
+
+/// One line for an item, and one for each of its first findings.
+fn print_item(item: &GateItem, context: &mut CommandContext) -> anyhow::Result<()> {
+    const FINDINGS_MAX: usize = 5;
+    let icon = match (item.status, item.blocking) {
+        (GateItemStatus::Pass, _) => "✅ ",
+        (GateItemStatus::NotApplicable, _) => "–  ",
+        (GateItemStatus::Waived, _) | (_, false) => "⚠️  ",
+        (GateItemStatus::Fail | GateItemStatus::NotEvaluated, true) => "❌ ",
+    };
+    let state = match item.status {
+        GateItemStatus::NotEvaluated => "not evaluated",
+        GateItemStatus::NotApplicable => "not applicable",
+        GateItemStatus::Waived => "waived",
+        GateItemStatus::Pass | GateItemStatus::Fail => "",
+    };
+    let reason = item.reason.as_deref().unwrap_or_default();
+    // What the first finding says is not said twice.
+    let is_repeated = item.findings.first().is_some_and(|finding| finding.message == item.details);
+    let parts = [state, reason, if is_repeated { "" } else { item.details.as_str() }];
+    let said: Vec<String> = parts.iter().filter(|part| !part.is_empty()).map(|part| text::one_line(part)).collect();
+    let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(": ")) };
+    context.output.line(&format!("{icon}{} {}{said}", item.id, text::one_line(&item.criterion)))?;
+    if item.status != GateItemStatus::Fail {
+        return Ok(());
+    }
+    for finding in item.findings.iter().take(FINDINGS_MAX) {
+        let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+        let place = finding.path.as_ref().map_or_else(String::new, |path| format!("{path}{line}: "));
+        context.output.line(&format!("     {}{}", text::one_line(&place), text::one_line(&finding.message)))?;
+    }
+    let more = item.findings.len().saturating_sub(FINDINGS_MAX) as u64 + item.findings_cut;
+    if more > 0 {
+        context.output.line(&format!("     and {more} more"))?;
+    }
+    Ok(())
+}
+
+fn status(args: &StatusArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let standing = gate::last_evaluation(&context.request)?;
+    if args.can_exit {
+        let can_exit = gate::can_exit(&context.request, &standing.cycle)?;
+        return Ok(if can_exit { Exit::Ok } else { Exit::Failure });
+    }
+    let format = match (args.json, args.block) {
+        (true, _) => GateFormat::Json,
+        (_, true) => GateFormat::Block,
+        _ => GateFormat::Text,
+    };
+    print_standing(&standing, format, context)?;
+    Ok(Exit::Ok)
+}
+
+fn show(evaluation: Option<&str>, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let standing = match evaluation {
+        Some(id) => gate::evaluation_by_id(&context.request, id)?,
+        None => gate::last_evaluation(&context.request)?,
+    };
+    print_standing(&standing, GateFormat::Markdown, context)?;
+    Ok(Exit::Ok)
+}
+
+fn signal(is_withdrawn: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    gate::signal_exit(&context.request, is_withdrawn)?;
+    let standing = gate::last_evaluation(&context.request)?;
+    print_standing(&standing, GateFormat::Block, context)?;
+    Ok(Exit::Ok)
+}
+
+/// A line for each function: complexity, place, name.
+fn measure(paths: &[PathBuf], context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let (functions, notes) = gate::list_functions(&context.request, paths);
+    let lines: String = functions
+        .iter()
+        .map(|it| {
+            let (path, name) = (text::one_line(&it.path.to_string_lossy()), text::one_line(&it.name));
+            format!("{:>4} {path}:{} {name}\n", it.complexity, it.line)
+        })
+        .collect();
+    context.output.text(&lines)?;
+    context.output.notes(&notes);
+    Ok(if notes.is_empty() { Exit::Ok } else { Exit::Failure })
 }

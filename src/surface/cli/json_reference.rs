@@ -37,7 +37,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 59] = [
+const REPLIES: [ReplyShape; 62] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -79,6 +79,19 @@ const REPLIES: [ReplyShape; 59] = [
         "Weakened checks and reverted fixes",
         reply::<ops::check_diff::CheckDiffReport>,
     ),
+    shape(
+        "gate",
+        &["gate run", "gate status"],
+        "The last evaluation of the quality gate, in its cycle",
+        reply::<ops::gate::GateDocument>,
+    ),
+    shape(
+        "gate-partial",
+        &["gate run --only"],
+        "Some items of the checklist, without a verdict",
+        reply::<ops::gate::PartialEvaluation>,
+    ),
+    shape("gate-plan", &["gate plan"], "What an evaluation would run", reply::<ops::gate::GatePlan>),
     shape("gate-receipt-list", &["gate receipt list"], "Receipts, newest first", reply::<ops::receipt::ReceiptList>),
     shape(
         "gate-receipt-show",

@@ -293,6 +293,20 @@ impl Output {
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Asks a person for a text; `None` without a terminal to ask on and to be answered on.
+    ///
+    /// # Errors
+    /// As [`Output::text`], and when the answer can't be read.
+    pub(super) fn ask_text(&mut self, question: &str) -> anyhow::Result<Option<String>> {
+        if !self.terminal || !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        self.text(&format!("{} ", printable(question)))?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(Some(answer.trim().to_owned()))
+    }
+
     /// Prints an error with its causes and what helps: `verify-run: message: cause`, then the hint.
     pub(super) fn failure(&mut self, report: &FailureReport) {
         self.note(&format!("verify-run: {}", report.to_text()));

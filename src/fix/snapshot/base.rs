@@ -1,0 +1,105 @@
+//! The commit that a change is compared with.
+
+use super::git::{Git, GitError, GitView};
+use super::history::{fork_point, open_git};
+use super::{SkippedSnapshot, SnapshotOptions};
+use crate::config::Places;
+
+/// Branches that a change may start from, the first one that exists.
+const BASE_BRANCHES: [&str; 4] =
+    ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/develop"];
+
+/// The base of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BaseCommit {
+    /// The commit; `None` before the first one.
+    pub commit: Option<String>,
+    /// Its tree.
+    pub tree: String,
+    /// What it is, for people: `merge base with main, 1f2e3d4c5b6a`.
+    pub name: String,
+}
+
+/// Finds the base of the work tree's change: where it left `given`, else where it left the first of the usual branches; on
+/// such a branch the commit that is checked out; before the first commit the tree without files.
+///
+/// # Errors
+/// When `given` names no commit, and when git can't be asked.
+pub(crate) fn find_base(
+    places: &Places,
+    given: Option<&str>,
+    options: &SnapshotOptions,
+) -> Result<BaseCommit, SkippedSnapshot> {
+    let git = open_git(places, options)?;
+    let found = match given {
+        Some(revision) => match find_given(&git, revision) {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => return Err(SkippedSnapshot::with_reason(format!("{revision:?} names no commit"))),
+            Err(trouble) => Err(trouble),
+        },
+        None => find_usual(&git),
+    };
+    found.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
+}
+
+/// The commit messages between the base and the commit that is checked out, the newest first, at most 200.
+///
+/// # Errors
+/// When git can't be asked.
+pub(crate) fn messages_since(
+    places: &Places,
+    base: &BaseCommit,
+    options: &SnapshotOptions,
+) -> Result<Vec<String>, SkippedSnapshot> {
+    let Some(commit) = &base.commit else { return Ok(Vec::new()) };
+    let git = open_git(places, options)?;
+    let range = format!("{commit}..HEAD");
+    let asked = git.run(GitView::User, ["log", "-z", "--format=%B", "--max-count=200", &range, "--"], None);
+    let listed = asked.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
+    let messages = listed.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).trim().to_owned());
+    Ok(messages.filter(|message| !message.is_empty()).collect())
+}
+
+fn find_given(git: &Git, revision: &str) -> Result<Option<BaseCommit>, GitError> {
+    let Some(named) = find_commit(git, revision)? else { return Ok(None) };
+    let fork = match find_commit(git, "HEAD")? {
+        Some(head) => fork_point(git, &head, &named)?,
+        None => None,
+    };
+    let name = format!("merge base with {revision}");
+    describe_base(git, fork.unwrap_or(named), &name).map(Some)
+}
+
+fn find_usual(git: &Git) -> Result<BaseCommit, GitError> {
+    let Some(head) = find_commit(git, "HEAD")? else {
+        let tree = git.run(GitView::User, ["hash-object", "-t", "tree", "--stdin"], None)?;
+        let tree = String::from_utf8_lossy(&tree).trim().to_owned();
+        return Ok(BaseCommit { commit: None, tree, name: "nothing: there is no commit yet".to_owned() });
+    };
+    let current = git.run(GitView::User, ["symbolic-ref", "--quiet", "HEAD"], None);
+    let current = current.map(|name| String::from_utf8_lossy(&name).trim().to_owned()).unwrap_or_default();
+    for branch in BASE_BRANCHES.iter().filter(|branch| **branch != current) {
+        let Some(tip) = find_commit(git, branch)? else { continue };
+        if let Some(fork) = fork_point(git, &head, &tip)? {
+            let short = branch.trim_start_matches("refs/heads/").trim_start_matches("refs/remotes/");
+            return describe_base(git, fork, &format!("merge base with {short}"));
+        }
+    }
+    describe_base(git, head, "the last commit")
+}
+
+fn find_commit(git: &Git, revision: &str) -> Result<Option<String>, GitError> {
+    let name = format!("{revision}^{{commit}}");
+    match git.run(GitView::User, ["rev-parse", "--verify", "--quiet", "--end-of-options", &name], None) {
+        Ok(answer) => Ok(Some(String::from_utf8_lossy(&answer).trim().to_owned()).filter(|hash| !hash.is_empty())),
+        Err(GitError::Failed(_)) => Ok(None),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+fn describe_base(git: &Git, commit: String, name: &str) -> Result<BaseCommit, GitError> {
+    let tree = git.run(GitView::User, ["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")], None)?;
+    let tree = String::from_utf8_lossy(&tree).trim().to_owned();
+    let short = commit.get(..12).unwrap_or(&commit);
+    Ok(BaseCommit { name: format!("{name}, {short}"), tree, commit: Some(commit) })
+}

@@ -1,0 +1,240 @@
+//! The report: Appendix A of the specification, heading by heading, with what it was judged on at its end.
+
+use std::fmt::Write as _;
+
+use super::EvaluationView;
+use super::block::{finding_place, is_blocking_failure, verdict_title};
+use crate::base::{markdown, text};
+use crate::event::{GateFinding, GateItem, GateItemStatus, GateVerdict};
+use crate::gate::cycle::{ATTEMPTS_MAX, BreakerState, CyclePhase};
+
+/// Issues that a section lists.
+const ISSUES_MAX: usize = 200;
+/// A text in a table or a list, bytes.
+const TEXT_BYTES_MAX: usize = 400;
+/// Failing findings of an item that are listed as issues of their own.
+const FINDINGS_OF_ITEM_MAX: usize = 20;
+
+/// How headings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportStyle {
+    /// With the titles of the checklist.
+    Titled,
+    /// As in Appendix A of the specification, for a checklist without titles.
+    Appendix,
+}
+
+/// The report, with a line end after its last line.
+pub(crate) fn render_report(view: &EvaluationView<'_>, style: ReportStyle) -> String {
+    let mut report = String::new();
+    add_header(&mut report, view);
+    add_memory(&mut report, view, style);
+    add_items(&mut report, view);
+    add_issues(&mut report, view);
+    add_recommendations(&mut report, view);
+    add_next_action(&mut report, view);
+    add_basis(&mut report, view);
+    report
+}
+
+/// Writing into a text cannot fail.
+macro_rules! add {
+    ($report:expr, $($arguments:tt)*) => {{ let _ = writeln!($report, $($arguments)*); }};
+}
+
+fn add_header(report: &mut String, view: &EvaluationView<'_>) {
+    let start = &view.evaluation.start;
+    add!(report, "# QA VALIDATION REPORT\n");
+    add!(report, "**Feature:** {}\\", inline(&start.feature));
+    add!(report, "**PRP:** {}\\", start.prp.as_deref().map_or("none".to_owned(), inline));
+    add!(report, "**Timestamp:** {}\\", view.evaluation.at.rfc3339());
+    add!(report, "**Attempt:** {} of {ATTEMPTS_MAX}\n", view.cycle.attempt());
+    add!(report, "---\n\n## Verdict: {}\n\n---\n", verdict_title(view));
+}
+
+fn add_memory(report: &mut String, view: &EvaluationView<'_>, style: ReportStyle) {
+    let memory = &view.evaluation.outcome.memory;
+    let source = match style {
+        ReportStyle::Titled => "",
+        ReportStyle::Appendix => " (from claude-self-reflect)",
+    };
+    add!(report, "## Memory Context{source}\n");
+    add!(report, "| Query | Results | Key Findings |\n| --- | --- | --- |");
+    let summary = |count: u64, text: &str| if count == 0 { "none".to_owned() } else { text.to_owned() };
+    let rows = [
+        ("Historical Bugs", memory.failures, "found", summary(memory.failures, "failures that concern these files")),
+        ("Stack Patterns", memory.patterns, "found", summary(memory.patterns, "patterns and conventions")),
+        ("Architecture Decisions", memory.decisions, "found", summary(memory.decisions, "decisions")),
+        ("File History", memory.files, "files", summary(memory.files, "changed files that failed before")),
+    ];
+    for (name, count, unit, findings) in rows {
+        add!(report, "| {name} | {count} {unit} | {findings} |");
+    }
+    if let Some(warning) = &memory.warning {
+        add!(report, "\n⚠️ WARNING: {}", inline(warning));
+    }
+    add!(report, "\n---\n");
+}
+
+fn add_items(report: &mut String, view: &EvaluationView<'_>) {
+    add!(report, "## Checklist Results");
+    let mut category = None;
+    for item in &view.evaluation.outcome.items {
+        if category != Some(&item.category) {
+            add!(report, "\n### {}\n", inline(&item.category));
+            add!(report, "| ID | Check | Status | Details |\n| --- | --- | --- | --- |");
+            category = Some(&item.category);
+        }
+        let (id, criterion) = (cell(&item.id), cell(&item.criterion));
+        add!(report, "| {id} | {criterion} | {} | {} |", status_icon(item), cell(&item_details(item)));
+    }
+    add!(report, "\n---\n");
+}
+
+fn item_details(item: &GateItem) -> String {
+    let reason = item.reason.as_deref().unwrap_or_default();
+    match item.status {
+        GateItemStatus::NotEvaluated if item.details.is_empty() => format!("not evaluated: {reason}"),
+        GateItemStatus::NotEvaluated => format!("not evaluated: {reason}; {}", item.details),
+        GateItemStatus::NotApplicable => reason.to_owned(),
+        GateItemStatus::Waived => format!("waived: {reason}; {}", item.details),
+        GateItemStatus::Pass | GateItemStatus::Fail => item.details.clone(),
+    }
+}
+
+fn status_icon(item: &GateItem) -> &'static str {
+    match (item.status, item.blocking) {
+        (GateItemStatus::Pass, _) => "✅",
+        (GateItemStatus::NotApplicable, _) => "N/A",
+        (GateItemStatus::Waived, _) | (_, false) => "⚠️",
+        (GateItemStatus::Fail | GateItemStatus::NotEvaluated, true) => "❌",
+    }
+}
+
+/// An entry of a list of issues.
+struct ReportIssue<'a> {
+    id: &'a str,
+    message: String,
+    finding: Option<&'a GateFinding>,
+}
+
+fn issues_of_item(item: &GateItem) -> Vec<ReportIssue<'_>> {
+    let id = item.id.as_str();
+    if item.findings.is_empty() || item.status == GateItemStatus::NotEvaluated {
+        let said = match &item.reason {
+            Some(reason) if item.status == GateItemStatus::NotEvaluated => format!("not evaluated: {reason}"),
+            _ if item.details.is_empty() => item.criterion.clone(),
+            _ => item.details.clone(),
+        };
+        return vec![ReportIssue { id, message: said, finding: None }];
+    }
+    let listed = item.findings.iter().take(FINDINGS_OF_ITEM_MAX);
+    let mut issues: Vec<ReportIssue<'_>> =
+        listed.map(|it| ReportIssue { id, message: it.message.clone(), finding: Some(it) }).collect();
+    let cut = item.findings.len().saturating_sub(FINDINGS_OF_ITEM_MAX) as u64 + item.findings_cut;
+    if cut > 0 {
+        issues.push(ReportIssue { id, message: format!("{} more", text::count(cut, "finding")), finding: None });
+    }
+    issues
+}
+
+fn add_issues(report: &mut String, view: &EvaluationView<'_>) {
+    let outcome = &view.evaluation.outcome;
+    let failing = |item: &&GateItem| matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated);
+    let (blocking, warnings): (Vec<_>, Vec<_>) =
+        outcome.items.iter().filter(failing).partition(|item| is_blocking_failure(item));
+    let mut issues: Vec<ReportIssue<'_>> = blocking.into_iter().flat_map(issues_of_item).collect();
+    let own = outcome.issues.iter();
+    issues.extend(own.map(|it| ReportIssue { id: it.kind.as_str(), message: it.message.clone(), finding: None }));
+    add!(report, "## Issues Found\n\n### Blocking Issues ({})\n", issues.len());
+    list_issues(report, &issues, "Fix");
+    let warnings: Vec<ReportIssue<'_>> = warnings.into_iter().flat_map(issues_of_item).collect();
+    add!(report, "### Warnings ({})\n", warnings.len());
+    list_issues(report, &warnings, "Note");
+    add!(report, "---\n");
+}
+
+fn list_issues(report: &mut String, issues: &[ReportIssue<'_>], remark: &str) {
+    if issues.is_empty() {
+        add!(report, "None.\n");
+        return;
+    }
+    for (number, issue) in (1..).zip(issues.iter().take(ISSUES_MAX)) {
+        // The content of an item is indented by the width of its number.
+        let indent = " ".repeat(format!("{number}. ").len());
+        add!(report, "{number}. **[{}]** {}", inline(issue.id), inline(&issue.message));
+        if let Some(place) = issue.finding.and_then(finding_place) {
+            add!(report, "{indent}- **File:** {}", markdown::code(&text::one_line(&place)));
+        }
+        if let Some(fix) = issue.finding.and_then(|finding| finding.fix.as_ref()) {
+            add!(report, "{indent}- **{remark}:** {}", inline(fix));
+        }
+    }
+    if issues.len() > ISSUES_MAX {
+        add!(report, "\n{} more.", text::count(issues.len() - ISSUES_MAX, "issue"));
+    }
+    add!(report, "");
+}
+
+fn add_recommendations(report: &mut String, view: &EvaluationView<'_>) {
+    add!(report, "## Recommendations\n");
+    let mut lines: Vec<String> = view.evaluation.outcome.memory.recommendations.iter().map(|it| inline(it)).collect();
+    if view.cycle.breaker == BreakerState::HalfOpen {
+        lines.push("Two evaluations without progress: change the approach.".to_owned());
+    }
+    let listed = lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
+    report.push_str(if listed.is_empty() { "None.\n" } else { &listed });
+    add!(report, "\n---\n");
+}
+
+fn add_next_action(report: &mut String, view: &EvaluationView<'_>) {
+    add!(report, "## Next Action\n");
+    if view.dual_gate().gate_1 {
+        add!(report, "**✅ Ready for SHIP** - Proceeding to branch creation and PR.\n");
+        return;
+    }
+    let (attempt, blocking) = (view.cycle.attempt(), view.counts().blocking);
+    let left = ATTEMPTS_MAX.saturating_sub(attempt);
+    add!(report, "**❌ Return to GREEN** - Fix {}.\\", text::count(blocking, "blocking issue"));
+    add!(
+        report,
+        "Attempt {attempt}/{ATTEMPTS_MAX} - {} remaining before human escalation.\n",
+        text::count(left, "attempt")
+    );
+    match view.cycle.phase {
+        CyclePhase::Escalated => add!(report, "A person has to decide: `verify-run gate resolve`.\n"),
+        CyclePhase::Halted => add!(report, "The circuit breaker is open: `verify-run gate reset`.\n"),
+        _ => {}
+    }
+}
+
+fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
+    let (start, outcome) = (&view.evaluation.start, &view.evaluation.outcome);
+    add!(report, "---\n\n## Basis\n");
+    add!(report, "- Evaluation: {}", markdown::code(&view.evaluation.id));
+    add!(report, "- Tree: {}", markdown::code(&outcome.tree));
+    add!(report, "- Base: {}", inline(&start.base));
+    add!(report, "- Kind of the change: {}", inline(&start.change_kind));
+    add!(report, "- Policy: {}", inline(&start.policy));
+    let commands: Vec<&String> = outcome.items.iter().flat_map(|item| &item.commands).collect();
+    for command in commands {
+        add!(report, "- Command: {}", markdown::code(&text::ellipsis(&text::one_line(command), TEXT_BYTES_MAX)));
+    }
+    for decision in &view.cycle.decisions {
+        let (what, person) = (decision.what, inline(&decision.person));
+        add!(report, "- Decision: {what} by {person}: {}", inline(&decision.reason));
+    }
+    if outcome.verdict == GateVerdict::Reject && view.dual_gate().gate_1 {
+        add!(report, "- The computed verdict was REJECT; a person accepted this tree.");
+    }
+}
+
+/// A text within a line of Markdown.
+fn inline(text: &str) -> String {
+    markdown::escaped(&text::ellipsis(&text::one_line(text), TEXT_BYTES_MAX))
+}
+
+/// A text within a cell of a table.
+fn cell(text: &str) -> String {
+    inline(text).replace('|', "\\|")
+}

@@ -1,0 +1,60 @@
+//! An evaluation as people and other programs read it: the status block, and the report in Markdown. Pure.
+
+mod block;
+mod markdown;
+
+pub(crate) use block::{render_status_block, status_recommendation};
+pub(crate) use markdown::{ReportStyle, render_report};
+
+use crate::event::GateVerdict;
+use crate::gate::cycle::{CycleEvaluation, CycleState, GateCounts};
+
+/// An evaluation in its cycle.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EvaluationView<'a> {
+    /// The evaluation.
+    pub evaluation: &'a CycleEvaluation,
+    /// The cycle as it is after it.
+    pub cycle: &'a CycleState,
+}
+
+/// Whether the work may end, for one tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DualGate {
+    /// Nothing blocking is left.
+    pub gate_1: bool,
+    /// Someone says that the work is done, and the tree is approved.
+    pub gate_2: bool,
+    /// Someone says that the work is done.
+    pub exit_signal: bool,
+}
+
+impl DualGate {
+    /// Whether the work may end.
+    pub(crate) fn can_exit(self) -> bool {
+        self.gate_1 && self.gate_2
+    }
+}
+
+impl EvaluationView<'_> {
+    /// The counts over its items.
+    pub(crate) fn counts(&self) -> GateCounts {
+        GateCounts::from_outcome(&self.evaluation.outcome)
+    }
+
+    /// Whether the work may end on the evaluated tree.
+    pub(crate) fn dual_gate(&self) -> DualGate {
+        let tree = &self.evaluation.outcome.tree;
+        let gate_1 = self.evaluation.outcome.verdict == GateVerdict::Approve || self.cycle.is_approved(tree);
+        let exit_signal = self.cycle.is_signalled(tree);
+        DualGate { gate_1, gate_2: gate_1 && exit_signal, exit_signal }
+    }
+
+    /// Progress in percent: 80 for the checks, 10 for the memory, 10 for the approval.
+    pub(crate) fn progress(&self) -> u64 {
+        let counts = self.counts();
+        let checks = (80 * counts.passing).checked_div(counts.total).unwrap_or(0);
+        let memory = 10 * self.evaluation.outcome.memory.queries.min(4) / 4;
+        (checks + memory + if self.dual_gate().gate_1 { 10 } else { 0 }).min(100)
+    }
+}

@@ -1,0 +1,264 @@
+//! Measures the acceptance criteria of a PRP: each needs evidence that was executed on this very tree.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::change::read_texts;
+use super::documents::LoadedPrp;
+use super::evidence::Measurement;
+use super::execute::{GateCommand, run_check};
+use super::policy::PolicyFile;
+use crate::base::text;
+use crate::event::GateFinding;
+use crate::fix::find_tool;
+use crate::gate::criteria::file::{CriteriaFile, CriterionEvidence};
+use crate::gate::criteria::link::{SelectableTest, TestIndex, TestSource, find_links, find_selected, index_tests};
+use crate::gate::criteria::suggestion::suggest_tests;
+use crate::gate::judge::ItemEvidence;
+use crate::gate::policy::{ChecklistItem, Metric, MetricValue};
+use crate::gate::prp::AcceptanceCriterion;
+use crate::gate::stack::StackProject;
+
+/// What the PRP and the caller say about criteria.
+pub(super) struct CriteriaContext<'a> {
+    /// The PRP.
+    pub prp: Option<&'a LoadedPrp>,
+    /// The caller says that there is none.
+    pub has_no_prp: bool,
+    /// Links that people wrote.
+    pub file: Option<&'a PolicyFile>,
+    /// The projects that the change touches.
+    pub projects: &'a [StackProject],
+}
+
+/// What proves a criterion, or why nothing does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum CriterionState {
+    /// It was executed and passed, or a person answers for it.
+    Covered(String),
+    /// Evidence is named, and it did not hold.
+    Failed(String),
+    /// Nothing names it.
+    Open(Option<String>),
+}
+
+/// The tests of a project with the folder that they are run in.
+struct ProjectTests<'a> {
+    project: &'a StackProject,
+    index: TestIndex,
+}
+
+/// The evidence of the item about acceptance criteria.
+pub(super) fn measure_criteria(
+    measurement: &Measurement<'_>,
+    item: &ChecklistItem,
+    context: &CriteriaContext<'_>,
+) -> ItemEvidence {
+    let Some(loaded) = context.prp else {
+        if context.has_no_prp {
+            return ItemEvidence::without_application("the change has no PRP (said by --no-prp)");
+        }
+        return ItemEvidence::unknown(item, "no PRP is known: give --prp FILE or --no-prp");
+    };
+    if loaded.prp.criteria.is_empty() {
+        return ItemEvidence::unknown(item, format!("{} has no acceptance criteria", loaded.path));
+    }
+    let written = match context.file.map(|file| parse_criteria_file(file, loaded)).transpose() {
+        Ok(written) => written,
+        Err(reason) => return ItemEvidence::unknown(item, reason),
+    };
+    let tests = match context.projects.iter().map(|it| index_project(measurement, it)).collect::<Result<Vec<_>, _>>() {
+        Ok(tests) => tests,
+        Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
+    };
+    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new() };
+    let mut evidence = ItemEvidence::default();
+    let mut covered = 0_usize;
+    for criterion in &loaded.prp.criteria {
+        let state = judge_criterion(criterion, loaded, written.as_ref(), &tests, &mut runs);
+        match state {
+            CriterionState::Covered(_) => covered += 1,
+            CriterionState::Failed(why) => evidence.findings.push(finding(loaded, criterion, &why, None)),
+            CriterionState::Open(suggestion) => {
+                let why = format!("no test names {}", criterion.id);
+                evidence.findings.push(finding(loaded, criterion, &why, suggestion));
+            }
+        }
+    }
+    let total = loaded.prp.criteria.len() + loaded.prp.omitted_criteria;
+    let share = covered * 100 / total;
+    evidence.values.extend([
+        (Metric::CriteriaTotal, MetricValue::Number(total as f64)),
+        (Metric::CriteriaCovered, MetricValue::Number(covered as f64)),
+        // 100 % only where every criterion is covered.
+        (Metric::CriteriaCoverage, MetricValue::Number(share as f64)),
+    ]);
+    evidence
+        .details
+        .push(format!("{share}% ({covered} of {})", text::count(total, "criterion").replace("criterions", "criteria")));
+    evidence.commands = runs.commands;
+    evidence
+}
+
+fn parse_criteria_file(file: &PolicyFile, loaded: &LoadedPrp) -> Result<CriteriaFile, String> {
+    let name = file.name.clone().unwrap_or_default();
+    let parsed = CriteriaFile::parse(&file.text, &name).map_err(|error| error.to_string())?;
+    if let Some(reason) = parsed.stale_reason(&loaded.prp) {
+        return Err(format!("{name}: {reason}"));
+    }
+    if let Some(unknown) = parsed.unknown_entries(&loaded.prp).first() {
+        return Err(format!("{name}:{}: {} has no criterion {}", unknown.line, loaded.path, unknown.id));
+    }
+    Ok(parsed)
+}
+
+fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -> anyhow::Result<ProjectTests<'a>> {
+    let inside = |path: &&String| project.contains_path(path);
+    let paths: Vec<String> =
+        measurement.change.paths.iter().filter(inside).filter(|path| may_be_test(path)).cloned().collect();
+    let texts = read_texts(measurement.request, &measurement.change.tree, &paths)?;
+    let prefix = if project.dir.is_empty() { 0 } else { project.dir.len() + 1 };
+    let sources: Vec<TestSource<'_>> = paths
+        .iter()
+        .zip(&texts)
+        .filter_map(|(path, text)| Some(TestSource { path: path.get(prefix..)?, text: text.as_deref()? }))
+        .collect();
+    let manifest =
+        if project.dir.is_empty() { "package.json".to_owned() } else { format!("{}/package.json", project.dir) };
+    let manifest = read_texts(measurement.request, &measurement.change.tree, &[manifest])?.pop().flatten();
+    Ok(ProjectTests { project, index: index_tests(&sources, manifest.as_deref()) })
+}
+
+fn may_be_test(path: &str) -> bool {
+    let endings = [".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".lua", ".rs", ".java"];
+    endings.iter().any(|ending| path.ends_with(ending))
+}
+
+fn judge_criterion(
+    criterion: &AcceptanceCriterion,
+    loaded: &LoadedPrp,
+    written: Option<&CriteriaFile>,
+    tests: &[ProjectTests<'_>],
+    runs: &mut SelectorRuns<'_>,
+) -> CriterionState {
+    let entries = written.map_or(&[][..], |file| &file.entries);
+    let entry = entries.iter().find(|entry| loaded.prp.criterion(&entry.id).is_some_and(|it| it.id == criterion.id));
+    match entry.map(|entry| &entry.evidence) {
+        Some(CriterionEvidence::Manual { by, .. }) => return CriterionState::Covered(format!("seen by {by}")),
+        Some(CriterionEvidence::Command { line }) => {
+            let words = shell_words::split(line).unwrap_or_default();
+            return runs.run_words(&words, "", false);
+        }
+        Some(CriterionEvidence::Test { selector }) => return judge_selector(selector, tests, runs),
+        None => {}
+    }
+    let slug = loaded.prp.slug(&loaded.path);
+    let mut state = CriterionState::Open(None);
+    for project in tests {
+        let (links, _) = find_links(&project.index, std::slice::from_ref(criterion), Some(slug));
+        for link in links {
+            let Some(test) = project.index.tests.get(link.test) else { continue };
+            state = runs.run_test(test, &project.project.dir);
+            if matches!(state, CriterionState::Covered(_)) {
+                return state;
+            }
+        }
+    }
+    if state == CriterionState::Open(None) {
+        let suggested = tests.iter().find_map(|project| {
+            let first = suggest_tests(&project.index, std::slice::from_ref(criterion)).pop()?.into_iter().next()?;
+            let test = project.index.tests.get(first.test)?;
+            Some(format!("maybe {}:{} ({}): name {} in it", test.path, test.line, test.shown_name, criterion.id))
+        });
+        state = CriterionState::Open(suggested);
+    }
+    state
+}
+
+/// A test that `qa-criteria.yml` names: `tests/test_api.py::test_page_size`.
+fn judge_selector(selector: &str, tests: &[ProjectTests<'_>], runs: &mut SelectorRuns<'_>) -> CriterionState {
+    for project in tests {
+        let found = find_selected(&project.index, selector);
+        if let Some(test) = found.first().and_then(|at| project.index.tests.get(*at)) {
+            return runs.run_test(test, &project.project.dir);
+        }
+    }
+    CriterionState::Failed(format!("there is no test {selector}"))
+}
+
+/// Runs of single tests, each of which is done once.
+struct SelectorRuns<'a> {
+    measurement: &'a Measurement<'a>,
+    ended: BTreeMap<(String, Vec<String>), CriterionState>,
+    commands: Vec<String>,
+}
+
+impl SelectorRuns<'_> {
+    fn run_test(&mut self, test: &SelectableTest, dir: &str) -> CriterionState {
+        let place = format!("{}:{} ({})", test.path, test.line, test.shown_name);
+        if test.is_skipped {
+            return CriterionState::Failed(format!("{place} is skipped"));
+        }
+        if test.selector.is_empty() {
+            return CriterionState::Failed(format!("{place} cannot be run alone"));
+        }
+        match self.run_words(&test.selector, dir, true) {
+            CriterionState::Failed(why) => CriterionState::Failed(format!("{place}: {why}")),
+            state => state,
+        }
+    }
+
+    /// Runs a command; `is_test` asks for a test that ran.
+    fn run_words(&mut self, words: &[String], dir: &str, is_test: bool) -> CriterionState {
+        let key = (dir.to_owned(), words.to_vec());
+        if let Some(known) = self.ended.get(&key) {
+            return known.clone();
+        }
+        let state = self.execute(words, dir, is_test);
+        self.ended.insert(key, state.clone());
+        state
+    }
+
+    fn execute(&mut self, words: &[String], dir: &str, is_test: bool) -> CriterionState {
+        let root = &self.measurement.request.places.root;
+        // A package runner in front of an installed tool has nothing left to do.
+        let words = match words {
+            [runner, rest @ ..] if runner == "npx" => rest,
+            words => words,
+        };
+        let Some(tool) = words.first() else { return CriterionState::Failed("the command is empty".to_owned()) };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folder = root.join(dir);
+        let Some(program) = find_tool(tool, &folder, root, &path) else {
+            return CriterionState::Failed(format!("{tool} is not installed"));
+        };
+        let command = GateCommand {
+            argv: words,
+            program: Path::new(&program),
+            dir: folder,
+            evaluation: self.measurement.evaluation,
+            feature: self.measurement.feature,
+            limit: self.measurement.limit,
+            reuses: self.measurement.reuses,
+        };
+        self.commands.push(words.join(" "));
+        match run_check(self.measurement.request, &command) {
+            Err(error) => CriterionState::Failed(format!("{error:#}")),
+            Ok(result) if result.code != Some(0) => CriterionState::Failed("it does not pass".to_owned()),
+            Ok(result) if is_test && result.count_tests().unwrap_or(0) == 0 => {
+                CriterionState::Failed("it did not run".to_owned())
+            }
+            Ok(_) => CriterionState::Covered(words.join(" ")),
+        }
+    }
+}
+
+fn finding(loaded: &LoadedPrp, criterion: &AcceptanceCriterion, why: &str, fix: Option<String>) -> GateFinding {
+    GateFinding {
+        path: Some(loaded.path.clone()),
+        line: Some(criterion.line),
+        message: format!("{} is not covered: {why}", criterion.id),
+        fix: fix.or_else(|| Some(format!("name {} in the test that proves it", criterion.id))),
+        pattern: None,
+    }
+}

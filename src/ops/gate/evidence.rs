@@ -1,0 +1,406 @@
+//! Measures the items that commands give figures for: tests, lint, naming, complexity by a tool, and commands of the
+//! checklist's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::change::Change;
+use super::execute::{CommandResult, GateCommand, run_check, run_tool};
+use super::memory::known_fix;
+use crate::base::text;
+use crate::event::GateFinding;
+use crate::fix::weakened::{WeakenedCheck, detect};
+use crate::gate::adapter::{
+    Adapter, FunctionComplexity, ToolVerdict, judge_exit, read_complexity, read_findings, read_go_test,
+};
+use crate::gate::judge::ItemEvidence;
+use crate::gate::plan::{PlannedItem, PlannedSource};
+use crate::gate::policy::{ChecklistItem, MappedCommand, Metric, MetricValue};
+use crate::ops::last::LastFailure;
+use crate::ops::request::Request;
+use crate::whitelist::CheckKind;
+
+/// A line of a tool that is quoted as a reason, bytes.
+const REASON_BYTES_MAX: usize = 200;
+/// Words of outputs that say why a tool had nothing to do, each with the reason for people.
+const NOTHING_DONE: [(&str, &str); 8] = [
+    ("no test specified", "no test ran: package.json has no test script"),
+    ("Missing script: \"test\"", "no test ran: package.json has no test script"),
+    ("No test files found", "no test ran: the runner found no test files"),
+    ("No tests found", "no test ran: the runner found no tests"),
+    ("no tests ran", "no test ran"),
+    ("file or directory not found", "no test ran: a folder of the command does not exist"),
+    ("couldn't find an eslint.config", "eslint has no configuration"),
+    ("No ESLint configuration found", "eslint has no configuration"),
+];
+
+/// What every measurement of one evaluation works with.
+#[derive(Debug)]
+pub(super) struct Measurement<'a> {
+    /// The caller's request.
+    pub request: &'a Request,
+    /// The change.
+    pub change: &'a Change,
+    /// The id of the evaluation.
+    pub evaluation: &'a str,
+    /// The feature.
+    pub feature: &'a str,
+    /// Time of each command.
+    pub limit: Duration,
+    /// Whether receipts may replace runs.
+    pub reuses: bool,
+    /// Where the change weakens checks.
+    pub weakened: Vec<WeakenedCheck>,
+}
+
+impl<'a> Measurement<'a> {
+    /// A measurement of `change`.
+    pub(super) fn new(
+        request: &'a Request,
+        change: &'a Change,
+        evaluation: &'a str,
+        feature: &'a str,
+        limit: Duration,
+        reuses: bool,
+    ) -> Self {
+        let mut weakened = detect(&change.patch, None).marks;
+        weakened.retain(WeakenedCheck::decides);
+        Measurement { request, change, evaluation, feature, limit, reuses, weakened }
+    }
+
+    /// The evidence of a planned item whose figures a command gives.
+    pub(super) fn measure_command(
+        &self,
+        item: &ChecklistItem,
+        measure: Option<MappedCommand>,
+        planned: &PlannedItem,
+        rules: &[String],
+    ) -> ItemEvidence {
+        let PlannedSource::Command { argv, program, adapter, tool_at, is_shell, .. } = &planned.source else {
+            return ItemEvidence::unknown(item, planned.notes.join("; "));
+        };
+        let Some(program) = program else {
+            return ItemEvidence::unknown(item, planned.notes.join("; "));
+        };
+        let dir = planned.dir.as_deref().unwrap_or_default();
+        let files = self.files_of_project(dir, planned.stack.as_deref());
+        let needs_files = argv.iter().any(|word| word == "{files}");
+        if needs_files && files.is_empty() {
+            return ItemEvidence::without_application("the change has no source file of this stack");
+        }
+        // A package runner in front of an installed tool has nothing left to do.
+        let words: Vec<String> = argv[if *is_shell { 0 } else { *tool_at }..]
+            .iter()
+            .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
+            .collect();
+        let command = GateCommand {
+            argv: &words,
+            program,
+            dir: self.request.places.root.join(dir),
+            evaluation: self.evaluation,
+            feature: self.feature,
+            limit: self.limit,
+            reuses: self.reuses,
+        };
+        let is_check =
+            matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
+        let result = if is_check { run_check(self.request, &command) } else { run_tool(&command) };
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
+        };
+        let tool = Path::new(&words[0]).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+        let reused = result.reused.clone();
+        let run = ToolRun { tool, result, adapter: adapter.and_then(Adapter::from_name), dir };
+        let mut evidence = match measure {
+            Some(MappedCommand::Test) => self.judge_tests(item, &run),
+            Some(MappedCommand::Lint | MappedCommand::Typecheck) => self.judge_lint(&run),
+            Some(MappedCommand::Naming) => self.judge_naming(item, &run, rules),
+            Some(MappedCommand::Complexity | MappedCommand::Duplication) => {
+                ItemEvidence::unknown(item, "this measure has an evaluation of its own")
+            }
+            None => judge_printed(item, &run),
+        };
+        evidence.commands.push(words.join(" "));
+        evidence.details.extend(reused.map(|receipt| format!("not run again: {receipt}")));
+        evidence.details.extend(planned.notes.iter().cloned());
+        evidence
+    }
+
+    /// The functions that a complexity tool counts in the changed files of a project, by file and line.
+    ///
+    /// # Errors
+    /// Why it gives no figures.
+    pub(super) fn tool_complexity(&self, planned: &PlannedItem) -> Result<ToolComplexity, String> {
+        let PlannedSource::Command { argv, program: Some(program), adapter, tool_at, .. } = &planned.source else {
+            return Err(planned.notes.join("; "));
+        };
+        let adapter =
+            adapter.and_then(Adapter::from_name).ok_or_else(|| format!("{} has no adapter", argv.join(" ")))?;
+        let dir = planned.dir.as_deref().unwrap_or_default();
+        let files = self.files_of_project(dir, planned.stack.as_deref());
+        let words: Vec<String> = argv[*tool_at..]
+            .iter()
+            .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
+            .collect();
+        let root = &self.request.places.root;
+        let command = GateCommand {
+            argv: &words,
+            program,
+            dir: root.join(dir),
+            evaluation: self.evaluation,
+            feature: self.feature,
+            limit: self.limit,
+            reuses: self.reuses,
+        };
+        let result = run_tool(&command).map_err(|error| format!("{error:#}"))?;
+        if result.code.is_none() {
+            return Err(failure_reason(&words[0], &result));
+        }
+        let functions = read_complexity(adapter, &result.text)?;
+        let functions = functions.into_iter().map(|it| FunctionComplexity { file: self.relative(dir, &it.file), ..it });
+        Ok(ToolComplexity { functions: functions.collect(), command: words.join(" "), name: adapter.name() })
+    }
+
+    /// The changed source files of a stack in a project, relative to the project's folder.
+    pub(super) fn files_of_project(&self, dir: &str, stack: Option<&str>) -> Vec<String> {
+        let endings = stack.map_or(&[][..], source_endings);
+        let inside = |path: &String| {
+            let inside = if dir.is_empty() { Some(path.as_str()) } else { path.strip_prefix(dir)?.strip_prefix('/') };
+            inside.map(str::to_owned)
+        };
+        let is_source = |path: &String| endings.iter().any(|ending| path.ends_with(ending));
+        self.change.present_paths().iter().filter_map(inside).filter(is_source).map(safe_argument).collect()
+    }
+
+    /// A path that a tool printed in `dir`, relative to the root.
+    fn relative(&self, dir: &str, printed: &str) -> String {
+        let root = &self.request.places.root;
+        let path = root.join(dir).join(printed);
+        let path: PathBuf = path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect();
+        path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned()
+    }
+
+    fn judge_tests(&self, item: &ChecklistItem, run: &ToolRun<'_>) -> ItemEvidence {
+        let mut evidence = ItemEvidence::default();
+        let counted = match run.adapter {
+            Some(Adapter::GoTest) if run.result.reused.is_none() => {
+                read_go_test(&run.result.text).ok().map(|counts| counts.ran())
+            }
+            _ => run.result.count_tests(),
+        };
+        let failing = run.result.failures.len() as u64;
+        let passing = counted.map(|ran| ran.saturating_sub(failing));
+        let exit = match (run.exit_code(), counted) {
+            (Ok(0), None) if item.has_guards => Err("how many tests ran cannot be read from the output".to_owned()),
+            (Ok(0), Some(0)) => Err("no test ran".to_owned()),
+            (exit, _) => exit.map_err(|reason| if counted == Some(0) { "no test ran".to_owned() } else { reason }),
+        };
+        let unknown = || MetricValue::Unknown("how many tests ran cannot be read from the output".to_owned());
+        let number = |count: Option<u64>| count.map_or_else(unknown, |count| MetricValue::Number(count as f64));
+        evidence.values.extend([
+            (Metric::TestsRun, number(counted)),
+            (Metric::TestsPassing, number(passing)),
+            (Metric::TestsFailing, MetricValue::Number(failing as f64)),
+        ]);
+        evidence
+            .values
+            .insert(Metric::ExitCode, exit.map_or_else(MetricValue::Unknown, |code| MetricValue::Number(code.into())));
+        evidence.details.extend(passing.map(|passing| format!("{passing} passing")));
+        if failing > 0 {
+            evidence.details.push(format!("{failing} failing"));
+        }
+        evidence.findings.extend(run.result.failures.iter().map(|failure| finding_of(failure, self, run.dir)));
+        self.add_weakened(&mut evidence, CheckKind::Test);
+        evidence
+    }
+
+    fn judge_lint(&self, run: &ToolRun<'_>) -> ItemEvidence {
+        let mut evidence = ItemEvidence::default();
+        let errors = run.result.failures.len();
+        let exit = run.exit_code();
+        if let Ok(code) = exit {
+            let is_clean = code == 0;
+            evidence.details.push(text::count(if is_clean { 0 } else { errors.max(1) }, "error"));
+        }
+        evidence.values.insert(Metric::Errors, MetricValue::Number(errors as f64));
+        evidence
+            .values
+            .insert(Metric::ExitCode, exit.map_or_else(MetricValue::Unknown, |code| MetricValue::Number(code.into())));
+        evidence.findings.extend(run.result.failures.iter().map(|failure| finding_of(failure, self, run.dir)));
+        self.add_weakened(&mut evidence, CheckKind::Lint);
+        evidence
+    }
+
+    /// Adds where the change weakens checks of this kind.
+    fn add_weakened(&self, evidence: &mut ItemEvidence, kind: CheckKind) {
+        const LINT_FAMILIES: [&str; 4] = ["disabled-rule", "excluded-file", "swallowed-status", "removed-check"];
+        const TEST_FAMILIES: [&str; 1] = ["disabled-rule"];
+        let concerns = |mark: &&WeakenedCheck| match kind {
+            CheckKind::Lint => LINT_FAMILIES.contains(&mark.family.as_str()),
+            _ => !TEST_FAMILIES.contains(&mark.family.as_str()) && mark.concerns(Some(CheckKind::Test)),
+        };
+        let marks: Vec<&WeakenedCheck> = self.weakened.iter().filter(concerns).collect();
+        evidence.values.insert(Metric::Weakened, MetricValue::Fact(!marks.is_empty()));
+        if !marks.is_empty() {
+            evidence.details.push(format!("weakened in {}", text::count(marks.len(), "place")));
+        }
+        evidence.findings.extend(marks.into_iter().map(|mark| GateFinding {
+            path: (!mark.path.is_empty()).then(|| mark.path.clone()),
+            line: (mark.line > 0).then_some(mark.line),
+            message: format!("this {}: {}", mark.message, text::one_line(&mark.text)),
+            fix: Some("restore the check, or have a person waive the item with `verify-run gate waive`".to_owned()),
+            pattern: None,
+        }));
+    }
+
+    fn judge_naming(&self, item: &ChecklistItem, run: &ToolRun<'_>, rules: &[String]) -> ItemEvidence {
+        let Some(adapter) = run.adapter else {
+            return ItemEvidence::unknown(item, format!("{} has no adapter that reads names", run.tool));
+        };
+        if judge_exit(&run.tool, run.result.code.unwrap_or(-1)) == ToolVerdict::Failed {
+            return ItemEvidence::unknown(item, failure_reason(&run.tool, &run.result));
+        }
+        let found = match read_findings(adapter, &run.result.text) {
+            Ok(found) => found,
+            Err(reason) => return ItemEvidence::unknown(item, reason),
+        };
+        let changed = self.changed_lines();
+        let mut evidence = ItemEvidence::default();
+        for finding in found {
+            let path = self.relative(run.dir, &finding.file);
+            let is_changed = changed.get(path.as_str()).is_some_and(|lines| lines.contains(&finding.line));
+            if (rules.is_empty() || rules.contains(&finding.rule)) && is_changed {
+                evidence.findings.push(GateFinding {
+                    path: Some(path),
+                    line: Some(finding.line),
+                    message: format!("{} ({})", text::one_line(&finding.message), finding.rule),
+                    ..GateFinding::default()
+                });
+            }
+        }
+        let count = evidence.findings.len();
+        evidence.values.insert(Metric::NamingViolations, MetricValue::Number(count as f64));
+        evidence.details.push(text::count(count, "violation"));
+        evidence
+    }
+
+    /// The new lines of each changed file.
+    pub(super) fn changed_lines(&self) -> BTreeMap<&str, BTreeSet<u32>> {
+        let lines = |file: &'a super::change::ChangedFile| (file.path.as_str(), file.added.iter().copied().collect());
+        self.change.files.iter().map(lines).collect()
+    }
+}
+
+/// Figures of a complexity tool.
+#[derive(Debug)]
+pub(super) struct ToolComplexity {
+    /// Functions, with their files relative to the root.
+    pub functions: Vec<FunctionComplexity>,
+    /// The command as it was executed.
+    pub command: String,
+    /// The tool.
+    pub name: &'static str,
+}
+
+/// A tool that ran.
+struct ToolRun<'a> {
+    tool: String,
+    result: CommandResult,
+    adapter: Option<Adapter>,
+    dir: &'a str,
+}
+
+impl ToolRun<'_> {
+    /// The exit code of a tool that did its job.
+    ///
+    /// # Errors
+    /// Why it did not.
+    fn exit_code(&self) -> Result<i32, String> {
+        match self.result.code {
+            Some(code) if judge_exit(&self.tool, code) != ToolVerdict::Failed => {
+                // The placeholder of a missing test script exits with 1 as well.
+                let nothing = NOTHING_DONE.iter().find(|(words, _)| code != 0 && self.result.text.contains(words));
+                nothing.map_or(Ok(code), |(_, reason)| Err((*reason).to_owned()))
+            }
+            _ => Err(failure_reason(&self.tool, &self.result)),
+        }
+    }
+}
+
+/// Why a tool did not do its job.
+fn failure_reason(tool: &str, result: &CommandResult) -> String {
+    if result.is_late {
+        return format!("{tool} was ended by the time limit");
+    }
+    if let Some((_, reason)) = NOTHING_DONE.iter().find(|(words, _)| result.text.contains(words)) {
+        return (*reason).to_owned();
+    }
+    let said = result.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it printed nothing");
+    let said = text::ellipsis(&text::one_line(said), REASON_BYTES_MAX);
+    match result.code {
+        Some(code) => format!("{tool} did not do its job (exit code {code}): {said}"),
+        None => format!("{tool} was ended by a signal: {said}"),
+    }
+}
+
+/// A command of the checklist's own: its exit code, and the number that it prints.
+fn judge_printed(item: &ChecklistItem, run: &ToolRun<'_>) -> ItemEvidence {
+    let mut evidence = ItemEvidence::default();
+    let exit = run.exit_code();
+    evidence.details.extend(exit.as_ref().ok().map(|code| format!("exit code {code}")));
+    if let Some(printed) = &item.printed {
+        let number = regex::Regex::new(&printed.pattern).ok().and_then(|regex| {
+            let last = regex.captures_iter(&run.result.text).last()?;
+            last.get(1)?.as_str().parse::<f64>().ok()
+        });
+        let value = number.map_or_else(
+            || MetricValue::Unknown(format!("the command printed nothing that matches {:?}", printed.pattern)),
+            MetricValue::Number,
+        );
+        evidence.details.extend(number.map(|number| format!("{} {number}", printed.metric)));
+        evidence.values.insert(printed.metric, value);
+    }
+    evidence
+        .values
+        .insert(Metric::ExitCode, exit.map_or_else(MetricValue::Unknown, |code| MetricValue::Number(code.into())));
+    evidence.findings.extend(run.result.failures.iter().map(|it| GateFinding {
+        path: it.file.clone(),
+        line: it.line,
+        message: text::one_line(&it.message),
+        fix: None,
+        pattern: Some(it.pattern.clone()),
+    }));
+    evidence
+}
+
+fn finding_of(failure: &LastFailure, measurement: &Measurement<'_>, dir: &str) -> GateFinding {
+    let message = match &failure.test {
+        Some(test) => format!("{test}: {}", text::one_line(&failure.message)),
+        None => text::one_line(&failure.message),
+    };
+    let is_known = |file: &String| measurement.change.paths.binary_search(file).is_ok();
+    let path = failure.file.clone().map(|file| if is_known(&file) { file } else { measurement.relative(dir, &file) });
+    let fix = known_fix(measurement.request, &failure.pattern);
+    GateFinding { path, line: failure.line, message, fix, pattern: Some(failure.pattern.clone()) }
+}
+
+/// Endings of the source files of a stack.
+pub(super) fn source_endings(stack: &str) -> &'static [&'static str] {
+    match stack {
+        "node_typescript" => &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"],
+        "javascript" => &[".js", ".jsx", ".mjs", ".cjs"],
+        "python" => &[".py"],
+        "golang" => &[".go"],
+        "lua" => &[".lua"],
+        "rust" => &[".rs"],
+        "java" => &[".java"],
+        _ => &[],
+    }
+}
+
+/// A path that no tool takes for an option.
+fn safe_argument(path: String) -> String {
+    if path.starts_with('-') { format!("./{path}") } else { path }
+}

@@ -1,0 +1,26 @@
+//! `gate`: evaluates a change against a checklist, and remembers what was judged and decided.
+
+mod change;
+mod criteria;
+mod decide;
+mod documents;
+mod evidence;
+mod execute;
+mod functions;
+mod measures;
+mod memory;
+mod plan;
+mod policy;
+mod run;
+mod status;
+mod trust;
+
+pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};
+pub(crate) use functions::list_functions;
+pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
+pub(crate) use policy::{PolicyFiles, write_policy};
+pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
+#[cfg(test)]
+pub(crate) use status::GateDocument;
+pub(crate) use status::{can_exit, evaluation_by_id, last_evaluation};
+pub(crate) use trust::{TrustReview, UntrustedFile, approve_files, policy_digest, review_trust, revoke_trust};

@@ -1,0 +1,160 @@
+//! `gate status` and `gate show`: what was evaluated. They evaluate nothing.
+
+use serde::Serialize;
+
+use super::change::{gate_snapshot_options, read_tree};
+use super::policy::PolicyFiles;
+use super::run::{GateStanding, read_gate};
+use crate::base::clock::Timestamp;
+use crate::base::refusal::Refusal;
+use crate::event::{GateIssue, GateItem, GateMemory};
+use crate::gate::cycle::{BreakerThresholds, CycleState, WorkTreeGate};
+use crate::gate::report::{EvaluationView, status_recommendation};
+use crate::ops::request::Request;
+
+/// What `gate run --json` and `gate status --json` print.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct GateDocument {
+    /// `g-…` of the last evaluation.
+    pub evaluation: String,
+    /// `g-…` of the first evaluation of its cycle.
+    pub cycle: String,
+    /// End of the evaluation.
+    pub at: Timestamp,
+    /// The git tree that the verdict is about.
+    pub tree: String,
+    /// What it was compared with.
+    pub base: String,
+    /// The feature.
+    pub feature: String,
+    /// The PRP.
+    pub prp: Option<String>,
+    /// The kind of the change, and who says so.
+    pub change_kind: String,
+    /// The policy files, with their digest.
+    pub policy: String,
+    /// `approve` or `reject`; a tree that a person accepted is approved.
+    pub verdict: &'static str,
+    /// Where the cycle is: `rejected`, `approved`, `escalated`, `halted`, or `idle` after a decision.
+    pub phase: &'static str,
+    /// The number of the evaluation in its cycle.
+    pub iteration: u64,
+    /// The current attempt, of 3.
+    pub attempt: u64,
+    /// Items that apply.
+    pub checks_total: u64,
+    /// Items that pass.
+    pub checks_passing: u64,
+    /// Blocking issues.
+    pub blocking_issues: u64,
+    /// Other issues.
+    pub warning_issues: u64,
+    /// Progress in percent.
+    pub progress_percent: u64,
+    /// `CLOSED`, `HALF_OPEN` or `OPEN`.
+    pub circuit_breaker: &'static str,
+    /// Evaluations in a row without progress.
+    pub no_progress_count: u64,
+    /// Evaluations in a row that failed in the same way.
+    pub same_error_count: u64,
+    /// Nothing blocking is left.
+    pub gate_1: bool,
+    /// Someone says that the work is done, and the tree is approved.
+    pub gate_2: bool,
+    /// Both.
+    pub can_exit: bool,
+    /// Someone says that the work is done.
+    pub exit_signal: bool,
+    /// What to do next.
+    pub recommendation: String,
+    /// The items.
+    pub items: Vec<GateItem>,
+    /// What stops an approval beside the items.
+    pub issues: Vec<GateIssue>,
+    /// What the project's memory had to say.
+    pub memory: GateMemory,
+}
+
+/// The last evaluation of this work tree.
+///
+/// # Errors
+/// When nothing was evaluated, and when the store can't be read.
+pub(crate) fn last_evaluation(request: &Request) -> anyhow::Result<GateStanding> {
+    let cycle = read_gate(request)?.cycle().cloned().filter(|cycle| cycle.last.is_some());
+    let cycle =
+        cycle.ok_or_else(|| Refusal::not_found("nothing was evaluated in this work tree").then_run("gate run"))?;
+    Ok(GateStanding { cycle, is_titled: is_titled(request) })
+}
+
+/// An evaluation by its id or the start of it, in any work tree.
+///
+/// # Errors
+/// When there is none, and when the store can't be read.
+pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<GateStanding> {
+    let missing = || Refusal::not_found(format!("no evaluation {id} is recorded")).then_run("gate status");
+    let index = request.open_as_it_is(&mut Vec::new())?.ok_or_else(missing)?;
+    let steps = index.gate_evaluation_steps(id)?;
+    let gate = WorkTreeGate::from_steps(&steps, BreakerThresholds::default());
+    let cycle = gate.cycle().cloned().filter(|cycle| cycle.last.is_some()).ok_or_else(missing)?;
+    Ok(GateStanding { cycle, is_titled: is_titled(request) })
+}
+
+/// Whether the work may end: the tree as it is now is approved, and someone says that it is done.
+///
+/// # Errors
+/// When the tree or the store can't be read.
+pub(crate) fn can_exit(request: &Request, cycle: &CycleState) -> anyhow::Result<bool> {
+    let tree = read_tree(request, &gate_snapshot_options(request))?.tree;
+    Ok(cycle.is_approved(&tree) && cycle.is_signalled(&tree))
+}
+
+fn is_titled(request: &Request) -> bool {
+    let policy = PolicyFiles::load(&request.places, &request.environment, None, None, None);
+    policy.is_ok_and(|policy| policy.checklist.categories.iter().any(|category| category.title.is_some()))
+}
+
+impl GateStanding {
+    /// The last evaluation for reports; `None` before the first one.
+    pub(crate) fn view(&self) -> Option<EvaluationView<'_>> {
+        Some(EvaluationView { evaluation: self.cycle.last.as_ref()?, cycle: &self.cycle })
+    }
+
+    /// The last evaluation as a document; `None` before the first one.
+    pub(crate) fn to_document(&self) -> Option<GateDocument> {
+        let view = self.view()?;
+        let (counts, dual) = (view.counts(), view.dual_gate());
+        let (start, outcome, cycle) = (&view.evaluation.start, &view.evaluation.outcome, &self.cycle);
+        Some(GateDocument {
+            evaluation: view.evaluation.id.clone(),
+            cycle: cycle.id.clone(),
+            at: view.evaluation.at,
+            tree: outcome.tree.clone(),
+            base: start.base.clone(),
+            feature: start.feature.clone(),
+            prp: start.prp.clone(),
+            change_kind: start.change_kind.clone(),
+            policy: start.policy.clone(),
+            verdict: if dual.gate_1 { "approve" } else { "reject" },
+            phase: cycle.phase.as_str(),
+            iteration: start.iteration,
+            attempt: cycle.attempt(),
+            checks_total: counts.total,
+            checks_passing: counts.passing,
+            blocking_issues: if dual.gate_1 { 0 } else { counts.blocking },
+            warning_issues: counts.warnings,
+            progress_percent: view.progress(),
+            circuit_breaker: cycle.breaker.as_str(),
+            no_progress_count: cycle.no_progress,
+            same_error_count: cycle.same_error,
+            gate_1: dual.gate_1,
+            gate_2: dual.gate_2,
+            can_exit: dual.can_exit(),
+            exit_signal: dual.exit_signal,
+            recommendation: status_recommendation(&view),
+            items: outcome.items.clone(),
+            issues: outcome.issues.clone(),
+            memory: outcome.memory.clone(),
+        })
+    }
+}

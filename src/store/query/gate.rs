@@ -1,0 +1,60 @@
+//! Steps of the quality gate.
+
+use rusqlite::params;
+
+use super::row_time;
+use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::event::GateNote;
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+use crate::store::to_json;
+
+/// Steps that are read of a work tree, the newest.
+const STEPS_MAX: i64 = 2_000;
+
+/// A step of the quality gate with its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateStepRow {
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// The step.
+    pub note: GateNote,
+}
+
+impl Index {
+    /// The steps in a work tree, the oldest first, at most the newest 2,000.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn gate_steps(&self, work_tree: &Lossless) -> Result<Vec<GateStepRow>, StoreError> {
+        let mut rows = self.read_gate_steps(
+            "SELECT at, body FROM gate_steps WHERE work_tree = ?1 ORDER BY at DESC, event_id DESC LIMIT ?2",
+            &to_json(work_tree),
+        )?;
+        rows.reverse();
+        Ok(rows)
+    }
+
+    /// The steps of the evaluations whose id begins with `prefix`, in any work tree, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn gate_evaluation_steps(&self, prefix: &str) -> Result<Vec<GateStepRow>, StoreError> {
+        self.read_gate_steps(
+            "SELECT at, body FROM gate_steps WHERE substr(evaluation, 1, length(?1)) = ?1 ORDER BY at, event_id LIMIT ?2",
+            prefix,
+        )
+    }
+
+    fn read_gate_steps(&self, sql: &str, key: &str) -> Result<Vec<GateStepRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(Timestamp, String)>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![key, STEPS_MAX], |row| Ok((row_time(row, 0)?, row.get(1)?)))?.collect()
+        };
+        let rows = self.sql_result("read", read())?;
+        // What cannot be read was written by a newer version, and has an event of its own.
+        let parse = |(at, body): (Timestamp, String)| Some(GateStepRow { at, note: serde_json::from_str(&body).ok()? });
+        Ok(rows.into_iter().filter_map(parse).collect())
+    }
+}
