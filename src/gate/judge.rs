@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::policy::{ChecklistItem, ItemSource, MappedCommand, Metric, MetricValue, Truth};
+use crate::base::text;
 use crate::event::{GateFinding, GateItem, GateItemStatus};
 
 /// Findings of an item that are kept.
 const FINDINGS_MAX: usize = 200;
+/// A message, the details or the reason of an item, bytes.
+const TEXT_BYTES_MAX: usize = 1_000;
 
 /// What was measured for an item, in one project or in the whole work tree.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -87,9 +90,14 @@ pub(crate) fn judge_item(item: &ChecklistItem, category: &str, evidence: Vec<Ite
     reasons.dedup();
     judged.findings_cut = judged.findings.len().saturating_sub(FINDINGS_MAX) as u64;
     judged.findings.truncate(FINDINGS_MAX);
-    judged.details = details.join("; ");
-    judged.reason = (!reasons.is_empty()).then(|| reasons.join("; "));
+    judged.findings.iter_mut().for_each(|finding| finding.message = bounded_line(&finding.message));
+    judged.details = bounded_line(&details.join("; "));
+    judged.reason = (!reasons.is_empty()).then(|| bounded_line(&reasons.join("; ")));
     judged
+}
+
+fn bounded_line(line: &str) -> String {
+    text::ellipsis(&text::one_line(line), TEXT_BYTES_MAX)
 }
 
 /// Higher is worse.

@@ -72,24 +72,34 @@ impl GitObjectReader {
     /// # Errors
     /// When git can't be asked.
     pub(crate) fn read_texts(&self, blobs: &[Option<Blob>]) -> Result<Vec<String>, SkippedSnapshot> {
-        let small = |blob: &&Blob| blob.bytes <= CONTENT_BYTES_MAX;
+        let texts = self.read_texts_up_to(blobs, CONTENT_BYTES_MAX)?;
+        Ok(texts.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// The texts of these; `None` of one that is absent, larger than `bytes_max`, or no text.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(crate) fn read_texts_up_to(
+        &self,
+        blobs: &[Option<Blob>],
+        bytes_max: u64,
+    ) -> Result<Vec<Option<String>>, SkippedSnapshot> {
+        let small = |blob: &&Blob| blob.bytes <= bytes_max;
         let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
         let answer =
             if wanted.is_empty() { Vec::new() } else { self.ask_git(&["cat-file", "--batch=%(objectsize)"], &input)? };
         let mut rest = &answer[..];
-        let mut read = || -> Option<String> {
+        let mut read = || -> Option<Option<String>> {
             let end = rest.iter().position(|byte| *byte == b'\n')?;
             let bytes: usize = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
             let content = rest.get(end + 1..end + 1 + bytes)?;
             rest = rest.get(end + bytes + 2..)?;
             let is_text = !content.contains(&0);
-            Some(if is_text { String::from_utf8_lossy(content).into_owned() } else { String::new() })
+            Some(is_text.then(|| String::from_utf8_lossy(content).into_owned()))
         };
-        let texts = blobs.iter().map(|blob| match blob.as_ref().filter(small) {
-            Some(_) => read().unwrap_or_default(),
-            None => String::new(),
-        });
+        let texts = blobs.iter().map(|blob| blob.as_ref().filter(small).and_then(|_| read().flatten()));
         Ok(texts.collect())
     }
 
@@ -98,12 +108,22 @@ impl GitObjectReader {
     /// # Errors
     /// When git can't be asked.
     pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, SkippedSnapshot> {
+        let mut paths = self.all_tree_paths(tree)?;
+        paths.truncate(PATHS_MAX);
+        Ok(paths)
+    }
+
+    /// The paths of all files of a tree.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(crate) fn all_tree_paths(&self, tree: &str) -> Result<Vec<String>, SkippedSnapshot> {
         if !is_hash(tree) {
             return Err(SkippedSnapshot::with_reason("not a tree"));
         }
         let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
         let listed = listed.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
-        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).take(PATHS_MAX);
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 

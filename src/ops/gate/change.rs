@@ -5,18 +5,24 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use crate::base::text;
 use crate::fix::patch::{FilePatch, Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
     BaseCommit, GitObjectReader, SnapshotOptions, TakenSnapshot, find_base, messages_since, patch_between,
     take_snapshot,
 };
 use crate::gate::document::ChangedDocument;
+use crate::gate::measure::SOURCE_BYTES_MAX;
 use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
 use crate::recorder;
 
 /// Time for everything that is asked of git in one step.
 const GIT_TIME_MAX: Duration = Duration::from_secs(30);
+/// The largest file of a tree, bytes.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+/// The largest file that is read, bytes: the limit of the measures.
+const TEXT_BYTES_MAX: u64 = SOURCE_BYTES_MAX as u64;
 /// Where other tools keep the state of a phase; not a part of the work.
 pub(super) const SESSION_FOLDER: &str = ".prp-session";
 
@@ -46,10 +52,18 @@ pub(super) struct ChangedFile {
     pub before: Option<String>,
     /// The text now; `None` where it is not there any more.
     pub after: Option<String>,
+    /// It is there now, and too large to be read or no text.
+    pub is_unread: bool,
     /// Numbers of the lines that are new, from 1, ascending.
     pub added: Vec<u32>,
     /// Numbers of the lines that are new, and of those where lines went.
     pub touched: Vec<u32>,
+}
+
+/// A file of a tree.
+struct TreeFile {
+    is_there: bool,
+    text: Option<String>,
 }
 
 /// What snapshots for the gate leave out, and how long they may take.
@@ -58,6 +72,7 @@ pub(super) fn gate_snapshot_options(request: &Request) -> SnapshotOptions {
     let lessons = LessonFolder::find(&request.places, settings);
     let mut options = recorder::snapshot_options(&request.places, settings, &lessons);
     options.time_max = options.time_max.max(GIT_TIME_MAX);
+    options.file_bytes_max = options.file_bytes_max.max(FILE_BYTES_MAX);
     options.excluded.push(SESSION_FOLDER.into());
     options
 }
@@ -71,9 +86,16 @@ pub(super) fn read_tree(request: &Request, options: &SnapshotOptions) -> anyhow:
     let taken = take_snapshot(&request.places, options)
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))
         .context("the work tree cannot be read as a git tree, so no verdict can be bound to it")?;
+    let bound = "so no verdict can be bound to it";
     anyhow::ensure!(
         !taken.blind,
-        "a part of the work tree is out of git's sight (a submodule, another repository, or an unreadable file), so no verdict can be bound to it"
+        "a part of the work tree is out of git's sight (a submodule, another repository or an unreadable file), {bound}"
+    );
+    anyhow::ensure!(
+        taken.left_out == 0,
+        "{} of the work tree larger than {} MiB, {bound}: remove or ignore what is not part of the work",
+        text::count(taken.left_out, "file"),
+        FILE_BYTES_MAX >> 20
     );
     Ok(taken)
 }
@@ -93,7 +115,7 @@ pub(super) fn read_change(request: &Request, tree: String, base: Option<&str>) -
     };
     let messages = messages_since(&request.places, &base, &options).map_err(failed)?;
     let reader = GitObjectReader::open_blobs(&request.places, &options).map_err(failed)?;
-    let mut paths = reader.tree_paths(&tree).map_err(failed)?;
+    let mut paths = reader.all_tree_paths(&tree).map_err(failed)?;
     paths.sort();
     let files = read_changed_files(&reader, &patch, [&base.tree, &tree]).map_err(failed)?;
     Ok(Change { tree, base, patch, files, paths, messages })
@@ -104,12 +126,12 @@ fn read_changed_files(
     patch: &Patch,
     trees: [&str; 2],
 ) -> Result<Vec<ChangedFile>, crate::fix::snapshot::SkippedSnapshot> {
-    let side = |tree: &str, path: fn(&FilePatch) -> &String| -> Result<Vec<Option<String>>, _> {
+    let side = |tree: &str, path: fn(&FilePatch) -> &String| -> Result<Vec<TreeFile>, _> {
         let names: Vec<(String, &str)> =
             patch.files.iter().map(|file| (tree.to_owned(), path(file).as_str())).collect();
         let blobs = reader.find_blobs(&names)?;
-        let texts = reader.read_texts(&blobs)?;
-        Ok(blobs.iter().zip(texts).map(|(blob, text)| blob.as_ref().map(|_| text)).collect())
+        let texts = reader.read_texts_up_to(&blobs, TEXT_BYTES_MAX)?;
+        Ok(blobs.iter().zip(texts).map(|(blob, text)| TreeFile { is_there: blob.is_some(), text }).collect())
     };
     let (before, after) = (side(trees[0], |file| &file.old)?, side(trees[1], |file| &file.new)?);
     let mut files: BTreeMap<String, ChangedFile> = BTreeMap::new();
@@ -120,8 +142,9 @@ fn read_changed_files(
         let is_gone = file.change == PatchChange::Deleted;
         let changed = ChangedFile {
             path: file.new.clone(),
-            before: before.filter(|_| file.change != PatchChange::Added),
-            after: after.filter(|_| !is_gone),
+            before: before.text.filter(|_| file.change != PatchChange::Added),
+            is_unread: !is_gone && after.is_there && after.text.is_none(),
+            after: after.text.filter(|_| !is_gone),
             added,
             touched,
         };
@@ -133,7 +156,7 @@ fn read_changed_files(
 impl Change {
     /// The paths of the changed files that are still there.
     pub(super) fn present_paths(&self) -> Vec<String> {
-        self.files.iter().filter(|file| file.after.is_some()).map(|file| file.path.clone()).collect()
+        self.files.iter().filter(|file| file.after.is_some() || file.is_unread).map(|file| file.path.clone()).collect()
     }
 }
 
@@ -145,7 +168,7 @@ impl ChangedFile {
     }
 }
 
-/// The texts of these files in a tree; `None` of one that is not there, empty where it is large or no text.
+/// The texts of these files in a tree; `None` of one that is not there, larger than 2 MiB, or no text.
 ///
 /// # Errors
 /// When git can't be asked.
@@ -157,6 +180,5 @@ pub(super) fn read_texts(request: &Request, tree: &str, paths: &[String]) -> any
     let reader = GitObjectReader::open_blobs(&request.places, &gate_snapshot_options(request)).map_err(failed)?;
     let names: Vec<(String, &str)> = paths.iter().map(|path| (tree.to_owned(), path.as_str())).collect();
     let blobs = reader.find_blobs(&names).map_err(failed)?;
-    let texts = reader.read_texts(&blobs).map_err(failed)?;
-    Ok(blobs.iter().zip(texts).map(|(blob, text)| blob.as_ref().map(|_| text)).collect())
+    reader.read_texts_up_to(&blobs, TEXT_BYTES_MAX).map_err(failed)
 }

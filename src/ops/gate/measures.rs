@@ -126,11 +126,15 @@ impl Measurement<'_> {
         let dir = planned.dir.as_deref().unwrap_or_default();
         let stack = planned.stack.as_deref();
         let is_all = item.scope == JudgedScope::All;
+        let is_judged_file = |path: &str| is_source_of(path, dir, stack) && !is_generated(path);
+        if let Some(unread) = self.change.files.iter().find(|file| file.is_unread && is_judged_file(&file.path)) {
+            return ItemEvidence::unknown(item, format!("{} is larger than 2 MiB or no text", unread.path));
+        }
         let lines: BTreeMap<&str, BTreeSet<u32>> = self
             .change
             .files
             .iter()
-            .filter(|file| file.after.is_some() && is_source_of(&file.path, dir, stack) && !is_generated(&file.path))
+            .filter(|file| file.after.is_some() && is_judged_file(&file.path))
             .map(|file| (file.path.as_str(), file.added.iter().copied().collect()))
             .collect();
         let new_lines: usize = lines.values().map(BTreeSet::len).sum();
@@ -194,11 +198,17 @@ impl Measurement<'_> {
             let paths: Vec<String> = self.change.paths.iter().filter(|path| is_judged(path)).cloned().collect();
             let texts = read_texts(self.request, &self.change.tree, &paths)?;
             for (path, text) in paths.iter().zip(texts) {
-                judged.add_file(path, text.as_deref().unwrap_or_default(), None, |_| true);
+                match text {
+                    Some(text) => judged.add_file(path, &text, None, |_| true),
+                    None => judged.note_unread(path),
+                }
             }
             return Ok(());
         }
         for file in self.change.files.iter().filter(|file| is_judged(&file.path)) {
+            if file.is_unread {
+                judged.note_unread(&file.path);
+            }
             let Some(after) = &file.after else { continue };
             let touches = |function: &FunctionMeasure| file.touches(function.first_line, function.last_line);
             judged.add_file(&file.path, after, file.before.as_deref(), touches);
@@ -208,6 +218,10 @@ impl Measurement<'_> {
 }
 
 impl JudgedFunctions {
+    fn note_unread(&mut self, path: &str) {
+        self.unread.push(format!("{path} cannot be measured: it is larger than 2 MiB or no text"));
+    }
+
     fn add_file(
         &mut self,
         path: &str,

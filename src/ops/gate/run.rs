@@ -236,7 +236,11 @@ impl Evaluation<'_> {
             return Ok(EvaluationEnd::Stopped(Box::new(self.standing(cycle))));
         }
         start.iteration = cycle.iterations + 1;
-        let issues = self.policy_issues(&change, &gate);
+        let mut issues = self.policy_issues(&change, &gate);
+        if change.patch.cut > 0 {
+            let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
+            issues.push(GateIssue { kind: GateIssueKind::Tree, message });
+        }
         if is_whole {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
@@ -256,7 +260,6 @@ impl Evaluation<'_> {
             self.record(&cycle, GateStep::Abandoned { why: why.clone() })?;
             anyhow::bail!(why);
         }
-        let mut issues = issues;
         if tree != before.tree {
             let message = "a command of the gate changed the work tree".to_owned();
             issues.push(GateIssue { kind: GateIssueKind::Tree, message });

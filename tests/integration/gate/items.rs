@@ -177,3 +177,13 @@ fn copied_lines_are_named_at_both_places() {
     let message = duplication["findings"][0]["message"].as_str().expect("a message");
     assert!(message.starts_with("lines ") && message.contains(" are also "), "{message}");
 }
+
+#[test]
+fn a_source_file_that_cannot_be_read_is_no_pass() {
+    let sandbox = branch_of(&[("package.json", "{}\n")]);
+    sandbox.write("large.js", "// 0123456789\n".repeat(200_000));
+    let judged = some_items(&sandbox, "C2,C3,D4");
+    for id in ["C2", "C3", "D4"] {
+        assert_eq!(item(&judged, id)["status"], "not_evaluated", "{judged}");
+    }
+}
