@@ -1,8 +1,12 @@
 //! Measures the items about documents: README, decision records, API documents, changelog.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Context;
 
 use super::change::{Change, read_texts};
+use crate::base::file::read_start;
 use crate::base::glob;
 use crate::event::GateFinding;
 use crate::gate::document::adr::{AdrInputs, adr_folders, is_adr_file, judge_adr};
@@ -14,7 +18,7 @@ use crate::gate::document::route::find_route_changes;
 use crate::gate::document::{ChangedDocument, DocumentAnswer, DocumentFinding};
 use crate::gate::judge::ItemEvidence;
 use crate::gate::policy::{ChecklistItem, DocumentPlaces, Method, Metric, MetricValue};
-use crate::gate::prp::Prp;
+use crate::gate::prp::{PRP_BYTES_MAX, Prp};
 use crate::gate::stack::StackProject;
 use crate::ops::request::Request;
 
@@ -32,6 +36,24 @@ pub(super) struct LoadedPrp {
     pub text: String,
     /// What it says.
     pub prp: Prp,
+}
+
+impl LoadedPrp {
+    /// Reads a PRP; `path` as typed.
+    ///
+    /// # Errors
+    /// When it can't be read, is too large, or its front matter is broken.
+    pub(super) fn read(request: &Request, path: &Path) -> anyhow::Result<LoadedPrp> {
+        let absolute = request.cwd.join(path);
+        let name = request
+            .places
+            .relative(&absolute)
+            .map_or_else(|| path.display().to_string(), |path| path.display().to_string());
+        let bytes = read_start(&absolute, PRP_BYTES_MAX as u64 + 1).with_context(|| format!("cannot read {name}"))?;
+        let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name} is not UTF-8"))?;
+        let prp = Prp::parse(&text).with_context(|| format!("cannot use {name}"))?;
+        Ok(LoadedPrp { path: name, text, prp })
+    }
 }
 
 /// What documents are judged with.

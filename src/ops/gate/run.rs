@@ -1,7 +1,7 @@
 //! `gate run`: one evaluation, from the tree before the first command to the verdict after the last one.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use super::evidence::Measurement;
 use super::memory::ask_memory;
 use super::policy::{PolicyFile, PolicyFiles};
 use super::trust::{UntrustedFile, policy_digest, review_trust};
-use crate::base::file::{create_private_dir, read_start};
+use crate::base::file::create_private_dir;
 use crate::base::ids::{self, IdKind};
 use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
@@ -33,7 +33,6 @@ use crate::gate::plan::{PlannedItem, PlannedPolicy, PlannedSource, PolicyOrigin,
 use crate::gate::policy::{
     ChangeKind, Checklist, ChecklistItem, CommandSpec, ItemSource, MappedCommand, Method, english_heading, weaker_items,
 };
-use crate::gate::prp::{PRP_BYTES_MAX, Prp};
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 use crate::ops::request::Request;
 use crate::store::GateStepRow;
@@ -171,20 +170,8 @@ pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow
     let origin = |file: &PolicyFile| PolicyOrigin { file: file.name.clone(), trusted: true };
     let origins = [origin(&policy.checklist_file), origin(&policy.mapping_file)];
     let id = ids::short(IdKind::Evaluation, uuid::Uuid::now_v7().as_bytes());
-    let prp = options.prp.as_deref().map(|path| load_prp(request, path)).transpose()?;
+    let prp = options.prp.as_deref().map(|path| LoadedPrp::read(request, path)).transpose()?;
     Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate()
-}
-
-fn load_prp(request: &Request, path: &Path) -> anyhow::Result<LoadedPrp> {
-    let absolute = request.cwd.join(path);
-    let name = request
-        .places
-        .relative(&absolute)
-        .map_or_else(|| path.display().to_string(), |path| path.display().to_string());
-    let bytes = read_start(&absolute, PRP_BYTES_MAX as u64 + 1).with_context(|| format!("cannot read {name}"))?;
-    let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{name} is not UTF-8"))?;
-    let prp = Prp::parse(&text).with_context(|| format!("cannot use {name}"))?;
-    Ok(LoadedPrp { path: name, text, prp })
 }
 
 fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
