@@ -22,6 +22,8 @@ const LONG_HEAD_BYTES_MAX: u64 = 1 << 20;
 const LONG_TAIL_BYTES_MAX: u64 = 15 << 20;
 /// Between SIGTERM and SIGKILL.
 const TERMINATION_TIME: Duration = Duration::from_secs(5);
+/// Between two looks for adopted processes that have ended.
+const REAP_EVERY: Duration = Duration::from_millis(20);
 
 /// A command that ended, or was ended.
 #[derive(Debug)]
@@ -134,7 +136,13 @@ fn run_into(
     let group = i32::try_from(child.id()).map(Pid::from_raw).ok();
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(child.wait()));
-    let ended = heard.recv_timeout(call.limit);
+    let ended = loop {
+        let left = call.limit.saturating_sub(started.elapsed());
+        match heard.recv_timeout(left.min(REAP_EVERY)) {
+            Err(_) if started.elapsed() < call.limit => reap_orphans(group),
+            ended => break ended,
+        }
+    };
     let took = started.elapsed();
     if let (Err(_), Some(group)) = (&ended, group) {
         let _ = killpg(group, first_signal);
@@ -206,6 +214,13 @@ impl Drop for OrphanReaper {
     }
 }
 
+/// Reaps what was adopted and has ended: a command that waits for its orphans to vanish must see them vanish.
+fn reap_orphans(child: Option<Pid>) {
+    for process in child_processes().into_iter().map(Pid::from_raw).filter(|process| Some(*process) != child) {
+        let _ = waitpid(process, Some(WaitPidFlag::WNOHANG));
+    }
+}
+
 /// The children of this process, adopted ones included. Linux only; elsewhere none.
 fn child_processes() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -261,6 +276,19 @@ mod tests {
         let answer = sh("cat; echo $ADDED ${HOME-none}; pwd >&2; exit 3", Duration::from_secs(60));
         assert_eq!(answer.status.and_then(|status| status.code()), Some(3));
         assert_eq!((answer.stdout.as_slice(), answer.stderr.as_slice()), (&b"saidyes none\n"[..], &b"/\n"[..]));
+    }
+
+    #[test]
+    fn orphans_vanish_while_the_command_runs() {
+        let _reaper = OrphanReaper::open();
+        let line = "id=$(sh -c 'sleep 0.05 >/dev/null 2>&1 & echo $!'); n=0; \
+                    while kill -0 $id 2>/dev/null && [ $n -lt 500 ]; do sleep 0.02; n=$((n + 1)); done; \
+                    kill -0 $id 2>/dev/null && echo there || echo gone";
+        let argv = ["sh", "-c", line].map(OsString::from);
+        let limit = Duration::from_secs(60);
+        let call = ProcessCall { argv: &argv, dir: Path::new("/"), variables: &[], input: b"", limit };
+        let answer = run_long(call, ReadStreams::Both).expect("it starts");
+        assert_eq!(answer.output, b"gone\n");
     }
 
     #[test]

@@ -63,7 +63,7 @@ const EXIT_CODES: [ExitCodes; 14] = [
     ExitCodes { programs: &["gocyclo"], found: &[1] },
     ExitCodes { programs: &["revive"], found: &[1] },
     ExitCodes { programs: &["pytest"], found: &[1] },
-    ExitCodes { programs: &["cargo"], found: &[101] },
+    ExitCodes { programs: &["cargo"], found: &[101, 100] },
     ExitCodes { programs: &["cargo-nextest"], found: &[100] },
     ExitCodes { programs: &["busted"], found: &[1] },
     ExitCodes { programs: &["mvn", "gradle", "gradlew"], found: &[1] },
@@ -124,6 +124,8 @@ mod tests {
             ("pytest", 1, ToolVerdict::Found),
             ("pytest", 5, ToolVerdict::Failed),
             ("cargo", 101, ToolVerdict::Found),
+            // `cargo nextest`
+            ("cargo", 100, ToolVerdict::Found),
             ("cargo", 1, ToolVerdict::Failed),
             ("luacheck", 2, ToolVerdict::Found),
             ("luacheck", 3, ToolVerdict::Failed),
