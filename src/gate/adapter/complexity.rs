@@ -21,22 +21,24 @@ pub(crate) struct FunctionComplexity {
     pub complexity: u32,
 }
 
+/// A file of ESLint's `--format json`.
 #[derive(Deserialize)]
-struct EslintFile {
+pub(super) struct EslintFile {
     #[serde(rename = "filePath")]
-    file_path: String,
-    messages: Vec<EslintMessage>,
+    pub file_path: String,
+    pub messages: Vec<EslintMessage>,
 }
 
+/// A message about a file.
 #[derive(Deserialize)]
-struct EslintMessage {
+pub(super) struct EslintMessage {
     #[serde(rename = "ruleId")]
-    rule_id: Option<String>,
+    pub rule_id: Option<String>,
     #[serde(default)]
     fatal: bool,
-    message: String,
+    pub message: String,
     #[serde(default)]
-    line: u32,
+    pub line: u32,
 }
 
 /// The functions that a complexity tool prints.

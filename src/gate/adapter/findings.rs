@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Adapter;
-use super::complexity::json_after_noise;
+use super::complexity::{EslintFile, json_after_noise};
 
 /// Findings of a report; the rest is not read.
 const FINDINGS_MAX: usize = 20_000;
@@ -19,22 +19,6 @@ pub(crate) struct ToolFinding {
     pub line: u32,
     /// What it says.
     pub message: String,
-}
-
-#[derive(Deserialize)]
-struct EslintFile {
-    #[serde(rename = "filePath")]
-    file_path: String,
-    messages: Vec<EslintMessage>,
-}
-
-#[derive(Deserialize)]
-struct EslintMessage {
-    #[serde(rename = "ruleId")]
-    rule_id: Option<String>,
-    message: String,
-    #[serde(default)]
-    line: u32,
 }
 
 #[derive(Deserialize)]

@@ -1,12 +1,11 @@
 //! Measures the acceptance criteria of a PRP: each needs evidence that was executed on this very tree.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::change::read_texts;
 use super::documents::LoadedPrp;
 use super::evidence::Measurement;
-use super::execute::{GateCommand, run_check};
+use super::execute::run_check;
 use super::policy::PolicyFile;
 use crate::base::text;
 use crate::event::GateFinding;
@@ -228,19 +227,10 @@ impl SelectorRuns<'_> {
         };
         let Some(tool) = words.first() else { return CriterionState::Failed("the command is empty".to_owned()) };
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let folder = root.join(dir);
-        let Some(program) = find_tool(tool, &folder, root, &path) else {
+        let Some(program) = find_tool(tool, &root.join(dir), root, &path) else {
             return CriterionState::Failed(format!("{tool} is not installed"));
         };
-        let command = GateCommand {
-            argv: words,
-            program: Path::new(&program),
-            dir: folder,
-            evaluation: self.measurement.evaluation,
-            feature: self.measurement.feature,
-            limit: self.measurement.limit,
-            reuses: self.measurement.reuses,
-        };
+        let command = self.measurement.command_in(dir, words, &program);
         self.commands.push(words.join(" "));
         match run_check(self.measurement.request, &command) {
             Err(error) => CriterionState::Failed(format!("{error:#}")),

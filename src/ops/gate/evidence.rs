@@ -94,15 +94,7 @@ impl<'a> Measurement<'a> {
             .iter()
             .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
             .collect();
-        let command = GateCommand {
-            argv: &words,
-            program,
-            dir: self.request.places.root.join(dir),
-            evaluation: self.evaluation,
-            feature: self.feature,
-            limit: self.limit,
-            reuses: self.reuses,
-        };
+        let command = self.command_in(dir, &words, program);
         let is_check =
             matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
         let result = if is_check { run_check(self.request, &command) } else { run_tool(&command) };
@@ -144,16 +136,7 @@ impl<'a> Measurement<'a> {
             .iter()
             .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
             .collect();
-        let root = &self.request.places.root;
-        let command = GateCommand {
-            argv: &words,
-            program,
-            dir: root.join(dir),
-            evaluation: self.evaluation,
-            feature: self.feature,
-            limit: self.limit,
-            reuses: self.reuses,
-        };
+        let command = self.command_in(dir, &words, program);
         let result = run_tool(&command).map_err(|error| format!("{error:#}"))?;
         if result.code.is_none() {
             return Err(failure_reason(&words[0], &result));
@@ -161,6 +144,19 @@ impl<'a> Measurement<'a> {
         let functions = read_complexity(adapter, &result.text)?;
         let functions = functions.into_iter().map(|it| FunctionComplexity { file: self.relative(dir, &it.file), ..it });
         Ok(ToolComplexity { functions: functions.collect(), command: words.join(" "), name: adapter.name() })
+    }
+
+    /// A command of this evaluation in a project's folder.
+    pub(super) fn command_in<'b>(&'b self, dir: &str, argv: &'b [String], program: &'b Path) -> GateCommand<'b> {
+        GateCommand {
+            argv,
+            program,
+            dir: self.request.places.root.join(dir),
+            evaluation: self.evaluation,
+            feature: self.feature,
+            limit: self.limit,
+            reuses: self.reuses,
+        }
     }
 
     /// The changed source files of a stack in a project, relative to the project's folder.
