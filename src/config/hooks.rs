@@ -1,9 +1,9 @@
 //! `[hooks]`: checks that git's hooks run where no hook manager does.
 
 /// Commands of one hook.
-const COMMANDS_MAX: usize = 32;
+pub(super) const COMMANDS_MAX: usize = 32;
 /// One of them, bytes.
-const COMMAND_BYTES_MAX: usize = 4096;
+pub(super) const COMMAND_BYTES_MAX: usize = 4096;
 
 /// `[hooks]`: commands of git hooks, run in order until one fails. `verify-run init` writes them into the hooks; a
 /// change of the settings alone changes nothing that runs.

@@ -2,9 +2,11 @@
 
 mod advice;
 mod category;
+mod gate;
 mod hooks;
 mod input_name;
 mod knowledge;
+mod layer;
 mod learning;
 mod lesson;
 pub mod packager;
@@ -20,6 +22,10 @@ mod strategy;
 
 pub use advice::AdviceSettings;
 pub use category::{Category, CategoryTable};
+pub use gate::{
+    ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage, ModelDiversity,
+    ProgressReference, UnknownAuthor,
+};
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use learning::{ConfidenceSettings, PatternSettings};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -16,6 +16,7 @@ const SOURCES: [&str; 8] = [
     include_str!("knowledge.rs"),
     include_str!("promotion.rs"),
     include_str!("receipt.rs"),
+    include_str!("gate.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -62,11 +63,11 @@ fn read_sections(source: &str) -> Vec<SettingsSection> {
         if line.starts_with("pub struct") {
             in_section = false;
             let head = doc.strip_prefix("`[").and_then(|doc| doc.split_once("]`: "));
-            if let Some((name, text)) = head.filter(|(name, _)| !name.contains('.')) {
+            if let Some((name, text)) = head.filter(|(name, _)| !name.contains(".NAME")) {
                 sections.push(SettingsSection { name: name.to_owned(), text: text.to_owned(), keys: Vec::new() });
                 in_section = true;
             }
-        } else if in_section && line.starts_with("pub ") {
+        } else if in_section && line.starts_with("pub ") && !doc.starts_with("`[") {
             let (head, text) = doc.split_once(": ").expect("a documented key");
             let name = head.split('`').nth(1).expect("a key in backquotes").to_owned();
             let others = head.split_once(&format!("`{name}`")).map_or("", |(_, rest)| rest).trim();
@@ -92,6 +93,9 @@ fn all_sections() -> Vec<SettingsSection> {
 fn default_values() -> Value {
     let settings = Settings::default();
     let (lesson, raw, snapshot, fix) = (&settings.lesson, &settings.raw, &settings.snapshot, &settings.fix);
+    // The tables below it are sections of their own.
+    let mut gate = json!(settings.gate);
+    gate.as_object_mut().expect("a table").retain(|_, value| !value.is_object());
     json!({
         "lesson": {
             "write": "new", "lines_bytes": lesson.lines_bytes, "cancelled": lesson.cancelled,
@@ -112,6 +116,11 @@ fn default_values() -> Value {
         "knowledge": settings.knowledge,
         "promotion": settings.promotion,
         "receipts": settings.receipts,
+        "gate": gate,
+        "gate.breaker": settings.gate.breaker,
+        "gate.memory": settings.gate.memory,
+        "gate.review": settings.gate.review,
+        "gate.ship": settings.gate.ship,
         "hooks": settings.hooks,
     })
 }
@@ -163,7 +172,12 @@ fn render_schema(defaults: &Value) -> String {
         let text = sentence(&section.text);
         let schema =
             json!({ "type": "object", "description": text, "properties": keys, "additionalProperties": false });
-        sections.insert(section.name, schema);
+        match section.name.split_once('.') {
+            Some((parent, name)) => sections[parent]["properties"][name] = schema,
+            None => {
+                sections.insert(section.name, schema);
+            }
+        }
     }
     let text = "Categories of your own: a name and its meaning";
     sections.insert(

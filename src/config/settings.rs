@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use super::advice::AdviceSettings;
 use super::category::CategoryTable;
+use super::gate::GateSettings;
 use super::hooks::{self, HookSettings};
-use super::input_name::{is_file_inside, is_variable};
+use super::input_name::is_variable;
 use super::knowledge::KnowledgeSettings;
-use super::learning::{ConfidenceSettings, NumericSetting, PatternSettings};
+use super::layer::SettingsLayer;
+use super::learning::{ConfidenceSettings, PatternSettings};
 use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
 use super::receipt::ReceiptSettings;
@@ -28,9 +28,6 @@ use crate::base::text::line_number;
 
 /// The file's name in each layer.
 pub const SETTINGS_FILE: &str = "verify-run.toml";
-
-/// Names in `fix.environment`.
-const VARIABLES_MAX: usize = 64;
 
 /// `[raw]`: the redacted output of failed runs in the state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +109,8 @@ pub struct Settings {
     pub promotion: PromotionSettings,
     /// `[receipts]`
     pub receipts: ReceiptSettings,
+    /// `[gate]`
+    pub gate: GateSettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -138,6 +137,7 @@ impl Default for Settings {
             knowledge: KnowledgeSettings::default(),
             promotion: PromotionSettings::default(),
             receipts: ReceiptSettings::default(),
+            gate: GateSettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -150,12 +150,12 @@ impl Settings {
     pub fn load(places: &Places, environment: &Environment) -> (Self, Vec<Problem>) {
         let mut settings = Settings::default();
         let mut problems = Vec::new();
-        let user = environment.config_dir().map(|dir| dir.join(SETTINGS_FILE));
-        for file in user.into_iter().chain([places.root.join(SETTINGS_FILE)]) {
+        let user = environment.config_dir().map(|dir| (dir.join(SETTINGS_FILE), true));
+        for (file, is_user) in user.into_iter().chain([(places.root.join(SETTINGS_FILE), false)]) {
             match read(&file) {
                 Ok(Some(text)) => {
                     let from = problems.len();
-                    settings.apply(&file, &text.into(), &mut problems);
+                    settings.apply(&file, is_user, &text.into(), &mut problems);
                     problems[from..].sort_by_key(|problem| problem.line);
                 }
                 Ok(None) => {}
@@ -177,13 +177,14 @@ impl Settings {
     #[cfg(test)]
     pub fn of(text: &str) -> (Self, Vec<Problem>) {
         let (mut settings, mut problems) = (Settings::default(), Vec::new());
-        settings.apply(Path::new(SETTINGS_FILE), &text.into(), &mut problems);
+        settings.apply(Path::new(SETTINGS_FILE), true, &text.into(), &mut problems);
+        problems.sort_by_key(|problem| problem.line);
         (settings, problems)
     }
 
     /// Puts one layer over the settings.
-    fn apply(&mut self, file: &Path, text: &Arc<str>, problems: &mut Vec<Problem>) {
-        let mut layer = SettingsLayer { file, text, problems };
+    fn apply(&mut self, file: &Path, is_user: bool, text: &Arc<str>, problems: &mut Vec<Problem>) {
+        let mut layer = SettingsLayer { file, is_user, text, problems };
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
@@ -267,6 +268,7 @@ impl Settings {
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
             ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
+            ("gate", name) => self.gate.apply(layer, section, name, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
                     layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
@@ -292,130 +294,6 @@ impl Settings {
         let value = serde_json::to_value(value).unwrap_or_default();
         self.strategies.insert(name.to_owned(), StrategyTable { name: name.to_owned(), value, file, text });
     }
-}
-
-/// One file while it is applied.
-struct SettingsLayer<'a> {
-    file: &'a Path,
-    text: &'a Arc<str>,
-    problems: &'a mut Vec<Problem>,
-}
-
-impl SettingsLayer<'_> {
-    fn set<T: for<'de> Deserialize<'de>>(&mut self, target: &mut T, section: &str, key: &str, value: &toml::Value) {
-        match value.clone().try_into() {
-            Ok(value) => *target = value,
-            Err(error) => {
-                let reason = error.to_string();
-                self.refuse(section, key, reason.trim().lines().next().unwrap_or_default());
-            }
-        }
-    }
-
-    fn set_figure(&mut self, figure: Option<NumericSetting<'_>>, section: &str, key: &str, value: &toml::Value) {
-        match figure {
-            None => self.unknown(section, key),
-            Some(NumericSetting::Share(target, range)) => {
-                let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
-                match number.filter(|number| range.contains(number)) {
-                    Some(number) => *target = number,
-                    None => self.refuse(
-                        section,
-                        key,
-                        &format!("not a number from {} to {}: {value}", range.start(), range.end()),
-                    ),
-                }
-            }
-            Some(NumericSetting::Count(target, range)) => {
-                let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
-                match number.filter(|number| range.contains(number)) {
-                    Some(number) => *target = number,
-                    None => self.refuse(
-                        section,
-                        key,
-                        &format!("not a whole number from {} to {}: {value}", range.start(), range.end()),
-                    ),
-                }
-            }
-        }
-    }
-
-    /// A value that can't be: what was in force stays.
-    fn refuse(&mut self, section: &str, key: &str, reason: &str) {
-        self.refuse_with(section, key, reason, "correct it: until then the default applies");
-    }
-
-    fn refuse_with(&mut self, section: &str, key: &str, reason: &str, hint: &str) {
-        let line = self.line(section, key);
-        self.problem(line, format!("{section}.{key}: {reason}"), hint);
-    }
-
-    /// A folder that has to be inside the repository: a cloned file must not decide where else we write.
-    fn inside(&mut self, section: &str, key: &str, value: &toml::Value) -> Option<PathBuf> {
-        let dir = value.as_str().map(Path::new).filter(|dir| {
-            let plain = dir.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
-            plain && dir.components().next().is_some()
-        });
-        if dir.is_none() {
-            let line = self.line(section, key);
-            let reason = format!("{section}.{key} is not a relative path inside the repository: {value}");
-            self.problem(line, reason, "write it without `..`, such as \"docs/lessons\"");
-        }
-        dir.map(Path::to_owned)
-    }
-
-    /// Names of environment variables, and of files inside the repository.
-    fn variables(&mut self, section: &str, key: &str, value: &toml::Value) -> Option<Vec<String>> {
-        let is_name = |name: &&str| is_variable(name) || is_file_inside(name);
-        let names = value.as_array().filter(|names| names.len() <= VARIABLES_MAX);
-        let names = names.and_then(|names| {
-            names.iter().map(|name| name.as_str().filter(is_name).map(str::to_owned)).collect::<Option<Vec<_>>>()
-        });
-        if names.is_none() {
-            let reason = format!("not a list of at most {VARIABLES_MAX} names of variables and files: {value}");
-            self.refuse(section, key, &reason);
-        }
-        names
-    }
-
-    fn unknown(&mut self, section: &str, key: &str) {
-        let dot = if section.is_empty() { "" } else { "." };
-        let line = self.line(section, key);
-        self.problem(line, format!("unknown setting {section}{dot}{key}"), "remove it, or update verify-run");
-        if let Some(problem) = self.problems.last_mut() {
-            problem.warning = true;
-        }
-    }
-
-    fn problem(&mut self, line: Option<usize>, reason: String, hint: &str) {
-        let hint = format!("{hint}; check again with: verify-run doctor");
-        let problem = Problem { file: self.file.to_owned(), line, reason, hint, used: true, warning: false };
-        self.problems.push(problem);
-    }
-
-    fn line(&self, section: &str, key: &str) -> Option<usize> {
-        line_of_key(self.text, section, key)
-    }
-}
-
-/// The line of a key. Looked up in the text, since the parsed table has no positions.
-pub(super) fn line_of_key(text: &str, section: &str, key: &str) -> Option<usize> {
-    let mut current = String::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(name) = line.strip_prefix('[') {
-            current = name.split(']').next().unwrap_or_default().trim().replace(['"', '\''], "");
-            if current == key && section.is_empty() || current == format!("{section}.{key}") {
-                return Some(index + 1);
-            }
-        }
-        let name = line.split(['=']).next().unwrap_or_default().replace([' ', '"'], "");
-        let full = if current.is_empty() { name } else { format!("{current}.{name}") };
-        if full == key && section.is_empty() || full == format!("{section}.{key}") {
-            return Some(index + 1);
-        }
-    }
-    None
 }
 
 /// The file's text; `None` when there is none. The error is a reason for people.

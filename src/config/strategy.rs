@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::settings::line_of_key;
+use super::layer::line_of_key;
 
 /// Strategies in one's settings.
 pub(super) const STRATEGIES_MAX: usize = 50;

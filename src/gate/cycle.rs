@@ -7,26 +7,35 @@
 use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
+use crate::config::{GateSettings, ProgressReference};
 use crate::event::{GateItemStatus, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict, GateWaiver};
 use crate::store::GateStepRow;
 
-/// Rejected trees of a cycle after which a person has to decide.
-pub(crate) const ATTEMPTS_MAX: u64 = 3;
 /// Cycles of a work tree that are remembered, the newest.
 const CYCLES_MAX: usize = 50;
 
-/// When the circuit breaker opens.
+/// How often a cycle may fail before a person has to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BreakerThresholds {
+pub(crate) struct CycleRules {
+    /// Rejected trees.
+    pub attempts: u64,
     /// Evaluations in a row without progress.
     pub no_progress: u64,
     /// Evaluations in a row that fail in the same way.
     pub same_error: u64,
+    /// What an evaluation must be better than.
+    pub progress_against: ProgressReference,
 }
 
-impl Default for BreakerThresholds {
-    fn default() -> Self {
-        BreakerThresholds { no_progress: 3, same_error: 3 }
+impl CycleRules {
+    /// The rules of the settings.
+    pub(crate) fn from_settings(settings: &GateSettings) -> CycleRules {
+        CycleRules {
+            attempts: settings.attempts,
+            no_progress: settings.breaker.no_progress,
+            same_error: settings.breaker.same_error,
+            progress_against: settings.progress_against,
+        }
     }
 }
 
@@ -149,6 +158,11 @@ struct CycleScore {
 }
 
 impl CycleScore {
+    fn from_outcome(outcome: &GateOutcome) -> CycleScore {
+        let counts = GateCounts::from_outcome(outcome);
+        CycleScore { blocking: counts.blocking, passing: counts.passing }
+    }
+
     fn is_better_than(self, other: CycleScore) -> bool {
         self.blocking < other.blocking || self.blocking == other.blocking && self.passing > other.passing
     }
@@ -226,21 +240,26 @@ impl CycleState {
         self.unfinished = Some(evaluation.to_owned());
     }
 
-    fn judge(&mut self, evaluation: CycleEvaluation, thresholds: BreakerThresholds) {
+    fn judge(&mut self, evaluation: CycleEvaluation, rules: CycleRules) {
         let outcome = &evaluation.outcome;
-        let counts = GateCounts::from_outcome(outcome);
-        let score = CycleScore { blocking: counts.blocking, passing: counts.passing };
+        let score = CycleScore::from_outcome(outcome);
         if outcome.verdict == GateVerdict::Approve {
             (self.no_progress, self.same_error, self.breaker) = (0, 0, BreakerState::Closed);
             self.phase = CyclePhase::Approved;
         } else {
-            // Better than the best so far, on a tree that is new: going back and forth is no progress.
-            let is_progress =
-                !self.seen.contains(&outcome.tree) && self.best.is_none_or(|best| score.is_better_than(best));
+            let is_progress = match rules.progress_against {
+                // Better than the best so far, on a tree that is new: going back and forth is no progress.
+                ProgressReference::Best => {
+                    !self.seen.contains(&outcome.tree) && self.best.is_none_or(|best| score.is_better_than(best))
+                }
+                ProgressReference::Last => {
+                    self.last.as_ref().is_none_or(|last| score.is_better_than(CycleScore::from_outcome(&last.outcome)))
+                }
+            };
             let is_same_error = self.last.as_ref().is_some_and(|last| last.outcome.error == outcome.error);
             self.no_progress = if is_progress { 0 } else { self.no_progress + 1 };
             self.same_error = if is_same_error { self.same_error + 1 } else { 1 };
-            self.breaker = if self.no_progress >= thresholds.no_progress || self.same_error >= thresholds.same_error {
+            self.breaker = if self.no_progress >= rules.no_progress || self.same_error >= rules.same_error {
                 BreakerState::Open
             } else if self.no_progress >= 2 {
                 BreakerState::HalfOpen
@@ -248,7 +267,7 @@ impl CycleState {
                 BreakerState::Closed
             };
             self.rejected.insert(outcome.tree.clone());
-            self.phase = if self.rejected.len() as u64 >= ATTEMPTS_MAX {
+            self.phase = if self.rejected.len() as u64 >= rules.attempts {
                 CyclePhase::Escalated
             } else if self.breaker == BreakerState::Open {
                 CyclePhase::Halted
@@ -300,7 +319,7 @@ pub(crate) struct WorkTreeGate {
 
 impl WorkTreeGate {
     /// Computes the state from the steps of one work tree, the oldest first.
-    pub(crate) fn from_steps(steps: &[GateStepRow], thresholds: BreakerThresholds) -> WorkTreeGate {
+    pub(crate) fn from_steps(steps: &[GateStepRow], rules: CycleRules) -> WorkTreeGate {
         let mut gate = WorkTreeGate::default();
         let mut started: Option<(&str, &GateStart)> = None;
         let mut nothing = CycleState::default();
@@ -315,7 +334,7 @@ impl WorkTreeGate {
                 GateStep::Verdict(outcome) => {
                     let Some((_, start)) = started.filter(|(id, _)| *id == note.evaluation) else { continue };
                     let (id, start, outcome) = (note.evaluation.clone(), start.clone(), (**outcome).clone());
-                    gate.current(&mut nothing).judge(CycleEvaluation { id, at: *at, start, outcome }, thresholds);
+                    gate.current(&mut nothing).judge(CycleEvaluation { id, at: *at, start, outcome }, rules);
                 }
                 GateStep::Abandoned { .. } => gate.current(&mut nothing).unfinished = None,
                 GateStep::Signal { tree, withdrawn } => {

@@ -6,7 +6,7 @@ use super::EvaluationView;
 use super::block::{finding_place, is_blocking_failure, verdict_title};
 use crate::base::{markdown, text};
 use crate::event::{GateFinding, GateItem, GateItemStatus, GateVerdict};
-use crate::gate::cycle::{ATTEMPTS_MAX, BreakerState, CyclePhase};
+use crate::gate::cycle::{BreakerState, CyclePhase};
 
 /// Issues that a section lists.
 const ISSUES_MAX: usize = 200;
@@ -48,7 +48,7 @@ fn add_header(report: &mut String, view: &EvaluationView<'_>) {
     add!(report, "**Feature:** {}\\", inline(&start.feature));
     add!(report, "**PRP:** {}\\", start.prp.as_deref().map_or("none".to_owned(), inline));
     add!(report, "**Timestamp:** {}\\", view.evaluation.at.rfc3339());
-    add!(report, "**Attempt:** {} of {ATTEMPTS_MAX}\n", view.cycle.attempt());
+    add!(report, "**Attempt:** {} of {}\n", view.cycle.attempt(), view.attempts_max);
     add!(report, "---\n\n## Verdict: {}\n\n---\n", verdict_title(view));
 }
 
@@ -194,11 +194,12 @@ fn add_next_action(report: &mut String, view: &EvaluationView<'_>) {
         return;
     }
     let (attempt, blocking) = (view.cycle.attempt(), view.counts().blocking);
-    let left = ATTEMPTS_MAX.saturating_sub(attempt);
+    let attempts = view.attempts_max;
+    let left = attempts.saturating_sub(attempt);
     add!(report, "**❌ Return to GREEN** - Fix {}.\\", text::count(blocking, "blocking issue"));
     add!(
         report,
-        "Attempt {attempt}/{ATTEMPTS_MAX} - {} remaining before human escalation.\n",
+        "Attempt {attempt}/{attempts} - {} remaining before human escalation.\n",
         text::count(left, "attempt")
     );
     match view.cycle.phase {

@@ -16,6 +16,8 @@ pub(crate) struct EvaluationView<'a> {
     pub evaluation: &'a CycleEvaluation,
     /// The cycle as it is after it.
     pub cycle: &'a CycleState,
+    /// Rejected trees after which a person has to decide.
+    pub attempts_max: u64,
 }
 
 /// Whether the work may end, for one tree.

@@ -7,6 +7,7 @@ mod documents;
 mod evidence;
 mod execute;
 mod functions;
+mod items;
 mod measures;
 mod memory;
 mod plan;

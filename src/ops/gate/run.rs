@@ -8,9 +8,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::change::{Change, gate_snapshot_options, read_change, read_tree};
-use super::criteria::{CriteriaContext, measure_criteria};
-use super::documents::{DocumentContext, LoadedPrp};
-use super::evidence::Measurement;
+use super::documents::LoadedPrp;
 use super::memory::ask_memory;
 use super::policy::{PolicyFile, PolicyFiles};
 use super::trust::{UntrustedFile, policy_digest, review_trust};
@@ -19,28 +17,20 @@ use crate::base::ids::{self, IdKind};
 use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
-use crate::base::text;
 use crate::capture::RepositoryHead;
 use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
     GateStart, GateStep, GateVerdict,
 };
-use crate::fix::find_tool;
 use crate::fix::snapshot::patch_between;
-use crate::gate::cycle::{BreakerThresholds, CyclePhase, CycleState, GateCounts, WorkTreeGate};
-use crate::gate::judge::{ItemEvidence, judge_item};
-use crate::gate::plan::{PlannedItem, PlannedPolicy, PlannedSource, PolicyOrigin, plan_items};
-use crate::gate::policy::{
-    ChangeKind, Checklist, ChecklistItem, CommandSpec, ItemSource, MappedCommand, Method, english_heading, weaker_items,
-};
-use crate::gate::stack::{StackProject, find_projects, judged_projects};
+use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
+use crate::gate::plan::PolicyOrigin;
+use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
 use crate::ops::request::Request;
 use crate::store::GateStepRow;
 
 /// How long a second evaluation waits for the first one.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-/// How long one command may take.
-const COMMAND_TIME: Duration = Duration::from_secs(15 * 60);
 /// Changed files that an event names.
 const FILES_MAX: usize = 200;
 
@@ -91,16 +81,18 @@ pub(crate) struct GateStanding {
     pub cycle: CycleState,
     /// Whether the checklist gives its categories titles.
     pub is_titled: bool,
+    /// Rejected trees after which a person has to decide.
+    pub attempts_max: u64,
 }
 
 /// An evaluation that is under way.
-struct Evaluation<'a> {
-    request: &'a Request,
-    options: &'a EvaluationOptions,
-    policy: PolicyFiles,
-    origins: [PolicyOrigin; 2],
-    prp: Option<LoadedPrp>,
-    id: String,
+pub(super) struct Evaluation<'a> {
+    pub(super) request: &'a Request,
+    pub(super) options: &'a EvaluationOptions,
+    pub(super) policy: PolicyFiles,
+    pub(super) origins: [PolicyOrigin; 2],
+    pub(super) prp: Option<LoadedPrp>,
+    pub(super) id: String,
     started: Instant,
 }
 
@@ -119,7 +111,7 @@ pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> 
 /// # Errors
 /// When the store can't be read.
 pub(super) fn read_gate(request: &Request) -> anyhow::Result<WorkTreeGate> {
-    Ok(WorkTreeGate::from_steps(&read_steps(request)?, BreakerThresholds::default()))
+    Ok(WorkTreeGate::from_steps(&read_steps(request)?, CycleRules::from_settings(&request.settings().gate)))
 }
 
 /// Records a step of the gate in this work tree.
@@ -198,7 +190,9 @@ impl Evaluation<'_> {
     fn evaluate(mut self) -> anyhow::Result<EvaluationEnd> {
         let snapshot_options = gate_snapshot_options(self.request);
         let before = read_tree(self.request, &snapshot_options)?;
-        let base = self.options.base.as_deref().or_else(|| self.prp.as_ref()?.prp.front_matter.base.as_deref());
+        let written = || self.prp.as_ref()?.prp.front_matter.base.as_deref();
+        let settings = &self.request.settings().gate;
+        let base = self.options.base.as_deref().or_else(written).or(settings.base.as_deref());
         let change = read_change(self.request, before.tree.clone(), base)?;
         let (kind, kind_source) = self.decide_kind();
         let mut start = GateStart {
@@ -295,7 +289,7 @@ impl Evaluation<'_> {
 
     fn standing(&self, cycle: CycleState) -> GateStanding {
         let is_titled = self.policy.checklist.categories.iter().any(|category| category.title.is_some());
-        GateStanding { cycle, is_titled }
+        GateStanding { cycle, is_titled, attempts_max: self.request.settings().gate.attempts }
     }
 
     /// The kind of the change, and who says so. Without any word it is a feature, for which most items apply.
@@ -363,171 +357,6 @@ impl Evaluation<'_> {
         let message = format!("the change makes {name} weaker: {}; the list of the base judges", weaker.join(", "));
         vec![GateIssue { kind: GateIssueKind::Policy, message }]
     }
-
-    /// Judges the items one after the other. `tree` becomes the tree after the last command.
-    fn measure_items(
-        &self,
-        change: &Change,
-        kind: ChangeKind,
-        start: &GateStart,
-        tree: &mut String,
-    ) -> anyhow::Result<Vec<GateItem>> {
-        let measurement =
-            Measurement::new(self.request, change, &self.id, &start.feature, COMMAND_TIME, !self.options.is_fresh);
-        let projects = self.judged_projects(change);
-        let root = &self.request.places.root;
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let find = |name: &str, dir: &str| find_tool(name, &root.join(dir), root, &path);
-        let [checklist_origin, mapping_origin] = &self.origins;
-        let policy = PlannedPolicy {
-            checklist: &self.policy.checklist,
-            checklist_origin,
-            mapping: &self.policy.mapping,
-            mapping_origin,
-        };
-        let planned = plan_items(policy, &projects, Some(kind), &find);
-        let mut items = Vec::new();
-        for category in &self.policy.checklist.categories {
-            let heading = category.title.clone().unwrap_or_else(|| appendix_heading(&category.key));
-            for item in &category.items {
-                if !self.options.only.is_empty() && !self.options.only.contains(&item.id) {
-                    continue;
-                }
-                let evidence = match not_applicable_by_kind(item, kind, &start.change_kind) {
-                    Some(evidence) => vec![evidence],
-                    None => self.gather_evidence(&measurement, item, (&planned, &projects), tree)?,
-                };
-                items.push(judge_item(item, &heading, evidence));
-            }
-        }
-        Ok(items)
-    }
-
-    /// The projects that the change is judged in.
-    fn judged_projects(&self, change: &Change) -> Vec<StackProject> {
-        let projects = find_projects(&change.paths, &self.policy.mapping);
-        let changed: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
-        judged_projects(projects, &changed)
-    }
-
-    fn gather_evidence(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        (planned, projects): (&[PlannedItem], &[StackProject]),
-        tree: &mut String,
-    ) -> anyhow::Result<Vec<ItemEvidence>> {
-        let planned: Vec<&PlannedItem> = planned.iter().filter(|planned| planned.item == item.id).collect();
-        let has_many = planned.len() > 1;
-        let mut gathered = Vec::new();
-        for planned in planned {
-            let mut evidence = match &item.source {
-                ItemSource::Method(method) => self.measure_method(measurement, item, *method, projects),
-                ItemSource::Command { .. } => measurement.measure_command(item, None, planned, &[]),
-                ItemSource::Mapped(mapped) => self.measure_mapped(measurement, item, *mapped, planned),
-            };
-            if !evidence.commands.is_empty() {
-                let after = read_tree(self.request, &gate_snapshot_options(self.request))?.tree;
-                if after != *tree {
-                    let names = changed_names(self.request, tree, &after)?;
-                    let commands = std::mem::take(&mut evidence.commands);
-                    let count = text::count(names.len(), "file");
-                    let reason = format!("the command changed {count}: {}", names.join(", "));
-                    evidence = ItemEvidence { commands, ..ItemEvidence::unknown(item, reason) };
-                    *tree = after;
-                }
-            }
-            let dir = planned.dir.as_deref().filter(|_| has_many);
-            evidence.project = dir.map(|dir| if dir.is_empty() { ".".to_owned() } else { dir.to_owned() });
-            gathered.push(evidence);
-        }
-        Ok(gathered)
-    }
-
-    fn measure_method(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        method: Method,
-        projects: &[StackProject],
-    ) -> ItemEvidence {
-        match method {
-            Method::ParsePrpAndVerify => {
-                let context = CriteriaContext {
-                    prp: self.prp.as_ref(),
-                    has_no_prp: self.options.has_no_prp,
-                    file: self.policy.criteria_file.as_ref(),
-                    projects,
-                };
-                measure_criteria(measurement, item, &context)
-            }
-            Method::CheckComplexityComments => measurement.measure_comments(item, projects),
-            Method::GrepReadme | Method::CheckDocsAdr | Method::ValidateOpenapi | Method::GrepChangelog => {
-                let context = DocumentContext {
-                    request: self.request,
-                    change: measurement.change,
-                    places: &self.policy.mapping.documents,
-                    projects,
-                    prp: self.prp.as_ref(),
-                    feature: measurement.feature,
-                };
-                context.measure_documents(item, method)
-            }
-        }
-    }
-
-    fn measure_mapped(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        mapped: MappedCommand,
-        planned: &PlannedItem,
-    ) -> ItemEvidence {
-        match (mapped, &planned.source) {
-            (MappedCommand::Complexity, _) => measurement.measure_complexity(item, planned),
-            (MappedCommand::Duplication, _) => measurement.measure_duplication(item, planned),
-            (_, PlannedSource::Nothing) => ItemEvidence::unknown(item, planned.notes.join("; ")),
-            (MappedCommand::Naming, _) => {
-                let rules = self.rules_of(planned, mapped);
-                measurement.measure_command(item, Some(mapped), planned, &rules)
-            }
-            _ => measurement.measure_command(item, Some(mapped), planned, &[]),
-        }
-    }
-
-    /// The rules that count of a mapped command.
-    fn rules_of(&self, planned: &PlannedItem, mapped: MappedCommand) -> Vec<String> {
-        let PlannedSource::Command { line, .. } = &planned.source else { return Vec::new() };
-        let stack = planned.stack.as_deref().and_then(|stack| self.policy.mapping.stack(stack));
-        let specs = stack.map_or(&[][..], |stack| stack.specs(mapped));
-        let rules = specs.iter().find_map(|spec| match spec {
-            CommandSpec::Command { line: known, rules, .. } if known == line => Some(rules.clone()),
-            _ => None,
-        });
-        rules.unwrap_or_default()
-    }
-
-    fn apply_waivers(&self, items: &mut [GateItem], gate: &WorkTreeGate) {
-        let now = self.request.now();
-        for item in items.iter_mut() {
-            if !matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated) {
-                continue;
-            }
-            for (person, waiver) in gate.waivers.iter().filter(|(_, it)| it.item == item.id && it.until > now) {
-                let covers = |path: &Option<String>| {
-                    waiver
-                        .file
-                        .as_ref()
-                        .is_none_or(|glob| path.as_ref().is_some_and(|path| crate::base::glob::matches(glob, path)))
-                };
-                let is_covered = item.findings.iter().all(|finding| covers(&finding.path));
-                if is_covered && (waiver.file.is_none() || !item.findings.is_empty()) {
-                    item.status = GateItemStatus::Waived;
-                    item.reason = Some(format!("{} ({person}, until {})", waiver.reason, waiver.until.rfc3339()));
-                }
-            }
-        }
-    }
 }
 
 fn current_branch(request: &Request) -> Option<String> {
@@ -536,29 +365,11 @@ fn current_branch(request: &Request) -> Option<String> {
 }
 
 /// The files that differ between two trees of this work tree, the first ones.
-fn changed_names(request: &Request, from: &str, to: &str) -> anyhow::Result<Vec<String>> {
+pub(super) fn changed_names(request: &Request, from: &str, to: &str) -> anyhow::Result<Vec<String>> {
     const NAMES_MAX: usize = 5;
     let patch = patch_between(&request.places, from, to, &gate_snapshot_options(request))
         .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))?;
     Ok(patch.files.into_iter().map(|file| file.new).take(NAMES_MAX).collect())
-}
-
-/// The heading of a category in Appendix A of the specification.
-fn appendix_heading(key: &str) -> String {
-    match english_heading(key) {
-        Some("Functionality") => "Funcionalidade".to_owned(),
-        Some("Code quality") => "Qualidade de Código".to_owned(),
-        Some("Documentation") => "Documentação".to_owned(),
-        _ => key.to_owned(),
-    }
-}
-
-fn not_applicable_by_kind(item: &ChecklistItem, kind: ChangeKind, said: &str) -> Option<ItemEvidence> {
-    if item.applies_to.is_empty() || item.applies_to.contains(&kind) {
-        return None;
-    }
-    let kinds: Vec<&str> = item.applies_to.iter().map(|kind| kind.name()).collect();
-    Some(ItemEvidence::without_application(format!("the change is a {said}; this is for {}", kinds.join(", "))))
 }
 
 /// BLAKE3 of what fails: items, states and patterns of their findings, without places, times and figures.

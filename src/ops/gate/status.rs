@@ -8,7 +8,7 @@ use super::run::{GateStanding, read_gate};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::event::{GateIssue, GateItem, GateMemory};
-use crate::gate::cycle::{BreakerThresholds, CycleState, WorkTreeGate};
+use crate::gate::cycle::{CycleRules, CycleState, WorkTreeGate};
 use crate::gate::report::{EvaluationView, status_recommendation};
 use crate::ops::request::Request;
 
@@ -84,7 +84,7 @@ pub(crate) fn last_evaluation(request: &Request) -> anyhow::Result<GateStanding>
     let cycle = read_gate(request)?.cycle().cloned().filter(|cycle| cycle.last.is_some());
     let cycle =
         cycle.ok_or_else(|| Refusal::not_found("nothing was evaluated in this work tree").then_run("gate run"))?;
-    Ok(GateStanding { cycle, is_titled: is_titled(request) })
+    Ok(GateStanding { cycle, is_titled: is_titled(request), attempts_max: request.settings().gate.attempts })
 }
 
 /// An evaluation by its id or the start of it, in any work tree.
@@ -95,9 +95,9 @@ pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<Ga
     let missing = || Refusal::not_found(format!("no evaluation {id} is recorded")).then_run("gate status");
     let index = request.open_as_it_is(&mut Vec::new())?.ok_or_else(missing)?;
     let steps = index.gate_evaluation_steps(id)?;
-    let gate = WorkTreeGate::from_steps(&steps, BreakerThresholds::default());
+    let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
     let cycle = gate.cycle().cloned().filter(|cycle| cycle.last.is_some()).ok_or_else(missing)?;
-    Ok(GateStanding { cycle, is_titled: is_titled(request) })
+    Ok(GateStanding { cycle, is_titled: is_titled(request), attempts_max: request.settings().gate.attempts })
 }
 
 /// Whether the work may end: the tree as it is now is approved, and someone says that it is done.
@@ -117,7 +117,8 @@ fn is_titled(request: &Request) -> bool {
 impl GateStanding {
     /// The last evaluation for reports; `None` before the first one.
     pub(crate) fn view(&self) -> Option<EvaluationView<'_>> {
-        Some(EvaluationView { evaluation: self.cycle.last.as_ref()?, cycle: &self.cycle })
+        let evaluation = self.cycle.last.as_ref()?;
+        Some(EvaluationView { evaluation, cycle: &self.cycle, attempts_max: self.attempts_max })
     }
 
     /// The last evaluation as a document; `None` before the first one.
