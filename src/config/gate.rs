@@ -98,8 +98,6 @@ pub struct GateSettings {
     pub measure_seconds: u64,
     /// `review_seconds`: seconds that a reviewer may take.
     pub review_seconds: u64,
-    /// `jobs`: commands of an evaluation that run side by side, of different projects.
-    pub jobs: u64,
     /// `base`: the revision that a change is compared with.
     pub base: Option<String>,
     /// `stack`: the stack of a repository in which none is recognised.
@@ -179,7 +177,6 @@ impl Default for GateSettings {
             memory_ms: 3_000,
             measure_seconds: 20,
             review_seconds: 120,
-            jobs: 1,
             base: None,
             stack: None,
             complexity: ComplexitySource::default(),
@@ -248,7 +245,6 @@ impl GateSettings {
             "gate.memory_ms" => NumericSetting::Count(&mut self.memory_ms, 0..=60_000),
             "gate.measure_seconds" => NumericSetting::Count(&mut self.measure_seconds, 1..=3_600),
             "gate.review_seconds" => NumericSetting::Count(&mut self.review_seconds, 1..=3_600),
-            "gate.jobs" => NumericSetting::Count(&mut self.jobs, 1..=64),
             "gate.attempts" => NumericSetting::Count(&mut self.attempts, 1..=100),
             "gate.breaker.no_progress" => NumericSetting::Count(&mut self.breaker.no_progress, 1..=100),
             "gate.breaker.same_error" => NumericSetting::Count(&mut self.breaker.same_error, 1..=100),
@@ -273,18 +269,32 @@ fn read_words(value: &toml::Value) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Settings;
+    use crate::config::{Environment, Places, SETTINGS_FILE, Settings};
 
     #[test]
     fn tables_below_the_gate_are_read_and_what_is_wrong_is_named_with_its_line() {
-        let text = "[gate]\njobs = 2\ncomplexity = \"both\"\n[gate.breaker]\nno_progress = 5\nsame = 1\n\
+        let text = "[gate]\nmemory_ms = 2\ncomplexity = \"both\"\n[gate.breaker]\nno_progress = 5\nsame = 1\n\
                     [gate.review]\ncommand = [\"review\", \"--json\"]\ndiversity = \"none\"\n[gate.ship]\ncommand = \"x\"\n";
         let (settings, problems) = Settings::of(text);
         let gate = settings.gate;
-        assert_eq!((gate.jobs, gate.complexity, gate.breaker.no_progress), (2, ComplexitySource::Both, 5));
+        assert_eq!((gate.memory_ms, gate.complexity, gate.breaker.no_progress), (2, ComplexitySource::Both, 5));
         assert_eq!((gate.review.command.len(), gate.review.diversity), (2, ModelDiversity::Family));
         let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
         assert_eq!(lines, [(Some(6), true), (Some(9), false), (Some(11), false)], "{problems:?}");
         assert!(problems[1].reason.contains("gate.review.diversity: unknown variant `none`"), "{problems:?}");
+    }
+
+    #[test]
+    fn what_the_user_decides_is_left_out_of_a_repository_and_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let environment = Environment::default();
+        std::fs::write(dir.path().join("Makefile"), "").expect("a file");
+        let text = "[gate]\npeople = [\"Eve\"]\nmemory_ms = 5\n[gate.ship]\ncommand = [\"x\"]\n";
+        std::fs::write(dir.path().join(SETTINGS_FILE), text).expect("a file");
+        let (settings, problems) = Settings::load(&Places::find(dir.path(), &environment), &environment);
+        assert_eq!((settings.gate.people.len(), settings.gate.ship.command.len(), settings.gate.memory_ms), (0, 0, 5));
+        let lines: Vec<_> = problems.iter().map(|problem| (problem.line, problem.warning)).collect();
+        assert_eq!(lines, [(Some(2), true), (Some(5), true)], "{problems:?}");
+        assert!(problems[0].reason.contains("counts only in the user's own file"), "{problems:?}");
     }
 }

@@ -61,7 +61,19 @@ impl Evaluation<'_> {
     pub(super) fn judged_projects(&self, change: &Change) -> Vec<StackProject> {
         let projects = find_projects(&change.paths, &self.policy.mapping);
         let changed: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
-        judged_projects(projects, &changed)
+        if !projects.is_empty() {
+            return judged_projects(projects, &changed);
+        }
+        // Nothing is recognised: whoever knows better says what it is.
+        let written = self.prp.as_ref().and_then(|prp| prp.prp.front_matter.stack.as_deref());
+        let named = written.map(|stack| (stack, "the PRP"));
+        let named =
+            named.or(self.request.settings().gate.stack.as_deref().map(|stack| (stack, "the setting gate.stack")));
+        let known = named.filter(|(stack, _)| self.policy.mapping.stack(stack).is_some());
+        known
+            .map(|(stack, by)| StackProject { dir: String::new(), stack: stack.to_owned(), marker: by.to_owned() })
+            .into_iter()
+            .collect()
     }
 
     fn gather_evidence(

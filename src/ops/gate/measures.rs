@@ -1,12 +1,14 @@
 //! Measures complexity, comments and duplication of what a change touches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use super::change::{ChangedFile, read_texts};
 use super::evidence::{Measurement, ToolComplexity, source_endings};
 use crate::base::text;
+use crate::config::ComplexitySource;
 use crate::event::GateFinding;
 use crate::gate::judge::ItemEvidence;
 use crate::gate::measure::{
@@ -19,6 +21,8 @@ use crate::gate::stack::{StackProject, is_foreign_folder};
 
 /// Legacy functions that the details name.
 const LEGACY_NAMED_MAX: usize = 3;
+/// A tool's figure and the built-in one may differ by this without a word.
+const DISAGREEMENT_MAX: u32 = 2;
 /// With fewer new lines a share of them proves nothing: SonarQube's quality gates have the same limit.
 const NEW_LINES_MIN: usize = 20;
 
@@ -56,11 +60,14 @@ struct JudgedFunctions {
 impl Measurement<'_> {
     /// The evidence for an item about the complexity of functions.
     pub(super) fn measure_complexity(&self, item: &ChecklistItem, planned: &PlannedItem) -> ItemEvidence {
+        let source = self.request.settings().gate.complexity;
         let tool = match &planned.source {
-            PlannedSource::Command { program: Some(_), .. } => match self.tool_complexity(planned) {
-                Ok(tool) => Some(tool),
-                Err(reason) => return ItemEvidence::unknown(item, reason),
-            },
+            PlannedSource::Command { program: Some(_), .. } if source != ComplexitySource::Builtin => {
+                match self.tool_complexity(planned) {
+                    Ok(tool) => Some(tool),
+                    Err(reason) => return ItemEvidence::unknown(item, reason),
+                }
+            }
             _ => None,
         };
         let mut judged = JudgedFunctions::default();
@@ -74,11 +81,16 @@ impl Measurement<'_> {
         if judged.functions.is_empty() {
             return ItemEvidence::without_application("the change has no function");
         }
-        if let Some(tool) = &tool {
-            take_figures(&mut judged.functions, tool);
-        }
-        let source = tool.as_ref().map_or("builtin", |tool| tool.name);
-        let mut evidence = judge_complexity(item, judged.functions, source);
+        let takes_both = source == ComplexitySource::Both;
+        let disagreements =
+            tool.as_ref().map(|tool| take_figures(&mut judged.functions, tool, takes_both)).unwrap_or_default();
+        let source = match &tool {
+            Some(tool) if takes_both => format!("{}, builtin", tool.name),
+            Some(tool) => tool.name.to_owned(),
+            None => "builtin".to_owned(),
+        };
+        let mut evidence = judge_complexity(item, judged.functions, &source);
+        evidence.details.extend(disagreements);
         evidence.details.extend(planned.notes.iter().cloned());
         evidence.commands.extend(tool.map(|tool| tool.command));
         evidence
@@ -171,13 +183,23 @@ impl Measurement<'_> {
         evidence
     }
 
+    fn measure_deadline(&self) -> Instant {
+        Instant::now() + Duration::from_secs(self.request.settings().gate.measure_seconds)
+    }
+
+    fn out_of_time(&self) -> String {
+        format!("it was not measured within {} s (gate.measure_seconds)", self.request.settings().gate.measure_seconds)
+    }
+
     /// The sources of a stack in the whole tree.
     fn index_sources(&self, dir: &str, stack: Option<&str>) -> anyhow::Result<DuplicationIndex> {
         let is_judged = |path: &&String| is_source_of(path, dir, stack) && !is_generated(path);
         let paths: Vec<String> = self.change.paths.iter().filter(is_judged).cloned().collect();
+        let deadline = self.measure_deadline();
         let texts = read_texts(self.request, &self.change.tree, &paths)?;
         let mut index = DuplicationIndex::default();
         for (path, text) in paths.iter().zip(texts) {
+            anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
             if let (Some(language), Some(text)) = (SourceLanguage::from_path(path), text) {
                 index.add_file(path, language, &text).with_context(|| format!("cannot measure {path}"))?;
             }
@@ -194,10 +216,12 @@ impl Measurement<'_> {
         judged: &mut JudgedFunctions,
     ) -> anyhow::Result<()> {
         let is_judged = |path: &str| is_source_of(path, dir, stack);
+        let deadline = self.measure_deadline();
         if item.scope == JudgedScope::All {
             let paths: Vec<String> = self.change.paths.iter().filter(|path| is_judged(path)).cloned().collect();
             let texts = read_texts(self.request, &self.change.tree, &paths)?;
             for (path, text) in paths.iter().zip(texts) {
+                anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
                 match text {
                     Some(text) => judged.add_file(path, &text, None, |_| true),
                     None => judged.note_unread(path),
@@ -206,6 +230,7 @@ impl Measurement<'_> {
             return Ok(());
         }
         for file in self.change.files.iter().filter(|file| is_judged(&file.path)) {
+            anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
             if file.is_unread {
                 judged.note_unread(&file.path);
             }
@@ -266,17 +291,25 @@ fn is_source_of(path: &str, dir: &str, stack: Option<&str>) -> bool {
     is_inside && endings.iter().any(|ending| path.ends_with(ending)) && !path.split('/').any(is_foreign_folder)
 }
 
-/// Takes over the tool's figure of each function that it begins in the same line.
-fn take_figures(functions: &mut [JudgedFunction], tool: &ToolComplexity) {
+/// Takes over the tool's figure of each function that it begins in the same line; of two figures the higher one where
+/// both count. Returns where the two are far from each other then.
+fn take_figures(functions: &mut [JudgedFunction], tool: &ToolComplexity, takes_both: bool) -> Vec<String> {
     let mut figures: BTreeMap<(&str, u32), u32> = BTreeMap::new();
     for function in &tool.functions {
         figures.insert((&function.file, function.line), function.complexity);
     }
+    let mut disagreements = Vec::new();
     for function in functions {
         // A decorator or a parameter list may be where the tool has its line.
         let near = (0..=2).find_map(|offset| figures.get(&(function.path.as_str(), function.line + offset)));
-        function.complexity = near.copied().unwrap_or(function.complexity);
+        let Some(&figure) = near else { continue };
+        let own = function.complexity;
+        if takes_both && figure.abs_diff(own) > DISAGREEMENT_MAX && disagreements.len() < LEGACY_NAMED_MAX {
+            disagreements.push(format!("{}: {} counts {figure}, builtin {own}", function.place(), tool.name));
+        }
+        function.complexity = if takes_both { figure.max(own) } else { figure };
     }
+    disagreements
 }
 
 /// A function is a finding if it breaks the condition and the change made it worse. What was as complex before is named.

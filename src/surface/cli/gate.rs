@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::{CommandContext, Exit};
 use crate::base::file::{Durability, write_atomic};
 use crate::base::text;
+use crate::config::Problem;
 use crate::event::{GateItem, GateItemStatus};
 use crate::gate::cycle::CyclePhase;
 use crate::gate::policy::ChangeKind;
@@ -193,6 +194,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         trusted_digest: args.trust.clone(),
     };
     let format = if args.json { GateFormat::Json } else { args.format };
+    note_settings(context);
     if format == GateFormat::Text {
         context.output.busy("checking");
     }
@@ -236,6 +238,17 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             Ok(Exit::Usage)
         }
     }
+}
+
+/// Names the settings of the gate that do not hold.
+fn note_settings(context: &mut CommandContext) {
+    let is_ours = |problem: &&Problem| problem.line.is_none() || problem.reason.contains("gate.");
+    let note = |problem: &Problem| {
+        let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("warning: {}{line}: {}", problem.file.display(), text::one_line(&problem.reason))
+    };
+    let notes: Vec<String> = context.request.settings_problems().iter().filter(is_ours).map(note).collect();
+    notes.iter().for_each(|note| context.output.note(note));
 }
 
 /// 0 approved, 1 rejected, 3 escalated, 4 halted.

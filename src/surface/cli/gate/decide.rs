@@ -122,10 +122,17 @@ pub(super) fn resolve(args: &ResolveArgs, context: &mut CommandContext) -> anyho
 
 /// Has the person type the name on a terminal: a rail for agents, which can do what their user can.
 fn confirm_person(name: &str, context: &mut CommandContext) -> anyhow::Result<()> {
+    let people = &context.request.settings().gate.people;
+    if people.iter().any(|known| known == name.trim()) {
+        return Ok(());
+    }
     let typed = context.output.ask_text(&format!("Type your name ({name}) to confirm:"))?;
     match typed {
         Some(typed) if typed == name.trim() && !typed.is_empty() => Ok(()),
         Some(_) => Err(Refusal::usage("the name that was typed is another one: nothing was changed").into()),
-        None => Err(Refusal::usage("a person has to type the name on a terminal: nothing was changed").into()),
+        None => Err(Refusal::usage(
+            "a person has to type the name on a terminal, or be in `gate.people`: nothing was changed",
+        )
+        .into()),
     }
 }
