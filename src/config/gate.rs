@@ -114,7 +114,7 @@ pub struct GateSettings {
     pub progress_against: ProgressReference,
     /// `people`: names that may waive, reset and resolve without a terminal (user's file).
     pub people: Vec<String>,
-    /// `alert`: the words of a command that is told of escalations, halts and failed ships (user's file).
+    /// `alert`: the words of a command that is started at escalations, halts and failed ships (user's file).
     pub alert: Vec<String>,
     /// `[gate.breaker]`
     pub breaker: GateBreakerSettings,

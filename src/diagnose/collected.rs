@@ -14,7 +14,7 @@ use super::{streams, text_of};
 const LINE_BYTES_MAX: usize = 400;
 
 /// How a runner counts, with what adds up: the groups `a` and `b` without `less`, or in `list` the tests that ran.
-const CLOSINGS: [&str; 20] = [
+const CLOSINGS: [&str; 21] = [
     // pytest 8: `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, with -q without the frame.
     r"^(?:=+ )?(?P<list>(?:[0-9]+ [a-z]+(?:, )?)+) in [0-9.]+s",
     // libtest: a line for each target.
@@ -53,6 +53,8 @@ const CLOSINGS: [&str; 20] = [
     r"^Files=[0-9]+, Tests=(?P<a>[0-9]+), ",
     // gtest: `[==========] 3 tests from 1 test suite ran.`
     r"^\[=+\] (?P<a>[0-9]+) tests? from [0-9]+ test (?:suite|case)s? ran\.",
+    // busted 2: `2 successes / 1 failure / 0 errors / 0 pending : 0.001 seconds`; an error may be outside of tests.
+    r"^(?P<a>[0-9]+) success(?:es)? / (?P<b>[0-9]+) failures? / [0-9]+ errors? / [0-9]+ pending :",
 ];
 
 /// With one of these the count says less than what ran: mocha counts a hook that fails as a test, and turbo prints
@@ -167,6 +169,8 @@ mod tests {
             ("Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4", Some(3)),
             ("# tests 3\n# skipped 1", Some(2)),
             ("2 doctests, 3 tests, 1 failure, 1 skipped", Some(2)),
+            ("+-\n1 success / 1 failure / 1 error / 2 pending : 0.0008 seconds", Some(2)),
+            ("●●\n2 successes / 0 failures / 0 errors / 0 pending : 0.0 seconds", Some(2)),
             (
                 "api:test: cache miss, executing 1\nweb:test: cache miss, executing 2\nweb:test: Tests:  2 passed, 2 total\n\
               api:test: Tests:  3 passed, 3 total",

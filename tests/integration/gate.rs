@@ -1,7 +1,9 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
 mod decisions;
+mod hostile;
 mod items;
+mod stacks;
 
 use verify_run::run::CommandEnd;
 

@@ -53,7 +53,7 @@ struct ExitCodes {
 
 /// What the documentation of each tool says of its exit codes; 0 is always clean. Where a code is in no list, the tool did
 /// not do its job.
-const EXIT_CODES: [ExitCodes; 14] = [
+const EXIT_CODES: [ExitCodes; 17] = [
     ExitCodes { programs: &["eslint"], found: &[1] },
     ExitCodes { programs: &["ruff"], found: &[1] },
     ExitCodes { programs: &["golangci-lint"], found: &[1] },
@@ -68,6 +68,9 @@ const EXIT_CODES: [ExitCodes; 14] = [
     ExitCodes { programs: &["busted"], found: &[1] },
     ExitCodes { programs: &["mvn", "gradle", "gradlew"], found: &[1] },
     ExitCodes { programs: &["tsc"], found: &[1, 2] },
+    ExitCodes { programs: &["redocly"], found: &[1] },
+    ExitCodes { programs: &["spectral"], found: &[1] },
+    ExitCodes { programs: &["openapi-spec-validator"], found: &[1] },
 ];
 
 impl Adapter {

@@ -156,10 +156,14 @@ impl DocumentContext<'_> {
         }))
     }
 
-    fn judge_openapi(&self) -> anyhow::Result<DocumentAnswer> {
+    /// The OpenAPI documents of the tree.
+    pub(super) fn openapi_documents(&self) -> Vec<String> {
         let is_document = |path: &&String| self.places.openapi.iter().any(|place| glob::matches(place, path));
-        let paths: Vec<String> = self.change.paths.iter().filter(is_document).cloned().collect();
-        let texts = self.read(&paths)?;
+        self.change.paths.iter().filter(is_document).cloned().collect()
+    }
+
+    fn judge_openapi(&self) -> anyhow::Result<DocumentAnswer> {
+        let texts = self.read(&self.openapi_documents())?;
         let documents: Vec<ChangedDocument<'_>> = texts.iter().map(DocumentTexts::to_document).collect();
         Ok(judge_openapi(&documents, &find_route_changes(&self.source_changes())))
     }

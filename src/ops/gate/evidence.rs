@@ -326,7 +326,7 @@ impl ToolRun<'_> {
 }
 
 /// Why a tool did not do its job.
-fn failure_reason(tool: &str, result: &CommandResult) -> String {
+pub(super) fn failure_reason(tool: &str, result: &CommandResult) -> String {
     if result.is_late {
         return format!("{tool} was ended by the time limit");
     }
@@ -371,7 +371,8 @@ fn judge_printed(item: &ChecklistItem, run: &ToolRun<'_>) -> ItemEvidence {
     evidence
 }
 
-fn finding_of(failure: &LastFailure, measurement: &Measurement<'_>, dir: &str) -> GateFinding {
+/// A recorded failure as a finding, with the fix that helped before.
+pub(super) fn finding_of(failure: &LastFailure, measurement: &Measurement<'_>, dir: &str) -> GateFinding {
     let message = match &failure.test {
         Some(test) => format!("{test}: {}", text::one_line(&failure.message)),
         None => text::one_line(&failure.message),

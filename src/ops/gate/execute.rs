@@ -108,6 +108,9 @@ fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) 
         ("PATH", Some(path.as_os_str())),
         ("VERIFY_RUN_EVALUATION", Some(OsStr::new(command.evaluation))),
         ("VERIFY_RUN_FEATURE", Some(OsStr::new(command.feature))),
+        // Redocly would ask the network for updates.
+        ("REDOCLY_TELEMETRY", Some(OsStr::new("off"))),
+        ("REDOCLY_SUPPRESS_UPDATE_NOTICE", Some(OsStr::new("true"))),
     ];
     let reaper = OrphanReaper::open();
     let call = ProcessCall { argv, dir: &command.dir, variables: &variables, input: b"", limit: command.limit };

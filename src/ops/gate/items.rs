@@ -137,7 +137,11 @@ impl Evaluation<'_> {
                     prp: self.prp.as_ref(),
                     feature: measurement.feature,
                 };
-                context.measure_documents(item, method)
+                let evidence = context.measure_documents(item, method);
+                if method == Method::ValidateOpenapi {
+                    return measurement.add_openapi_tool(evidence, &context.openapi_documents());
+                }
+                evidence
             }
         }
     }

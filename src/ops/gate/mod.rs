@@ -10,6 +10,7 @@ mod functions;
 mod items;
 mod measures;
 mod memory;
+mod openapi;
 mod plan;
 mod policy;
 mod run;

@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
 /// A project whose only item is a command that fails.
-fn failing_project() -> Sandbox {
+pub(super) fn failing_project() -> Sandbox {
     let sandbox = Sandbox::repository();
     let checklist = "qa_checklist:\n  version: \"1\"\n  functionality:\n    - id: X1\n      criterion: c\n      \
                      validation: exit_code == 0\n      command: sh check.sh\n      blocking: true\n";
@@ -18,7 +18,7 @@ fn failing_project() -> Sandbox {
 }
 
 /// Runs the gate with its policy pinned, and gives the exit code and the document.
-fn judge(sandbox: &Sandbox) -> (CommandEnd, serde_json::Value) {
+pub(super) fn judge(sandbox: &Sandbox) -> (CommandEnd, serde_json::Value) {
     let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
     let arguments = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
     let outcome = sandbox.verify_run(arguments).outcome();
@@ -145,4 +145,52 @@ fn the_state_survives_a_rebuilt_index() {
     let before = sandbox.verify_run(["gate", "status", "--json"]).prints_json();
     sandbox.verify_run(["store", "rebuild"]).outcome();
     assert_eq!(sandbox.verify_run(["gate", "status", "--json"]).prints_json(), before);
+}
+
+#[test]
+fn going_back_and_forth_is_no_progress() {
+    let states = |setting: &str| {
+        let sandbox = failing_project();
+        sandbox.write("config/verify-run/verify-run.toml", setting);
+        let checklist = sandbox.read(".verify-run/qa-checklist.yml");
+        let further = |id: &str| {
+            format!(
+                "    - id: {id}\n      criterion: c\n      validation: exit_code == 0\n      command: sh {id}.sh\n      blocking: true\n"
+            )
+        };
+        sandbox.write(".verify-run/qa-checklist.yml", format!("{checklist}{}{}", further("X2"), further("X3")));
+        // The first tree has two problems, the second one three others.
+        let trees = [[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 1]];
+        let configuration = sandbox.path("config");
+        let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+        let judged = trees.map(|tree| {
+            for (name, code) in ["check", "X2", "X3"].into_iter().zip(tree) {
+                sandbox.write(format!("{name}.sh"), format!("exit {code}\n"));
+            }
+            let run = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
+            let invocation = sandbox.verify_run(run).env("XDG_CONFIG_HOME", &configuration);
+            let document: serde_json::Value = serde_json::from_str(invocation.outcome().stdout()).expect("JSON");
+            (document["no_progress_count"].as_u64().expect("a count"), document["circuit_breaker"].clone())
+        });
+        let ended =
+            sandbox.verify_run(["gate", "status", "--json"]).env("XDG_CONFIG_HOME", &configuration).prints_json();
+        assert_eq!(ended["attempt"], 2);
+        judged.map(|(count, state)| (count, state.as_str().expect("a state").to_owned()))
+    };
+    let named = |rows: [(u64, &str); 4]| rows.map(|(count, state)| (count, state.to_owned()));
+    assert_eq!(states(""), named([(0, "CLOSED"), (1, "CLOSED"), (2, "HALF_OPEN"), (3, "OPEN")]));
+    let last = "[gate]\nprogress_against = \"last\"\n";
+    assert_eq!(states(last), named([(0, "CLOSED"), (1, "CLOSED"), (0, "CLOSED"), (1, "CLOSED")]));
+}
+
+#[test]
+fn people_of_the_users_settings_decide_without_a_terminal() {
+    let sandbox = failing_project();
+    sandbox.write("work.txt", "1\n");
+    let waive = ["gate", "waive", "X1", "--by", "Ada", "--reason", "known", "--until", "2999-12-31"];
+    sandbox.write("verify-run.toml", "[gate]\npeople = [\"Ada\"]\n");
+    assert_eq!(sandbox.verify_run(waive).outcome().ended, CommandEnd::Exit(2), "a repository names no people");
+    sandbox.write("config/verify-run/verify-run.toml", "[gate]\npeople = [\"Ada\"]\n");
+    let invocation = sandbox.verify_run(waive).env("XDG_CONFIG_HOME", sandbox.path("config"));
+    assert_eq!(invocation.outcome().ended, CommandEnd::Exit(0));
 }

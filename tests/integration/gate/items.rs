@@ -4,7 +4,7 @@ use super::{add_feature, evaluate, item, python_project};
 use crate::sandbox::{Sandbox, need};
 
 /// A function of this complexity, with a comment.
-fn function_of_complexity(complexity: usize) -> String {
+pub(super) fn function_of_complexity(complexity: usize) -> String {
     let branches: String = (1..complexity).map(|n| format!("    if value == {n}:\n        return {n}\n")).collect();
     format!("def choose(value):\n    # Each value has its own.\n{branches}    return 0\n")
 }
@@ -85,7 +85,7 @@ fn the_changelog_needs_a_new_line_under_the_newest_version() {
 }
 
 /// `fix/a` of a repository with these files, none of which the change touches.
-fn branch_of(files: &[(&str, &str)]) -> Sandbox {
+pub(super) fn branch_of(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::repository();
     files.iter().for_each(|(path, text)| drop(sandbox.write(path, text)));
     sandbox.commit("The project");
@@ -93,7 +93,7 @@ fn branch_of(files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
-fn some_items(sandbox: &Sandbox, only: &str) -> serde_json::Value {
+pub(super) fn some_items(sandbox: &Sandbox, only: &str) -> serde_json::Value {
     let outcome = sandbox.verify_run(["gate", "run", "--no-prp", "--json", "--only", only]).outcome();
     serde_json::from_str(outcome.stdout()).unwrap_or_else(|error| panic!("{error}: {outcome:?}"))
 }

@@ -1,0 +1,94 @@
+//! Hostile names, commands that change the tree or do not end, and evaluations that are killed.
+
+use std::fs;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use verify_run::run::CommandEnd;
+
+use super::decisions::{failing_project, judge};
+use super::{item, python_project};
+use crate::sandbox::wait_until;
+
+#[test]
+fn a_command_that_changes_a_file_is_not_evaluated() {
+    let sandbox = failing_project();
+    sandbox.write("check.sh", "echo more >> kept.txt\nexit 0\n");
+    let (ended, document) = judge(&sandbox);
+    let judged = item(&document, "X1");
+    assert_eq!(judged["status"], "not_evaluated", "{document}");
+    assert_eq!(judged["reason"], "the command changed 1 file: kept.txt");
+    assert_eq!(ended, CommandEnd::Exit(1));
+    assert_eq!(document["issues"][0]["kind"], "TREE", "{document}");
+}
+
+#[test]
+fn names_are_data_and_never_commands() {
+    let sandbox = failing_project();
+    sandbox.write("$(touch pwned).py", "def a():\n    return 1\n");
+    sandbox.write(
+        "prp.md",
+        "# PRP: x'; touch pwned; '\n\n## Acceptance Criteria\n\n- AC-1 `|<script>|` | $(touch pwned)\n",
+    );
+    sandbox.write(
+        "check.sh",
+        "echo \"$VERIFY_RUN_FEATURE\" > /dev/null\nprintf 'a\\nb|c.py:1: error: `|<script>|`\\n'\nexit 1\n",
+    );
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    let run = ["gate", "run", "--prp", "prp.md", "--format", "markdown", "--trust", digest.trim()];
+    let outcome = sandbox.verify_run(run).outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(1), "{outcome:?}");
+    assert!(!sandbox.path("pwned").exists());
+    let report = outcome.stdout();
+    for table in report.split("\n\n").filter(|part| part.starts_with('|')) {
+        let columns = |row: &str| row.replace("\\|", "").matches('|').count();
+        let widths: Vec<usize> = table.lines().map(columns).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
+    }
+    assert!(!report.contains("\n<script>"), "{report}");
+}
+
+#[test]
+fn a_process_that_stays_behind_is_ended() {
+    let sandbox = failing_project();
+    sandbox.write("check.sh", "setsid sh -c 'echo $$ > \"$TMPDIR/left\"; exec sleep 600' &\nsleep 0.3\nexit 0\n");
+    let (ended, document) = judge(&sandbox);
+    assert_eq!(ended, CommandEnd::Exit(0), "{document}");
+    let left = fs::read_to_string(sandbox.tmp().join("left")).expect("the process began");
+    assert!(!fs::exists(format!("/proc/{}", left.trim())).expect("proc"), "it goes on");
+}
+
+#[test]
+fn an_evaluation_that_is_killed_is_no_attempt_and_its_passes_count() {
+    let Some(sandbox) = python_project() else { return };
+    let row = |id: &str, command: &str| {
+        format!(
+            "    - id: {id}\n      criterion: c\n      validation: exit_code == 0\n      command: {command}\n      blocking: true\n"
+        )
+    };
+    let rows = row("X1", "pytest") + &row("X2", "sh check.sh");
+    sandbox.write(".verify-run/qa-checklist.yml", format!("qa_checklist:\n  version: \"1\"\n  functionality:\n{rows}"));
+    sandbox
+        .write("check.sh", "until test -e \"$TMPDIR/go\"; do sleep 0.05; done\necho 'a.py:1: error: wrong'\nexit 1\n");
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    let run = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
+    for delay in [10, 40, 90, 160, 250, 400, 700, 1_500] {
+        let mut child = sandbox.verify_run(run).spawn();
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        for (id, _) in sandbox.processes() {
+            let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
+        }
+        wait_until("nothing runs", || sandbox.processes().is_empty());
+    }
+    fs::write(sandbox.tmp().join("go"), "").expect("a file");
+    let (ended, document) = judge(&sandbox);
+    assert_eq!((ended, &document["attempt"]), (CommandEnd::Exit(1), &1.into()), "{document}");
+    let passed = item(&document, "X1")["details"].as_str().expect("details");
+    assert!(passed.contains("not run again: passed "), "{document}");
+    let status = sandbox.verify_run(["gate", "status", "--json"]).prints_json();
+    sandbox.verify_run(["store", "rebuild"]).outcome();
+    assert_eq!(sandbox.verify_run(["gate", "status", "--json"]).prints_json(), status);
+}
