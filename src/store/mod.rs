@@ -34,8 +34,8 @@ pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
-    AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailureRow, FixFilter, FixNoteRow, FixRateRow,
-    FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow, LessonRow, OccurrenceRow, OpenFailingRun,
+    AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow, FailureRow, FixFilter, FixNoteRow,
+    FixRateRow, FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow, LessonRow, OccurrenceRow, OpenFailingRun,
     PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow, PromotionChangeRow, PromotionRow,
     ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow, StoreCounts, TaskDetails, TreeUse,
     WorkTreePeriod,

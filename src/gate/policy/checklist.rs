@@ -66,10 +66,23 @@ pub(crate) struct ChecklistItem {
     pub not_applicable: Option<NotApplicable>,
     /// Complexity from which a function needs a comment.
     pub complex_from: u64,
+    /// Whether a test that covers a criterion must have been seen failing.
+    pub red_evidence: RedEvidence,
     /// Whether weakened checks fail the item.
     pub has_guards: bool,
     /// A number that a command prints.
     pub printed: Option<PrintedMetric>,
+}
+
+/// What it means that a test which covers a criterion was never seen failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RedEvidence {
+    /// Nothing.
+    Off,
+    /// The details say so.
+    Warn,
+    /// The criterion is not covered.
+    Block,
 }
 
 /// Where the numbers of an item come from.
@@ -350,9 +363,13 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
                 .ok_or_else(|| YamlError::new(node.line, format!("{key} must be one of: {}", words.join(", "))))
         }
     };
-    // Of these two the only value that is known is the one that changes nothing.
-    word("red_evidence", &["off"])?;
+    // The only value that is known is the one that changes nothing.
     word("hold_the_line", &["false"])?;
+    let red_evidence = match word("red_evidence", &["off", "warn", "block"])? {
+        Some(1) => RedEvidence::Warn,
+        Some(2) => RedEvidence::Block,
+        _ => RedEvidence::Off,
+    };
     let complex_from = field(fields, "complex_from")?.map(|node| node.as_number("complex_from")).transpose()?;
     Ok(ChecklistItem {
         id: id.as_text("id")?.to_owned(),
@@ -366,6 +383,7 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         applies_to: parse_kinds(field(fields, "applies_to")?)?,
         not_applicable: field(fields, "not_applicable")?.map(parse_not_applicable).transpose()?,
         complex_from: complex_from.unwrap_or(COMPLEX_FROM),
+        red_evidence,
         has_guards: word("guards", &["on", "off"])? != Some(1),
         printed: field(fields, "metric")?.map(parse_printed).transpose()?,
     })

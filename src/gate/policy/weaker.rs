@@ -27,6 +27,7 @@ fn weaker_parts(before: &ChecklistItem, after: &ChecklistItem) -> Vec<&'static s
         (before.scope == JudgedScope::All && after.scope == JudgedScope::Changed, "judges only what changed"),
         (narrower_kinds, "applies to fewer kinds of change"),
         (before.not_applicable.is_none() && after.not_applicable.is_some(), "is said not to apply"),
+        (after.red_evidence < before.red_evidence, "asks less whether tests were seen failing"),
         (before.has_guards && !after.has_guards, "ignores weakened checks"),
         (after.complex_from > before.complex_from, "asks for comments in fewer functions"),
     ];

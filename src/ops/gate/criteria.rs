@@ -7,6 +7,7 @@ use super::documents::LoadedPrp;
 use super::evidence::Measurement;
 use super::execute::run_check;
 use super::policy::PolicyFile;
+use super::red::{CoveringTest, FailedTests};
 use crate::base::text;
 use crate::event::GateFinding;
 use crate::fix::find_tool;
@@ -14,7 +15,7 @@ use crate::gate::criteria::file::{CriteriaFile, CriterionEvidence};
 use crate::gate::criteria::link::{SelectableTest, TestIndex, TestSource, find_links, find_selected, index_tests};
 use crate::gate::criteria::suggestion::suggest_tests;
 use crate::gate::judge::ItemEvidence;
-use crate::gate::policy::{ChecklistItem, Metric, MetricValue};
+use crate::gate::policy::{ChecklistItem, Metric, MetricValue, RedEvidence};
 use crate::gate::prp::AcceptanceCriterion;
 use crate::gate::stack::StackProject;
 
@@ -70,11 +71,24 @@ pub(super) fn measure_criteria(
         Ok(tests) => tests,
         Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
     };
-    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new() };
+    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
+    let failed = (item.red_evidence != RedEvidence::Off).then(|| FailedTests::of_current_task(measurement.request));
+    let mut never_red = Vec::new();
     let mut evidence = ItemEvidence::default();
     let mut covered = 0_usize;
     for criterion in &loaded.prp.criteria {
-        let state = judge_criterion(criterion, loaded, written.as_ref(), &tests, &mut runs);
+        let mut state = judge_criterion(criterion, loaded, written.as_ref(), &tests, &mut runs);
+        if let (Some(test), Some(failed)) = (runs.covering.take(), &failed)
+            && matches!(state, CriterionState::Covered(_))
+            && !failed.include(&test)
+        {
+            if item.red_evidence == RedEvidence::Block {
+                let place = format!("{}:{} ({})", test.path, test.line, test.name);
+                state = CriterionState::Failed(format!("{place} was never seen failing: no recorded run of this task"));
+            } else {
+                never_red.push(criterion.id.clone());
+            }
+        }
         match state {
             CriterionState::Covered(_) => covered += 1,
             CriterionState::Failed(why) => evidence.findings.push(finding(loaded, criterion, &why, None)),
@@ -95,6 +109,9 @@ pub(super) fn measure_criteria(
     evidence
         .details
         .push(format!("{share}% ({covered} of {})", text::count(total, "criterion").replace("criterions", "criteria")));
+    if !never_red.is_empty() {
+        evidence.details.push(format!("no recorded run saw the tests of {} fail", never_red.join(", ")));
+    }
     evidence.commands = runs.commands;
     evidence
 }
@@ -190,6 +207,8 @@ struct SelectorRuns<'a> {
     measurement: &'a Measurement<'a>,
     ended: BTreeMap<(String, Vec<String>), CriterionState>,
     commands: Vec<String>,
+    /// The last test that passed.
+    covering: Option<CoveringTest>,
 }
 
 impl SelectorRuns<'_> {
@@ -203,7 +222,11 @@ impl SelectorRuns<'_> {
         }
         match self.run_words(&test.selector, dir, true) {
             CriterionState::Failed(why) => CriterionState::Failed(format!("{place}: {why}")),
-            state => state,
+            state => {
+                let path = if dir.is_empty() { test.path.clone() } else { format!("{dir}/{}", test.path) };
+                self.covering = Some(CoveringTest { path, line: test.line, name: test.name.clone() });
+                state
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::change::Change;
 use super::execute::{CommandResult, GateCommand, run_check, run_tool};
 use super::memory::known_fix;
 use crate::base::text;
-use crate::event::GateFinding;
+use crate::event::{FlakeProof, GateFinding};
 use crate::fix::weakened::{WeakenedCheck, detect};
 use crate::gate::adapter::{
     Adapter, FunctionComplexity, ToolVerdict, judge_exit, read_complexity, read_findings, read_go_test,
@@ -17,12 +17,15 @@ use crate::gate::adapter::{
 use crate::gate::judge::ItemEvidence;
 use crate::gate::plan::{PlannedItem, PlannedSource};
 use crate::gate::policy::{ChecklistItem, MappedCommand, Metric, MetricValue};
+use crate::ops::fix::list_flakes;
 use crate::ops::last::LastFailure;
 use crate::ops::request::Request;
 use crate::whitelist::CheckKind;
 
 /// A line of a tool that is quoted as a reason, bytes.
 const REASON_BYTES_MAX: usize = 200;
+/// Known flakes that are looked at.
+const FLAKES_MAX: usize = 1_000;
 /// Words of outputs that say why a tool had nothing to do, each with the reason for people.
 const NOTHING_DONE: [(&str, &str); 8] = [
     ("no test specified", "no test ran: package.json has no test script"),
@@ -98,12 +101,23 @@ impl<'a> Measurement<'a> {
         let is_check =
             matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
         let result = if is_check { run_check(self.request, &command) } else { run_tool(&command) };
-        let result = match result {
+        let mut result = match result {
             Ok(result) => result,
             Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
         };
+        let mut flakes = Vec::new();
+        if measure == Some(MappedCommand::Test) {
+            flakes = proven_flakes(self.request, &result);
+            if !flakes.is_empty() {
+                match run_check(self.request, &command) {
+                    Ok(second) => result = second,
+                    Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
+                }
+            }
+        }
         let tool = Path::new(&words[0]).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
         let reused = result.reused.clone();
+        let passed_second = !flakes.is_empty() && result.code == Some(0);
         let run = ToolRun { tool, result, adapter: adapter.and_then(Adapter::from_name), dir };
         let mut evidence = match measure {
             Some(MappedCommand::Test) => self.judge_tests(item, &run),
@@ -115,6 +129,9 @@ impl<'a> Measurement<'a> {
             None => judge_printed(item, &run),
         };
         evidence.commands.push(words.join(" "));
+        if passed_second {
+            evidence.details.push(format!("passed on the second try: flake {}", flakes.join(", ")));
+        }
         evidence.details.extend(reused.map(|receipt| format!("not run again: {receipt}")));
         evidence.details.extend(planned.notes.iter().cloned());
         evidence
@@ -381,6 +398,19 @@ pub(super) fn finding_of(failure: &LastFailure, measurement: &Measurement<'_>, d
     let path = failure.file.clone().map(|file| if is_known(&file) { file } else { measurement.relative(dir, &file) });
     let fix = known_fix(measurement.request, &failure.pattern);
     GateFinding { path, line: failure.line, message, fix, pattern: Some(failure.pattern.clone()) }
+}
+
+/// The patterns of what failed, where all of it is proven to come and go over the same tree.
+fn proven_flakes(request: &Request, result: &CommandResult) -> Vec<String> {
+    let failed: BTreeSet<&str> = result.failures.iter().map(|failure| failure.pattern.as_str()).collect();
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let flakes = list_flakes(request, FLAKES_MAX).map(|reply| reply.data.flakes).unwrap_or_default();
+    let is_proven = |pattern: &&str| {
+        flakes.iter().any(|flake| flake.pattern.as_deref() == Some(*pattern) && flake.proof == FlakeProof::Proven)
+    };
+    if failed.iter().all(is_proven) { failed.into_iter().map(str::to_owned).collect() } else { Vec::new() }
 }
 
 /// Endings of the source files of a stack.

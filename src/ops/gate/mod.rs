@@ -13,6 +13,7 @@ mod memory;
 mod openapi;
 mod plan;
 mod policy;
+mod red;
 mod run;
 mod status;
 mod trust;

@@ -22,6 +22,17 @@ pub(crate) struct GateStepRow {
     pub note: GateNote,
 }
 
+/// A test that failed in a recorded run. Of tests that failed in the same way a run names the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FailedTestRow {
+    /// The file of the failure, relative to the root where it is below it.
+    pub file: Option<String>,
+    /// The test, as its runner names it.
+    pub test: Option<String>,
+    /// Others failed in the same way.
+    pub has_others: bool,
+}
+
 impl Index {
     /// The steps in a work tree, the oldest first, at most the newest 2,000.
     ///
@@ -45,6 +56,24 @@ impl Index {
             "SELECT at, body FROM gate_steps WHERE substr(evaluation, 1, length(?1)) = ?1 ORDER BY at, event_id LIMIT ?2",
             prefix,
         )
+    }
+
+    /// Tests that failed in a task's recorded runs, the newest first, at most 1,000.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn failed_tests(&self, task: &str) -> Result<Vec<FailedTestRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<FailedTestRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT o.file, o.test, o.item_count > 1 FROM occurrences o JOIN tasks t USING (task_no)
+                 WHERE t.name = ?1 AND (o.test IS NOT NULL OR o.file IS NOT NULL) ORDER BY o.at DESC LIMIT 1000",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| {
+                Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)? })
+            };
+            statement.query_map([task], row)?.collect()
+        };
+        self.sql_result("read", read())
     }
 
     fn read_gate_steps(&self, sql: &str, key: &str) -> Result<Vec<GateStepRow>, StoreError> {
