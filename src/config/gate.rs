@@ -7,7 +7,7 @@ use super::layer::SettingsLayer;
 use super::learning::NumericSetting;
 
 /// Settings that a repository must not decide: who may wave work through, how often, and programs of the user.
-const USER_KEYS: [&str; 13] = [
+const USER_KEYS: [&str; 14] = [
     "gate.people",
     "gate.alert",
     "gate.attempts",
@@ -21,6 +21,7 @@ const USER_KEYS: [&str; 13] = [
     "gate.review.unknown",
     "gate.ship.command",
     "gate.ship.always",
+    "gate.ship.makes_branch",
 ];
 
 /// Where figures of complexity come from.
@@ -168,6 +169,8 @@ pub struct GateShipSettings {
     pub command: Vec<String>,
     /// `always`: ship without `--ship` once the work may end.
     pub always: bool,
+    /// `makes_branch`: the command makes a branch, so that it may begin on the default one.
+    pub makes_branch: bool,
 }
 
 impl Default for GateSettings {
@@ -216,6 +219,7 @@ impl GateSettings {
             "gate.review.unknown" => layer.set(&mut self.review.unknown, section, key, value),
             "gate.review.may_block" => layer.set(&mut self.review.may_block, section, key, value),
             "gate.ship.always" => layer.set(&mut self.ship.always, section, key, value),
+            "gate.ship.makes_branch" => layer.set(&mut self.ship.makes_branch, section, key, value),
             name => match self.words(name) {
                 Some(target) => match read_words(value) {
                     Ok(words) => *target = words,

@@ -39,12 +39,16 @@ impl StateDir {
 
     /// `gate/<work tree>.lock`: held by the one evaluation of the quality gate in a work tree.
     pub(crate) fn gate_lock(&self, work_tree: &Path) -> PathBuf {
-        let digest = blake3::hash(work_tree.as_os_str().as_encoded_bytes()).to_hex();
-        self.gate_locks().join(format!("{}.lock", &digest[..16]))
+        self.gate_sessions().join(format!("{}.lock", work_tree_digest(work_tree)))
     }
 
-    /// `gate/`: the locks of evaluations.
-    fn gate_locks(&self) -> PathBuf {
+    /// `gate/<work tree>/`: what the evaluations of a work tree leave for other programs.
+    pub(crate) fn gate_session(&self, work_tree: &Path) -> PathBuf {
+        self.gate_sessions().join(work_tree_digest(work_tree))
+    }
+
+    /// `gate/`: the locks of evaluations, and what they leave for other programs.
+    fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")
     }
 
@@ -227,6 +231,11 @@ impl From<&Path> for StateDir {
     }
 }
 
+/// A folder or file name for a work tree: 16 hexadecimal digits.
+fn work_tree_digest(work_tree: &Path) -> String {
+    blake3::hash(work_tree.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,7 +253,7 @@ mod tests {
             state.baselines(),
             state.unwritten_lessons(),
             state.backups(),
-            state.gate_locks(),
+            state.gate_sessions(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));
         let files = [

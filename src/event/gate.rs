@@ -60,6 +60,25 @@ pub(crate) enum GateStep {
         /// Why.
         reason: String,
     },
+    /// The command that ships an approved tree begins.
+    ShipStarted {
+        /// The approved tree.
+        tree: String,
+        /// BLAKE3 of the command's words.
+        command: String,
+    },
+    /// The branch has a commit with the approved tree.
+    Shipped {
+        /// The commit.
+        commit: String,
+        /// Its tree.
+        tree: String,
+    },
+    /// The approved tree was not shipped.
+    ShipFailed {
+        /// Why, a lowercase fragment.
+        why: String,
+    },
 }
 
 impl GateStep {
@@ -73,6 +92,9 @@ impl GateStep {
             GateStep::Waiver(_) => "waiver",
             GateStep::Reset { .. } => "reset",
             GateStep::Resolved { .. } => "resolved",
+            GateStep::ShipStarted { .. } => "ship_started",
+            GateStep::Shipped { .. } => "shipped",
+            GateStep::ShipFailed { .. } => "ship_failed",
         }
     }
 

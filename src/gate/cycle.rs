@@ -1,8 +1,8 @@
 //! Attempts, the circuit breaker and the dual gate: a fold over the recorded steps of a work tree. Pure.
 //!
-//! A cycle is the work on one feature in one task. It begins with the first evaluation and ends when a person resets or
-//! resolves it, or when another tree is evaluated after an approval. Evaluations of another task or feature that change
-//! mostly the same files belong to the cycle as well, so that a new name gives no new attempts.
+//! A cycle is the work on one feature in one task. It begins with the first evaluation and ends when its tree is shipped,
+//! when a person resets or resolves it, or when another tree is evaluated after an approval. Evaluations of another task
+//! or feature that change mostly the same files belong to the cycle as well, so that a new name gives no new attempts.
 
 use std::collections::BTreeSet;
 
@@ -76,6 +76,8 @@ pub(crate) enum CyclePhase {
     Halted,
     /// The last evaluation approved its tree.
     Approved,
+    /// The approved tree is shipped: the cycle is closed.
+    Shipped,
 }
 
 impl CyclePhase {
@@ -87,8 +89,29 @@ impl CyclePhase {
             CyclePhase::Escalated => "escalated",
             CyclePhase::Halted => "halted",
             CyclePhase::Approved => "approved",
+            CyclePhase::Shipped => "shipped",
         }
     }
+}
+
+/// How shipping the approved tree of a cycle went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CycleShipping {
+    /// The command began, and nothing says how it ended.
+    Started {
+        /// When it began.
+        at: Timestamp,
+    },
+    /// The branch has the approved tree.
+    Shipped {
+        /// The commit.
+        commit: String,
+    },
+    /// The command failed, or left something else than the approved tree.
+    Failed {
+        /// Why, a lowercase fragment.
+        why: String,
+    },
 }
 
 /// A decision of a person, for reports.
@@ -131,6 +154,8 @@ pub(crate) struct CycleState {
     pub decisions: Vec<CycleDecision>,
     /// An evaluation that began and did not end.
     pub unfinished: Option<String>,
+    /// How shipping went, the last time that it began.
+    pub shipping: Option<CycleShipping>,
     files: BTreeSet<String>,
     seen: BTreeSet<String>,
     best: Option<CycleScore>,
@@ -216,7 +241,8 @@ impl CycleState {
     /// Whether the last evaluation approved this tree, or a person accepted it.
     pub(crate) fn is_approved(&self, tree: &str) -> bool {
         let is_last = self.last.as_ref().is_some_and(|last| last.outcome.tree == tree);
-        self.phase == CyclePhase::Approved && (is_last || self.accepted.as_deref() == Some(tree))
+        let is_approved = matches!(self.phase, CyclePhase::Approved | CyclePhase::Shipped);
+        is_approved && (is_last || self.accepted.as_deref() == Some(tree))
     }
 
     /// Whether someone says that the work on this tree is done.
@@ -226,7 +252,12 @@ impl CycleState {
 
     /// Whether an evaluation of this belongs to the cycle.
     fn includes(&self, task: Option<&str>, start: &GateStart) -> bool {
-        if self.id.is_empty() || self.phase == CyclePhase::Approved && !self.seen.contains(&start.tree) {
+        let is_over = match self.phase {
+            CyclePhase::Shipped => true,
+            CyclePhase::Approved => !self.seen.contains(&start.tree),
+            _ => false,
+        };
+        if self.id.is_empty() || is_over {
             return false;
         }
         let is_same = self.task.as_deref() == task && self.feature == start.feature;
@@ -281,6 +312,18 @@ impl CycleState {
         self.seen.insert(outcome.tree.clone());
         self.unfinished = None;
         self.last = Some(evaluation);
+    }
+
+    fn record_shipping(&mut self, at: Timestamp, step: &GateStep) {
+        self.shipping = match step {
+            GateStep::ShipStarted { .. } => Some(CycleShipping::Started { at }),
+            GateStep::Shipped { commit, .. } => Some(CycleShipping::Shipped { commit: commit.clone() }),
+            GateStep::ShipFailed { why } => Some(CycleShipping::Failed { why: why.clone() }),
+            _ => return,
+        };
+        if matches!(step, GateStep::Shipped { .. }) {
+            self.phase = CyclePhase::Shipped;
+        }
     }
 
     /// Forgets what was counted, after a person decided.
@@ -355,6 +398,9 @@ impl WorkTreeGate {
                     if *decision == GateResolution::Abort {
                         gate.cycles.pop();
                     }
+                }
+                GateStep::ShipStarted { .. } | GateStep::Shipped { .. } | GateStep::ShipFailed { .. } => {
+                    gate.current(&mut nothing).record_shipping(*at, &note.step);
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::host::InstallScope;
 use crate::host::install::InstalledFile;
 use crate::host::shims::find_startup_lines;
 use crate::lesson::LessonFolder;
-use crate::ops::init;
+use crate::ops::{gate, init};
 use crate::run::SHIMS_MARK;
 
 /// What there is to remove.
@@ -20,7 +20,8 @@ use crate::run::SHIMS_MARK;
 pub(crate) struct UninstallPlan {
     /// Folders that go with all that is in them.
     pub folders: Vec<PathBuf>,
-    /// Whether an older version left a line in git's `info/exclude`; it goes.
+    /// Whether git's `info/exclude` has lines of verify-run, from an older version or from `gate init --session`; they
+    /// go.
     pub hidden: bool,
     /// Files of the project that hosts call verify-run by; they get their bytes back.
     pub installed: Vec<PathBuf>,
@@ -61,7 +62,7 @@ pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
     let is_inside = folder.dir.starts_with(&request.places.state);
     Ok(UninstallPlan {
         folders: request.places.state_dirs().filter(|dir| dir.is_dir()).map(|dir| dir.to_path_buf()).collect(),
-        hidden: LessonFolder::is_excluded(&request.places, settings),
+        hidden: LessonFolder::is_excluded(&request.places, settings) || gate::has_session_exclusion(&request.places),
         installed: paths(installed),
         installed_at_home: paths(installed_at_home),
         shims: request.environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
@@ -83,6 +84,7 @@ pub(crate) fn purge_state(request: &Request, mut plan: UninstallPlan) -> anyhow:
     }
     let _held = if request.places.state.is_dir() { Some(request.lock_store()?) } else { None };
     LessonFolder::remove_exclusions(&request.places, request.settings())?;
+    gate::remove_session_folder(&request.places)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }

@@ -143,8 +143,13 @@ fn mask_gate_note(note: &mut GateNote) {
             }
             outcome.issues.iter_mut().for_each(|issue| issue.message = MASKED.to_owned());
         }
-        GateStep::Abandoned { why } => *why = MASKED.to_owned(),
-        GateStep::Signal { .. } | GateStep::Waiver(_) | GateStep::Reset { .. } | GateStep::Resolved { .. } => {}
+        GateStep::Abandoned { why } | GateStep::ShipFailed { why } => *why = MASKED.to_owned(),
+        GateStep::Signal { .. }
+        | GateStep::Waiver(_)
+        | GateStep::Reset { .. }
+        | GateStep::Resolved { .. }
+        | GateStep::ShipStarted { .. }
+        | GateStep::Shipped { .. } => {}
     }
 }
 

@@ -3,6 +3,8 @@
 mod decisions;
 mod hostile;
 mod items;
+mod session;
+mod ship;
 mod stacks;
 
 use verify_run::run::CommandEnd;
@@ -77,9 +79,9 @@ fn a_change_that_has_everything_is_approved() {
         "## Verdict: ✅ APPROVED",
         "## Memory Context",
         "## Checklist Results",
-        "### Functionality",
-        "### Code quality",
-        "### Documentation",
+        "### Funcionalidade",
+        "### Qualidade de Código",
+        "### Documentação",
         "## Issues Found",
         "### Blocking Issues (0)",
         "## Recommendations",

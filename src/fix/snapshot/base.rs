@@ -60,6 +60,30 @@ pub(crate) fn messages_since(
     Ok(messages.filter(|message| !message.is_empty()).collect())
 }
 
+/// The name of the branch that changes go into: what `origin/HEAD` names, else the first that exists of `main`, `master`
+/// and `develop`.
+///
+/// # Errors
+/// When git can't be asked.
+pub(crate) fn find_default_branch(
+    places: &Places,
+    options: &SnapshotOptions,
+) -> Result<Option<String>, SkippedSnapshot> {
+    let git = open_git(places, options)?;
+    let remote = git.run(GitView::User, ["symbolic-ref", "--quiet", BASE_BRANCHES[0]], None).unwrap_or_default();
+    let remote = String::from_utf8_lossy(&remote);
+    if let Some(name) = remote.trim().strip_prefix("refs/remotes/origin/") {
+        return Ok(Some(name.to_owned()));
+    }
+    for branch in &BASE_BRANCHES[1..] {
+        let found = find_commit(&git, branch).map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
+        if found.is_some() {
+            return Ok(branch.strip_prefix("refs/heads/").map(str::to_owned));
+        }
+    }
+    Ok(None)
+}
+
 fn find_given(git: &Git, revision: &str) -> Result<Option<BaseCommit>, GitError> {
     let Some(named) = find_commit(git, revision)? else { return Ok(None) };
     let fork = match find_commit(git, "HEAD")? {

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use super::git::{Git, GitError, GitView};
+use super::history::open_git;
 use super::look::FILTERED;
 use super::place::ObjectFolder;
 use super::prune::is_hash;
@@ -132,6 +133,30 @@ pub(crate) fn patch_between(
         Ok(printed) => Ok(Patch::parse(&printed)),
         Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
     }
+}
+
+/// The files in which two trees of this work tree differ. Folders that snapshots leave out are left out.
+///
+/// # Errors
+/// As [`diff_trees`].
+pub(crate) fn changed_paths(
+    places: &Places,
+    from: &str,
+    to: &str,
+    options: &SnapshotOptions,
+) -> Result<Vec<String>, SkippedSnapshot> {
+    if from == to {
+        return Ok(Vec::new());
+    }
+    if !is_hash(from) || !is_hash(to) {
+        return Err(SkippedSnapshot::with_reason("not a tree"));
+    }
+    let git = open_git(places, options)?;
+    let what = ["--no-renames", "--name-only"].map(OsStr::new);
+    let printed = ask_diff(&git, &what, from, to, options);
+    let printed = printed.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
+    let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 fn ask_diff(git: &Git, what: &[&OsStr], from: &str, to: &str, options: &SnapshotOptions) -> Result<Vec<u8>, GitError> {

@@ -33,10 +33,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use base::{BaseCommit, find_base, messages_since};
+pub(crate) use base::{BaseCommit, find_base, find_default_branch, messages_since};
 pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
-pub(crate) use diff::{Diff, DiffLimits, diff_trees, patch_between};
+pub(crate) use diff::{Diff, DiffLimits, changed_paths, diff_trees, patch_between};
 pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
 pub(crate) use line_ends::digest_line_ends;
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};

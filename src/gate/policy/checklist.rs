@@ -22,7 +22,7 @@ const ITEM_KEYS: [(&str, &str); 4] =
     [("criterio", "criterion"), ("validacao", "validation"), ("comando", "command"), ("metodo", "method")];
 
 /// A checklist: categories in the order of the file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Checklist {
     /// `version`, as written.
     pub version: String,

@@ -3,7 +3,7 @@
 use super::EvaluationView;
 use crate::base::text;
 use crate::event::{GateFinding, GateItem, GateItemStatus, GateOutcome, GateVerdict};
-use crate::gate::cycle::{BreakerState, CyclePhase};
+use crate::gate::cycle::{BreakerState, CyclePhase, CycleShipping};
 
 /// The recommendation, bytes.
 const RECOMMENDATION_BYTES_MAX: usize = 300;
@@ -14,8 +14,12 @@ const NAMED_ITEMS_MAX: usize = 3;
 pub(crate) fn render_status_block(view: &EvaluationView<'_>) -> String {
     let (counts, dual, cycle) = (view.counts(), view.dual_gate(), view.cycle);
     let memory = &view.evaluation.outcome.memory;
-    let status = if dual.can_exit() { "COMPLETE" } else { "IN_PROGRESS" };
-    let verdict = if dual.gate_1 { "APPROVE" } else { "REJECT" };
+    let is_stopped = matches!(cycle.phase, CyclePhase::Escalated | CyclePhase::Halted);
+    let status = match dual.can_exit() {
+        true => "COMPLETE",
+        false if is_stopped && view.says_blocked => "BLOCKED",
+        false => "IN_PROGRESS",
+    };
     // Seconds and no fraction, as in the specification.
     let time = view.evaluation.at.rfc3339();
     let time = time.split_once('.').map_or(time.clone(), |(seconds, _)| format!("{seconds}Z"));
@@ -65,6 +69,7 @@ RECOMMENDATION: {recommendation}
         queries = memory.queries,
         failures = memory.failures,
         patterns = memory.patterns,
+        verdict = view.verdict_word(),
         attempt = cycle.attempt(),
         breaker = cycle.breaker.as_str(),
         no_progress = cycle.no_progress,
@@ -80,7 +85,11 @@ RECOMMENDATION: {recommendation}
 pub(crate) fn status_recommendation(view: &EvaluationView<'_>) -> String {
     let dual = view.dual_gate();
     let outcome = &view.evaluation.outcome;
-    let said = if dual.can_exit() {
+    let said = if let (CyclePhase::Shipped, Some(CycleShipping::Shipped { commit })) =
+        (view.cycle.phase, &view.cycle.shipping)
+    {
+        format!("Shipped as commit {}", commit.get(..12).unwrap_or(commit))
+    } else if dual.can_exit() {
         "Ready for SHIP".to_owned()
     } else if dual.gate_1 {
         "Ready for SHIP: say that the work is done with `verify-run gate signal`".to_owned()

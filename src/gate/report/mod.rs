@@ -1,10 +1,13 @@
-//! An evaluation as people and other programs read it: the status block, and the report in Markdown. Pure.
+//! An evaluation as people and other programs read it: the status block, the report in Markdown, and the state file of a
+//! session. Pure.
 
 mod block;
 mod markdown;
+mod state;
 
 pub(crate) use block::{render_status_block, status_recommendation};
 pub(crate) use markdown::{ReportStyle, render_report};
+pub(crate) use state::render_session_state;
 
 use crate::event::GateVerdict;
 use crate::gate::cycle::{CycleEvaluation, CycleState, GateCounts};
@@ -18,6 +21,8 @@ pub(crate) struct EvaluationView<'a> {
     pub cycle: &'a CycleState,
     /// Rejected trees after which a person has to decide.
     pub attempts_max: u64,
+    /// The status block of an escalated or halted cycle says so.
+    pub says_blocked: bool,
 }
 
 /// Whether the work may end, for one tree.
@@ -50,6 +55,11 @@ impl EvaluationView<'_> {
         let gate_1 = self.evaluation.outcome.verdict == GateVerdict::Approve || self.cycle.is_approved(tree);
         let exit_signal = self.cycle.is_signalled(tree);
         DualGate { gate_1, gate_2: gate_1 && exit_signal, exit_signal }
+    }
+
+    /// The verdict's word in the specification; a tree that a person accepted is approved.
+    pub(crate) fn verdict_word(&self) -> &'static str {
+        if self.dual_gate().gate_1 { "APPROVE" } else { "REJECT" }
     }
 
     /// Progress in percent: 80 for the checks, 10 for the memory, 10 for the approval.

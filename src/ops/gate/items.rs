@@ -8,6 +8,7 @@ use super::documents::DocumentContext;
 use super::evidence::Measurement;
 use super::run::{Evaluation, changed_names};
 use crate::base::text;
+use crate::config::HeadingLanguage;
 use crate::event::{GateItem, GateItemStatus, GateStart};
 use crate::fix::find_tool;
 use crate::gate::cycle::WorkTreeGate;
@@ -40,9 +41,10 @@ impl Evaluation<'_> {
             mapping_origin,
         };
         let planned = plan_items(policy, &projects, Some(kind), &find);
+        let language = self.request.settings().gate.headings;
         let mut items = Vec::new();
         for category in &self.policy.checklist.categories {
-            let heading = category.title.clone().unwrap_or_else(|| appendix_heading(&category.key));
+            let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
             for item in &category.items {
                 if !self.options.only.is_empty() && !self.options.only.contains(&item.id) {
                     continue;
@@ -200,14 +202,16 @@ impl Evaluation<'_> {
     }
 }
 
-/// The heading of a category in Appendix A of the specification.
-fn appendix_heading(key: &str) -> String {
-    match english_heading(key) {
-        Some("Functionality") => "Funcionalidade".to_owned(),
-        Some("Code quality") => "Qualidade de Código".to_owned(),
-        Some("Documentation") => "Documentação".to_owned(),
-        _ => key.to_owned(),
-    }
+/// The heading of a category without a title; in Portuguese that of Appendix A of the specification.
+fn category_heading(key: &str, language: HeadingLanguage) -> String {
+    let heading = match (english_heading(key), language) {
+        (Some(heading), HeadingLanguage::En) => heading,
+        (Some("Functionality"), _) => "Funcionalidade",
+        (Some("Code quality"), _) => "Qualidade de Código",
+        (Some("Documentation"), _) => "Documentação",
+        _ => key,
+    };
+    heading.to_owned()
 }
 
 fn not_applicable_by_kind(item: &ChecklistItem, kind: ChangeKind, said: &str) -> Option<ItemEvidence> {

@@ -1,5 +1,6 @@
 //! `gate`: evaluates a change against a checklist, and remembers what was judged and decided.
 
+mod alert;
 mod change;
 mod criteria;
 mod decide;
@@ -15,14 +16,21 @@ mod plan;
 mod policy;
 mod red;
 mod run;
+mod session;
+mod ship;
 mod status;
 mod trust;
 
+pub(crate) use alert::{GateAlert, send_alert};
 pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};
 pub(crate) use functions::list_functions;
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
 pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
+pub(crate) use session::{
+    SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
+};
+pub(crate) use ship::{ShipEnd, check_ship_settings, close_interrupted_ship, ship_tree};
 #[cfg(test)]
 pub(crate) use status::GateDocument;
 pub(crate) use status::{can_exit, evaluation_by_id, last_evaluation};

@@ -26,6 +26,7 @@ use crate::fix::snapshot::patch_between;
 use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
 use crate::gate::plan::PolicyOrigin;
 use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
+use crate::gate::report::ReportStyle;
 use crate::ops::request::Request;
 use crate::store::GateStepRow;
 
@@ -79,10 +80,12 @@ pub(crate) enum EvaluationEnd {
 pub(crate) struct GateStanding {
     /// The cycle; its last evaluation is the one that is meant.
     pub cycle: CycleState,
-    /// Whether the checklist gives its categories titles.
-    pub is_titled: bool,
+    /// How headings of its report are written.
+    pub style: ReportStyle,
     /// Rejected trees after which a person has to decide.
     pub attempts_max: u64,
+    /// The status block of an escalated or halted cycle says so.
+    pub says_blocked: bool,
 }
 
 /// An evaluation that is under way.
@@ -166,7 +169,11 @@ pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow
     Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate()
 }
 
-fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
+/// Keeps other evaluations of this work tree away.
+///
+/// # Errors
+/// When another evaluation is running for longer than five seconds, or the lock can't be made.
+pub(super) fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
     let path = request.places.state.gate_lock(&request.places.root);
     if let Some(folder) = path.parent() {
         create_private_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -288,8 +295,7 @@ impl Evaluation<'_> {
     }
 
     fn standing(&self, cycle: CycleState) -> GateStanding {
-        let is_titled = self.policy.checklist.categories.iter().any(|category| category.title.is_some());
-        GateStanding { cycle, is_titled, attempts_max: self.request.settings().gate.attempts }
+        GateStanding::new(self.request, cycle, &self.policy.checklist)
     }
 
     /// The kind of the change, and who says so. Without any word it is a feature, for which most items apply.
@@ -359,7 +365,8 @@ impl Evaluation<'_> {
     }
 }
 
-fn current_branch(request: &Request) -> Option<String> {
+/// The branch that is checked out; `None` for a detached `HEAD`.
+pub(super) fn current_branch(request: &Request) -> Option<String> {
     let head = RepositoryHead::now(&request.places).head?;
     head.strip_prefix("ref: refs/heads/").map(str::to_owned)
 }

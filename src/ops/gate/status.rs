@@ -7,9 +7,11 @@ use super::policy::PolicyFiles;
 use super::run::{GateStanding, read_gate};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
+use crate::config::HeadingLanguage;
 use crate::event::{GateIssue, GateItem, GateMemory};
-use crate::gate::cycle::{CycleRules, CycleState, WorkTreeGate};
-use crate::gate::report::{EvaluationView, status_recommendation};
+use crate::gate::cycle::{CycleRules, CycleShipping, CycleState, WorkTreeGate};
+use crate::gate::policy::Checklist;
+use crate::gate::report::{EvaluationView, ReportStyle, status_recommendation};
 use crate::ops::request::Request;
 
 /// What `gate run --json` and `gate status --json` print.
@@ -36,7 +38,7 @@ pub(crate) struct GateDocument {
     pub policy: String,
     /// `approve` or `reject`; a tree that a person accepted is approved.
     pub verdict: &'static str,
-    /// Where the cycle is: `rejected`, `approved`, `escalated`, `halted`, or `idle` after a decision.
+    /// Where the cycle is: `rejected`, `approved`, `shipped`, `escalated`, `halted`, or `idle` after a decision.
     pub phase: &'static str,
     /// The number of the evaluation in its cycle.
     pub iteration: u64,
@@ -66,6 +68,10 @@ pub(crate) struct GateDocument {
     pub can_exit: bool,
     /// Someone says that the work is done.
     pub exit_signal: bool,
+    /// The commit that has the approved tree, once it is shipped.
+    pub shipped_commit: Option<String>,
+    /// Why the approved tree was not shipped, the last time that this was tried.
+    pub ship_failed: Option<String>,
     /// What to do next.
     pub recommendation: String,
     /// The items.
@@ -84,7 +90,7 @@ pub(crate) fn last_evaluation(request: &Request) -> anyhow::Result<GateStanding>
     let cycle = read_gate(request)?.cycle().cloned().filter(|cycle| cycle.last.is_some());
     let cycle =
         cycle.ok_or_else(|| Refusal::not_found("nothing was evaluated in this work tree").then_run("gate run"))?;
-    Ok(GateStanding { cycle, is_titled: is_titled(request), attempts_max: request.settings().gate.attempts })
+    Ok(GateStanding::new(request, cycle, &read_checklist(request)))
 }
 
 /// An evaluation by its id or the start of it, in any work tree.
@@ -97,7 +103,7 @@ pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<Ga
     let steps = index.gate_evaluation_steps(id)?;
     let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
     let cycle = gate.cycle().cloned().filter(|cycle| cycle.last.is_some()).ok_or_else(missing)?;
-    Ok(GateStanding { cycle, is_titled: is_titled(request), attempts_max: request.settings().gate.attempts })
+    Ok(GateStanding::new(request, cycle, &read_checklist(request)))
 }
 
 /// Whether the work may end: the tree as it is now is approved, and someone says that it is done.
@@ -109,16 +115,29 @@ pub(crate) fn can_exit(request: &Request, cycle: &CycleState) -> anyhow::Result<
     Ok(cycle.is_approved(&tree) && cycle.is_signalled(&tree))
 }
 
-fn is_titled(request: &Request) -> bool {
+/// The checklist of the work tree; an empty one where it can't be read.
+fn read_checklist(request: &Request) -> Checklist {
     let policy = PolicyFiles::load(&request.places, &request.environment, None, None, None);
-    policy.is_ok_and(|policy| policy.checklist.categories.iter().any(|category| category.title.is_some()))
+    policy.map(|policy| policy.checklist).unwrap_or_default()
 }
 
 impl GateStanding {
+    /// The last evaluation of a cycle, to be shown as the settings and the checklist have it.
+    pub(super) fn new(request: &Request, cycle: CycleState, checklist: &Checklist) -> GateStanding {
+        let settings = &request.settings().gate;
+        let is_titled = checklist.categories.iter().any(|category| category.title.is_some());
+        let style = match settings.headings {
+            HeadingLanguage::Pt if !is_titled => ReportStyle::Appendix,
+            HeadingLanguage::Pt | HeadingLanguage::En => ReportStyle::Titled,
+        };
+        GateStanding { cycle, style, attempts_max: settings.attempts, says_blocked: settings.status_blocked }
+    }
+
     /// The last evaluation for reports; `None` before the first one.
     pub(crate) fn view(&self) -> Option<EvaluationView<'_>> {
         let evaluation = self.cycle.last.as_ref()?;
-        Some(EvaluationView { evaluation, cycle: &self.cycle, attempts_max: self.attempts_max })
+        let GateStanding { cycle, attempts_max, says_blocked, .. } = self;
+        Some(EvaluationView { evaluation, cycle, attempts_max: *attempts_max, says_blocked: *says_blocked })
     }
 
     /// The last evaluation as a document; `None` before the first one.
@@ -152,6 +171,14 @@ impl GateStanding {
             gate_2: dual.gate_2,
             can_exit: dual.can_exit(),
             exit_signal: dual.exit_signal,
+            shipped_commit: match &cycle.shipping {
+                Some(CycleShipping::Shipped { commit }) => Some(commit.clone()),
+                _ => None,
+            },
+            ship_failed: match &cycle.shipping {
+                Some(CycleShipping::Failed { why }) => Some(why.clone()),
+                _ => None,
+            },
             recommendation: status_recommendation(&view),
             items: outcome.items.clone(),
             issues: outcome.issues.clone(),

@@ -1,10 +1,13 @@
 //! `verify-run gate`.
 
+mod conclude;
 mod decide;
 mod policy;
 mod receipt;
 
 use std::path::PathBuf;
+
+use conclude::{ShipWish, conclude_evaluation};
 
 use super::{CommandContext, Exit};
 use crate::base::file::{Durability, write_atomic};
@@ -13,7 +16,7 @@ use crate::config::Problem;
 use crate::event::{GateItem, GateItemStatus};
 use crate::gate::cycle::CyclePhase;
 use crate::gate::policy::ChangeKind;
-use crate::gate::report::{ReportStyle, render_report, render_status_block};
+use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
 use crate::ops::reply::Reply;
 use anyhow::Context as _;
@@ -62,7 +65,11 @@ enum GateAction {
     /// Approve the commands of this repository's policy files
     Trust(policy::TrustArgs),
     /// Write the shipped policy into .verify-run/
-    Init,
+    Init {
+        /// Make .prp-session/ too, hidden from git, for the state and the reports of evaluations
+        #[arg(long)]
+        session: bool,
+    },
     /// Print the functions of files with their cyclomatic complexity
     Measure {
         /// Files and folders
@@ -111,6 +118,9 @@ struct RunArgs {
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
+    /// Ship the approved tree with the command of your own settings, if the work may end
+    #[arg(long, conflicts_with = "only")]
+    ship: bool,
     /// Digest of the policy files that may run commands (from `gate trust --digest`)
     #[arg(long, value_name = "DIGEST")]
     trust: Option<String>,
@@ -168,7 +178,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Reset(args) => decide::reset(args, context),
         GateAction::Resolve(args) => decide::resolve(args, context),
         GateAction::Trust(args) => policy::trust(args, context),
-        GateAction::Init => policy::init(context),
+        GateAction::Init { session } => policy::init(*session, context),
         GateAction::Measure { paths } => measure(paths, context),
         GateAction::Receipt(args) => return receipt::run(args, context),
     };
@@ -193,6 +203,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         is_fresh: args.fresh,
         trusted_digest: args.trust.clone(),
     };
+    let wish = prepare_conclusion(args, context)?;
     let format = if args.json { GateFormat::Json } else { args.format };
     note_settings(context);
     if format == GateFormat::Text {
@@ -200,13 +211,17 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
     }
     match gate::run_gate(&context.request, &options)? {
         EvaluationEnd::Judged(standing) => {
+            let concluded = conclude_evaluation(*standing, wish, context)?;
+            let standing = concluded.standing;
             print_standing(&standing, format, context)?;
+            concluded.notes.iter().for_each(|note| context.output.note(note));
             if let (Some(path), Some(view)) = (&args.report, standing.view()) {
-                let report = render_report(&view, report_style(&standing));
+                gate::check_report_path(&context.request, path)?;
+                let report = render_report(&view, standing.style);
                 write_atomic(path, report.as_bytes(), 0o644, Durability::Cached)
                     .with_context(|| format!("cannot write {}", path.display()))?;
             }
-            Ok(Exit::Answer(exit_code(&standing)))
+            Ok(concluded.exit.unwrap_or(Exit::Answer(exit_code(&standing))))
         }
         EvaluationEnd::Stopped(standing) => {
             let why = match standing.cycle.phase {
@@ -251,18 +266,31 @@ fn note_settings(context: &mut CommandContext) {
     notes.iter().for_each(|note| context.output.note(note));
 }
 
+/// Checks what follows a verdict before anything runs: where the report goes, and whether the tree can be shipped.
+fn prepare_conclusion(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<ShipWish> {
+    if let Some(path) = &args.report {
+        gate::check_report_path(&context.request, path)?;
+    }
+    if args.ship {
+        gate::check_ship_settings(&context.request)?;
+    }
+    let interrupted = gate::close_interrupted_ship(&context.request)?;
+    interrupted.iter().for_each(|what| context.output.note(&format!("verify-run: {what}")));
+    Ok(match (interrupted.is_some(), args.ship) {
+        (true, _) => ShipWish::Interrupted,
+        (false, true) => ShipWish::Asked,
+        (false, false) => ShipWish::Unasked,
+    })
+}
+
 /// 0 approved, 1 rejected, 3 escalated, 4 halted.
 fn exit_code(standing: &GateStanding) -> u8 {
     match standing.cycle.phase {
-        CyclePhase::Approved => 0,
+        CyclePhase::Approved | CyclePhase::Shipped => 0,
         CyclePhase::Escalated => 3,
         CyclePhase::Halted => 4,
         CyclePhase::Rejected | CyclePhase::Idle => 1,
     }
-}
-
-fn report_style(standing: &GateStanding) -> ReportStyle {
-    if standing.is_titled { ReportStyle::Titled } else { ReportStyle::Appendix }
 }
 
 fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<()> {
@@ -272,7 +300,7 @@ fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut Com
             let document = standing.to_document().context("nothing was evaluated")?;
             context.output.json(&Reply::from(document))
         }
-        GateFormat::Markdown => context.output.text(&render_report(&view, report_style(standing))),
+        GateFormat::Markdown => context.output.text(&render_report(&view, standing.style)),
         GateFormat::Block => context.output.text(&render_status_block(&view)),
         GateFormat::Text => {
             let outcome = &view.evaluation.outcome;
@@ -352,7 +380,9 @@ fn show(evaluation: Option<&str>, context: &mut CommandContext) -> anyhow::Resul
 fn signal(is_withdrawn: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     gate::signal_exit(&context.request, is_withdrawn)?;
     let standing = gate::last_evaluation(&context.request)?;
+    let files = gate::write_session(&context.request, &standing);
     print_standing(&standing, GateFormat::Block, context)?;
+    files.problems.iter().for_each(|problem| context.output.note(&format!("verify-run: {problem}")));
     Ok(Exit::Ok)
 }
 

@@ -193,7 +193,10 @@ fn print_digest(files: &PolicyArgs, context: &mut CommandContext) -> anyhow::Res
     Ok(Exit::Ok)
 }
 
-pub(super) fn init(context: &mut CommandContext) -> anyhow::Result<Exit> {
+pub(super) fn init(has_session: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    if has_session && gate::create_session_folder(&context.request.places)? {
+        context.output.line("made .prp-session, hidden by .git/info/exclude")?;
+    }
     let written = gate::write_policy(&context.request.places)?;
     for file in &written {
         context.output.line(&format!("wrote {file}"))?;
