@@ -159,6 +159,7 @@ fn each_template_is_valid_by_its_system_s_schema() {
     let Some(check) = need("check-jsonschema") else { return };
     let templates = [
         ("vendor.github-actions", "hooks/ci/github/action.yml"),
+        ("vendor.github-workflows", "hooks/ci/github/gate.yml"),
         ("vendor.gitlab-ci", "hooks/ci/gitlab.yml"),
         ("vendor.buildkite", "hooks/ci/buildkite.yml"),
     ];
