@@ -3,6 +3,7 @@
 mod decisions;
 mod hostile;
 mod items;
+mod report;
 mod session;
 mod ship;
 mod stacks;
