@@ -85,10 +85,7 @@ impl SettingsLayer<'_> {
     pub(super) fn leave_to_user(&mut self, section: &str, key: &str) {
         let line = self.line(section, key);
         let hint = "remove it here, and write it into ~/.config/verify-run/verify-run.toml";
-        self.problem(line, format!("{section}.{key} counts only in the user's own file: it is left out"), hint);
-        if let Some(problem) = self.problems.last_mut() {
-            problem.warning = true;
-        }
+        self.warn(line, format!("{section}.{key} counts only in the user's own file: it is left out"), hint);
     }
 
     /// A value that can't be: what was in force stays.
@@ -132,7 +129,12 @@ impl SettingsLayer<'_> {
     pub(super) fn unknown(&mut self, section: &str, key: &str) {
         let dot = if section.is_empty() { "" } else { "." };
         let line = self.line(section, key);
-        self.problem(line, format!("unknown setting {section}{dot}{key}"), "remove it, or update verify-run");
+        self.warn(line, format!("unknown setting {section}{dot}{key}"), "remove it, or update verify-run");
+    }
+
+    /// What works, but not as its writer may think.
+    fn warn(&mut self, line: Option<usize>, reason: String, hint: &str) {
+        self.problem(line, reason, hint);
         if let Some(problem) = self.problems.last_mut() {
             problem.warning = true;
         }

@@ -12,9 +12,16 @@ use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Invocation, Sandbox, need};
 
-/// A checklist whose only command would leave a file behind.
-const HOSTILE: &str = "qa_checklist:\n  version: \"1\"\n  functionality:\n    - id: X1\n      criterion: c\n      \
-                       validation: exit_code == 0\n      command: touch pwned\n      blocking: true\n";
+/// A checklist of these items, each with an id and its command.
+pub(crate) fn checklist(items: &[(&str, &str)]) -> String {
+    let item = |(id, command): &(&str, &str)| {
+        format!(
+            "    - id: {id}\n      criterion: c\n      validation: exit_code == 0\n      command: {command}\n      blocking: true\n"
+        )
+    };
+    let items: String = items.iter().map(item).collect();
+    format!("qa_checklist:\n  version: \"1\"\n  functionality:\n{items}")
+}
 
 /// A Python project on a branch, with every tool that the shipped policy asks for but radon. `None` where they are missing.
 fn python_project() -> Option<Sandbox> {
@@ -213,7 +220,7 @@ fn the_plain_commands_of_a_policy_show_how_they_are_read() {
 #[test]
 fn a_policy_of_the_repository_is_shown_and_never_run_without_a_person() {
     let sandbox = Sandbox::repository();
-    sandbox.write(".verify-run/qa-checklist.yml", HOSTILE);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "touch pwned")]));
     let trust = sandbox.verify_run(["gate", "trust"]).outcome();
     assert_eq!(trust.ended, CommandEnd::Exit(2));
     assert!(trust.stdout().contains("not approved: .verify-run/qa-checklist.yml\n"));
@@ -234,7 +241,7 @@ fn a_policy_of_the_repository_is_shown_and_never_run_without_a_person() {
 #[test]
 fn a_broken_policy_names_file_and_line_and_nothing_happens() {
     let sandbox = Sandbox::repository();
-    sandbox.write(".verify-run/qa-checklist.yml", HOSTILE.replace("exit_code", "exit_cod"));
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "touch pwned")]).replace("exit_code", "exit_cod"));
     let expected =
         "verify-run: .verify-run/qa-checklist.yml:6: unknown metric \"exit_cod\": did you mean \"exit_code\"?\n";
     for arguments in [["gate", "plan"], ["gate", "trust"], ["gate", "run"]] {
@@ -256,9 +263,9 @@ fn init_writes_the_shipped_policy_once() {
         "This repository has no policy files of its own. There is nothing to approve.\n",
         "",
     );
-    sandbox.write(".verify-run/qa-checklist.yml", HOSTILE);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "touch pwned")]));
     sandbox.verify_run(["gate", "init"]).expect(CommandEnd::Exit(0), "The policy files are there already.\n", "");
-    assert_eq!(sandbox.read(".verify-run/qa-checklist.yml"), HOSTILE);
+    assert_eq!(sandbox.read(".verify-run/qa-checklist.yml"), checklist(&[("X1", "touch pwned")]));
 }
 
 #[test]

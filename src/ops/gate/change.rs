@@ -8,8 +8,8 @@ use anyhow::Context;
 use crate::base::text;
 use crate::fix::patch::{FilePatch, Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
-    BaseCommit, GitObjectReader, SnapshotOptions, TakenSnapshot, find_base, messages_since, patch_between,
-    take_snapshot,
+    BaseCommit, GitObjectReader, SnapshotOptions, TakenSnapshot, changed_paths, find_base, messages_since,
+    patch_between, take_snapshot,
 };
 use crate::gate::document::ChangedDocument;
 use crate::gate::measure::SOURCE_BYTES_MAX;
@@ -23,6 +23,8 @@ const GIT_TIME_MAX: Duration = Duration::from_secs(30);
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The largest file that is read, bytes: the limit of the measures.
 const TEXT_BYTES_MAX: u64 = SOURCE_BYTES_MAX as u64;
+/// Changed files that a message names.
+const NAMED_FILES_MAX: usize = 5;
 /// Where other tools keep the state of a phase; not a part of the work.
 pub(super) const SESSION_FOLDER: &str = ".prp-session";
 
@@ -166,6 +168,17 @@ impl ChangedFile {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         ChangedDocument::with_added_lines(&self.path, before, after, self.added.clone())
     }
+}
+
+/// The files in which two trees of this work tree differ, for people: `2 files: a.ts, b.ts`.
+///
+/// # Errors
+/// When git can't be asked.
+pub(super) fn describe_difference(request: &Request, from: &str, to: &str) -> anyhow::Result<String> {
+    let files = changed_paths(&request.places, from, to, &gate_snapshot_options(request))
+        .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))?;
+    let named: Vec<&str> = files.iter().map(String::as_str).take(NAMED_FILES_MAX).collect();
+    Ok(format!("{}: {}", text::count(files.len(), "file"), named.join(", ")))
 }
 
 /// The texts of these files in a tree; `None` of one that is not there, larger than 2 MiB, or no text.

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::change::{Change, gate_snapshot_options, read_tree};
+use super::change::{Change, describe_difference, gate_snapshot_options, read_tree};
 use super::criteria::{CriteriaContext, measure_criteria};
 use super::documents::DocumentContext;
 use super::evidence::Measurement;
-use super::run::{Evaluation, changed_names};
-use crate::base::text;
+use super::run::Evaluation;
 use crate::config::HeadingLanguage;
 use crate::event::{GateItem, GateItemStatus, GateStart};
 use crate::fix::find_tool;
@@ -97,10 +96,8 @@ impl Evaluation<'_> {
             if !evidence.commands.is_empty() {
                 let after = read_tree(self.request, &gate_snapshot_options(self.request))?.tree;
                 if after != *tree {
-                    let names = changed_names(self.request, tree, &after)?;
                     let commands = std::mem::take(&mut evidence.commands);
-                    let count = text::count(names.len(), "file");
-                    let reason = format!("the command changed {count}: {}", names.join(", "));
+                    let reason = format!("the command changed {}", describe_difference(self.request, tree, &after)?);
                     evidence = ItemEvidence { commands, ..ItemEvidence::unknown(item, reason) };
                     *tree = after;
                 }

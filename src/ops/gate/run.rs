@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::change::{Change, gate_snapshot_options, read_change, read_tree};
+use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
 use super::memory::ask_memory;
 use super::policy::{PolicyFile, PolicyFiles};
@@ -22,7 +22,6 @@ use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
     GateStart, GateStep, GateVerdict,
 };
-use crate::fix::snapshot::patch_between;
 use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
 use crate::gate::plan::PolicyOrigin;
 use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
@@ -243,8 +242,8 @@ impl Evaluation<'_> {
         }
         let after = read_tree(self.request, &snapshot_options)?;
         if after.tree != tree {
-            let names = changed_names(self.request, &tree, &after.tree)?;
-            let why = format!("the work tree changed while it was checked: {}", names.join(", "));
+            let difference = describe_difference(self.request, &tree, &after.tree)?;
+            let why = format!("while it was checked, the work tree changed in {difference}");
             self.record(&cycle, GateStep::Abandoned { why: why.clone() })?;
             anyhow::bail!(why);
         }
@@ -369,14 +368,6 @@ impl Evaluation<'_> {
 pub(super) fn current_branch(request: &Request) -> Option<String> {
     let head = RepositoryHead::now(&request.places).head?;
     head.strip_prefix("ref: refs/heads/").map(str::to_owned)
-}
-
-/// The files that differ between two trees of this work tree, the first ones.
-pub(super) fn changed_names(request: &Request, from: &str, to: &str) -> anyhow::Result<Vec<String>> {
-    const NAMES_MAX: usize = 5;
-    let patch = patch_between(&request.places, from, to, &gate_snapshot_options(request))
-        .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))?;
-    Ok(patch.files.into_iter().map(|file| file.new).take(NAMES_MAX).collect())
 }
 
 /// BLAKE3 of what fails: items, states and patterns of their findings, without places, times and figures.

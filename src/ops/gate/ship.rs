@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::change::{gate_snapshot_options, read_tree};
+use super::change::{describe_difference, gate_snapshot_options, read_tree};
 use super::run::{GateStanding, current_branch, lock_gate, read_gate, record_step};
 use crate::base::refusal::Refusal;
 use crate::base::text;
@@ -19,8 +19,6 @@ use crate::ops::request::Request;
 
 /// Lines of the command's output that are shown, the last ones.
 const OUTPUT_LINES_MAX: usize = 20;
-/// Changed files that a message names.
-const NAMES_MAX: usize = 5;
 
 /// How shipping ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,25 +220,21 @@ pub(super) fn fact_variables(
 /// The commit that is checked out, if it has the approved tree and the work tree is as it was.
 fn find_shipped_commit(request: &Request, tree: &str) -> anyhow::Result<String> {
     let options = gate_snapshot_options(request);
-    let differing = |other: &str| {
-        changed_paths(&request.places, tree, other, &options)
-            .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))
-    };
     let now = read_tree(request, &options)?.tree;
     if now != tree {
-        anyhow::bail!("the command changed {}", name_files(&differing(&now)?));
+        anyhow::bail!("the command changed {}", describe_difference(request, tree, &now)?);
     }
     let head = find_base(&request.places, Some("HEAD"), &options);
     let head = head.map_err(|skipped| anyhow::anyhow!("cannot read the commit: {skipped}"))?;
     // Folders that no evaluation looks at, such as shared lessons, may be committed.
-    let files = if head.tree == tree { Vec::new() } else { differing(&head.tree)? };
-    anyhow::ensure!(files.is_empty(), "the commit has another tree than the approved one: {}", name_files(&files));
+    let is_same = changed_paths(&request.places, tree, &head.tree, &options)
+        .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))?
+        .is_empty();
+    if !is_same {
+        let difference = describe_difference(request, tree, &head.tree)?;
+        anyhow::bail!("the commit has another tree than the approved one: {difference}");
+    }
     head.commit.context("there is no commit")
-}
-
-fn name_files(files: &[String]) -> String {
-    let named: Vec<&str> = files.iter().map(String::as_str).take(NAMES_MAX).collect();
-    format!("{}: {}", text::count(files.len(), "file"), named.join(", "))
 }
 
 fn last_lines(output: &str) -> Vec<String> {

@@ -203,9 +203,9 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         is_fresh: args.fresh,
         trusted_digest: args.trust.clone(),
     };
+    note_settings(context);
     let wish = prepare_conclusion(args, context)?;
     let format = if args.json { GateFormat::Json } else { args.format };
-    note_settings(context);
     if format == GateFormat::Text {
         context.output.busy("checking");
     }

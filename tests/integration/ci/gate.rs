@@ -5,6 +5,7 @@ use std::fs;
 use verify_run::run::CommandEnd;
 
 use super::yaml;
+use crate::gate::checklist;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Runs the step of this name with these variables.
@@ -32,9 +33,7 @@ fn project(script: &str) -> Sandbox {
 #[test]
 fn the_gate_of_a_pull_request_writes_its_report_and_ends_as_the_verdict_says() {
     let sandbox = project("exit 0\n");
-    let checklist = "qa_checklist:\n  version: \"1\"\n  functionality:\n    - id: X1\n      criterion: The script passes\n      \
-                     validation: exit_code == 0\n      command: sh check.sh\n      blocking: true\n";
-    sandbox.write(".verify-run/qa-checklist.yml", checklist);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
     sandbox.commit("The policy");
     let summary = sandbox.tmp().join("summary");
     let summary_path = summary.to_str().expect("UTF-8");

@@ -2,16 +2,14 @@
 
 use verify_run::run::CommandEnd;
 
-use super::{add_feature, evaluate, gate, python_project};
+use super::{add_feature, checklist, evaluate, gate, python_project};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
 /// A project whose only item is a command that fails.
 pub(super) fn failing_project() -> Sandbox {
     let sandbox = Sandbox::repository();
-    let checklist = "qa_checklist:\n  version: \"1\"\n  functionality:\n    - id: X1\n      criterion: c\n      \
-                     validation: exit_code == 0\n      command: sh check.sh\n      blocking: true\n";
-    sandbox.write(".verify-run/qa-checklist.yml", checklist);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
     sandbox.write("check.sh", "exit 1\n");
     sandbox.commit("The project");
     sandbox
@@ -152,13 +150,8 @@ fn going_back_and_forth_is_no_progress() {
     let states = |setting: &str| {
         let sandbox = failing_project();
         sandbox.write("config/verify-run/verify-run.toml", setting);
-        let checklist = sandbox.read(".verify-run/qa-checklist.yml");
-        let further = |id: &str| {
-            format!(
-                "    - id: {id}\n      criterion: c\n      validation: exit_code == 0\n      command: sh {id}.sh\n      blocking: true\n"
-            )
-        };
-        sandbox.write(".verify-run/qa-checklist.yml", format!("{checklist}{}{}", further("X2"), further("X3")));
+        let items = [("X1", "sh check.sh"), ("X2", "sh X2.sh"), ("X3", "sh X3.sh")];
+        sandbox.write(".verify-run/qa-checklist.yml", checklist(&items));
         // The first tree has two problems, the second one three others.
         let trees = [[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 1]];
         let configuration = sandbox.path("config");

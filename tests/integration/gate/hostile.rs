@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use verify_run::run::CommandEnd;
 
 use super::decisions::{failing_project, judge};
-use super::{item, python_project};
+use super::{checklist, item, python_project};
 use crate::sandbox::wait_until;
 
 #[test]
@@ -62,13 +62,8 @@ fn a_process_that_stays_behind_is_ended() {
 #[test]
 fn an_evaluation_that_is_killed_is_no_attempt_and_its_passes_count() {
     let Some(sandbox) = python_project() else { return };
-    let row = |id: &str, command: &str| {
-        format!(
-            "    - id: {id}\n      criterion: c\n      validation: exit_code == 0\n      command: {command}\n      blocking: true\n"
-        )
-    };
-    let rows = row("X1", "pytest") + &row("X2", "sh check.sh");
-    sandbox.write(".verify-run/qa-checklist.yml", format!("qa_checklist:\n  version: \"1\"\n  functionality:\n{rows}"));
+    let items = [("X1", "pytest"), ("X2", "sh check.sh")];
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&items));
     sandbox
         .write("check.sh", "until test -e \"$TMPDIR/go\"; do sleep 0.05; done\necho 'a.py:1: error: wrong'\nexit 1\n");
     let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use verify_run::run::CommandEnd;
 
+use super::checklist;
 use crate::sandbox::{Outcome, Sandbox, need, wait_until};
 
 /// A project on a branch with a change that its checklist approves, as long as `check.sh` passes.
 pub(super) fn approved_project() -> Sandbox {
     let sandbox = Sandbox::repository();
-    let checklist = "qa_checklist:\n  version: \"1\"\n  functionality:\n    - id: X1\n      criterion: c\n      \
-                     validation: exit_code == 0\n      command: sh check.sh\n      blocking: true\n";
-    sandbox.write(".verify-run/qa-checklist.yml", checklist);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
     sandbox.write("check.sh", "exit 0\n");
     sandbox.commit("The project");
     sandbox.git(["switch", "-q", "-c", "feat/add-rows"]);
@@ -64,6 +63,7 @@ fn without_a_setting_of_the_user_nothing_is_shipped() {
     let outcome = ship(&sandbox);
     assert_eq!(outcome.ended, CommandEnd::Exit(2), "{outcome:?}");
     let said = outcome.stderr();
+    assert!(said.contains("gate.ship.command counts only in the user's own file"), "{said}");
     assert!(said.contains("no command ships") && said.contains(".config/verify-run/verify-run.toml"), "{said}");
     let approved = run_gate(&sandbox, &["--exit-signal"]);
     assert_eq!(approved.ended, CommandEnd::Exit(0), "{approved:?}");
