@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{AccessFlags, access};
 
 use super::SkippedSnapshot;
+use crate::base::children::KnownChild;
 use crate::base::file::read_start;
 use crate::base::limits::{SNAPSHOT_LISTING_BYTES_MAX, SNAPSHOT_MESSAGE_BYTES_MAX};
 use crate::base::text;
@@ -225,7 +226,8 @@ impl Git {
         }
         command.arg("--no-pager").args(&arguments);
         let named = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut child = command.spawn().map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
+        let started = KnownChild::spawn(&mut command);
+        let mut child = started.map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
         let (printed, said) = match self.read_output(&mut child) {
             Ok(read) => read,
             Err(trouble) => {
