@@ -195,6 +195,36 @@ fn complexity_copies_and_comments_of_six_stacks_need_no_tool() {
 }
 
 #[test]
+fn copies_are_found_whatever_is_kept_of_the_tree() {
+    let function = |number: usize| -> String {
+        let lines: String =
+            (0..12).map(|n| format!("    total_{n} = rate_{number} * {n} + offset_{n}(value)\n")).collect();
+        format!("def total_{number}(value):\n{lines}    return value\n")
+    };
+    let mut files = vec![("pyproject.toml".to_owned(), "[project]\nname = \"x\"\nversion = \"1\"\n".to_owned())];
+    files.extend((0..40).map(|number| (format!("part{number}.py"), function(number))));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let sandbox = branch_of(&files);
+    sandbox.write("new.py", format!("{}{}", function(100), function(7)));
+    let judged = some_items(&sandbox, "C3");
+    let message = item(&judged, "C3")["findings"][0]["message"].as_str().unwrap_or_else(|| panic!("{judged}"));
+    assert!(message.contains("are also part7.py:1-14"), "{judged}");
+    let kept = sandbox.state().join("gate/cache/rows");
+    let bytes = std::fs::read(&kept).expect("hashes are kept");
+    assert_eq!(some_items(&sandbox, "C3"), judged, "with what is kept");
+    let damaged = [&bytes[..bytes.len() / 2], b"", b"vrunrows\x01\0\0\0 and something else"];
+    for damaged in damaged.iter().map(|bytes| bytes.to_vec()).chain([bytes.iter().map(|byte| byte ^ 0x55).collect()]) {
+        std::fs::write(&kept, &damaged).expect("written");
+        assert_eq!(some_items(&sandbox, "C3"), judged, "with {} damaged bytes", damaged.len());
+        assert_eq!(std::fs::read(&kept).expect("kept").len(), bytes.len(), "it is written again");
+    }
+    std::fs::remove_file(&kept).expect("removed");
+    std::os::unix::fs::symlink(sandbox.tmp().join("elsewhere"), &kept).expect("a link");
+    assert_eq!(some_items(&sandbox, "C3"), judged, "behind a link nothing is read or written");
+    assert!(!sandbox.tmp().join("elsewhere").exists());
+}
+
+#[test]
 fn copied_lines_among_new_ones_are_a_share_and_ten_lines_are_none() {
     let mut files = vec![("package.json", "{}\n"), ("tsconfig.json", "{}\n")];
     let body = |from: usize, count: usize| -> String {
