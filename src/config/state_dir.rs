@@ -47,6 +47,16 @@ impl StateDir {
         self.gate_sessions().join(work_tree_digest(work_tree))
     }
 
+    /// `gate/cache/rows`: hashes by which the gate finds copies of code; safe to delete.
+    pub(crate) fn gate_rows(&self) -> PathBuf {
+        self.gate_sessions().join("cache/rows")
+    }
+
+    /// `gate/<work tree>.base/`: a checkout of the base while a check runs on it.
+    pub(crate) fn gate_checkout(&self, work_tree: &Path) -> PathBuf {
+        self.gate_sessions().join(format!("{}.base", work_tree_digest(work_tree)))
+    }
+
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")

@@ -127,6 +127,9 @@ pub(crate) struct GateStart {
     pub files: Vec<String>,
     /// The number of the evaluation in its cycle, from 1.
     pub iteration: u64,
+    /// What was chosen in another way than for the last evaluation of the cycle, each a phrase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
 }
 
 /// The end of an evaluation.

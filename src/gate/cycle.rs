@@ -442,3 +442,19 @@ impl WorkTreeGate {
         }
     }
 }
+
+/// What of an evaluation the caller chose in another way than for the last one of the cycle, each a phrase.
+pub(crate) fn differences_from_last(last: Option<&GateStart>, now: &GateStart) -> Vec<String> {
+    let Some(last) = last else { return Vec::new() };
+    // Commits may have been added to the base: its name is what was chosen.
+    let chosen = |base: &str| base.rsplit_once(", ").map_or(base.to_owned(), |(name, _)| name.to_owned());
+    let prp = |start: &GateStart| start.prp.clone().unwrap_or_else(|| "none".to_owned());
+    let pairs = [
+        ("the policy", last.policy.clone(), now.policy.clone()),
+        ("the base", chosen(&last.base), chosen(&now.base)),
+        ("the PRP", prp(last), prp(now)),
+        ("the kind of the change", last.change_kind.clone(), now.change_kind.clone()),
+    ];
+    let differing = pairs.into_iter().filter(|(_, before, now)| before != now);
+    differing.map(|(what, before, now)| format!("{what} was {before}, and is {now}")).collect()
+}

@@ -228,7 +228,7 @@ pub(super) fn diagnostic_records(header: &SpoolHeader, diagnosis: &Diagnosis) ->
     for found in found {
         let keys = fingerprint::compute_fingerprint(found);
         match seen.get(&(keys.exact.clone(), found.file.clone())) {
-            Some(&index) => items[index].count += 1,
+            Some(&index) => items[index].add_equal(found.test.as_ref()),
             None => {
                 seen.insert((keys.exact.clone(), found.file.clone()), items.len());
                 items.push(DiagnosticRecord::new(found, keys));

@@ -1,8 +1,11 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
+mod base_line;
 mod decisions;
+mod documents;
 mod hostile;
 mod items;
+mod policy;
 mod report;
 mod session;
 mod ship;

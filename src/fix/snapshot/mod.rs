@@ -18,6 +18,7 @@
 mod base;
 mod blobs;
 mod changes;
+mod checkout;
 mod diff;
 mod git;
 mod history;
@@ -36,6 +37,7 @@ use std::time::Duration;
 pub(crate) use base::{BaseCommit, find_base, find_default_branch, messages_since};
 pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
+pub(crate) use checkout::checkout_tree;
 pub(crate) use diff::{Diff, DiffLimits, changed_paths, diff_trees, patch_between};
 pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
 pub(crate) use line_ends::digest_line_ends;

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::change::read_texts;
 use super::documents::LoadedPrp;
-use super::evidence::Measurement;
-use super::execute::run_check;
+use super::measurement::Measurement;
 use super::policy::PolicyFile;
 use super::red::{CoveringTest, FailedTests};
 use crate::base::text;
 use crate::event::GateFinding;
 use crate::fix::find_tool;
 use crate::gate::criteria::file::{CriteriaFile, CriterionEvidence};
-use crate::gate::criteria::link::{SelectableTest, TestIndex, TestSource, find_links, find_selected, index_tests};
+use crate::gate::criteria::link::{
+    SelectableTest, TestIndex, TestSource, find_links, find_selected, index_tests, is_test_file,
+};
 use crate::gate::criteria::suggestion::suggest_tests;
 use crate::gate::judge::ItemEvidence;
 use crate::gate::policy::{ChecklistItem, Metric, MetricValue, RedEvidence};
@@ -99,11 +99,11 @@ pub(super) fn measure_criteria(
         }
     }
     let total = loaded.prp.criteria.len() + loaded.prp.omitted_criteria;
-    let share = covered * 100 / total;
+    // 100 % only where every criterion is covered.
+    let share = if covered == total { 100 } else { ((covered * 200 + total) / (total * 2)).min(99) };
     evidence.values.extend([
         (Metric::CriteriaTotal, MetricValue::Number(total as f64)),
         (Metric::CriteriaCovered, MetricValue::Number(covered as f64)),
-        // 100 % only where every criterion is covered.
         (Metric::CriteriaCoverage, MetricValue::Number(share as f64)),
     ]);
     evidence
@@ -130,10 +130,10 @@ fn parse_criteria_file(file: &PolicyFile, loaded: &LoadedPrp) -> Result<Criteria
 
 fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -> anyhow::Result<ProjectTests<'a>> {
     let inside = |path: &&String| project.contains_path(path);
-    let paths: Vec<String> =
-        measurement.change.paths.iter().filter(inside).filter(|path| may_be_test(path)).cloned().collect();
-    let texts = read_texts(measurement.request, &measurement.change.tree, &paths)?;
     let prefix = if project.dir.is_empty() { 0 } else { project.dir.len() + 1 };
+    let is_test_file = |path: &&String| path.get(prefix..).is_some_and(is_test_file);
+    let paths: Vec<String> = measurement.change.paths.iter().filter(inside).filter(is_test_file).cloned().collect();
+    let texts = measurement.change.read_texts(measurement.request, &paths)?;
     let sources: Vec<TestSource<'_>> = paths
         .iter()
         .zip(&texts)
@@ -141,13 +141,8 @@ fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -
         .collect();
     let manifest =
         if project.dir.is_empty() { "package.json".to_owned() } else { format!("{}/package.json", project.dir) };
-    let manifest = read_texts(measurement.request, &measurement.change.tree, &[manifest])?.pop().flatten();
+    let manifest = measurement.change.read_documents(measurement.request, &[manifest])?.pop().flatten();
     Ok(ProjectTests { project, index: index_tests(&sources, manifest.as_deref()) })
-}
-
-fn may_be_test(path: &str) -> bool {
-    let endings = [".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".lua", ".rs", ".java"];
-    endings.iter().any(|ending| path.ends_with(ending))
 }
 
 fn judge_criterion(
@@ -255,7 +250,7 @@ impl SelectorRuns<'_> {
         };
         let command = self.measurement.command_in(dir, words, &program);
         self.commands.push(words.join(" "));
-        match run_check(self.measurement.request, &command) {
+        match self.measurement.run_check(&command) {
             Err(error) => CriterionState::Failed(format!("{error:#}")),
             Ok(result) if result.code != Some(0) => CriterionState::Failed("it does not pass".to_owned()),
             Ok(result) if is_test && result.count_tests().unwrap_or(0) == 0 => {

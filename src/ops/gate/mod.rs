@@ -1,7 +1,10 @@
 //! `gate`: evaluates a change against a checklist, and remembers what was judged and decided.
 
 mod alert;
+mod base_findings;
+mod base_policy;
 mod change;
+mod copies;
 mod criteria;
 mod decide;
 mod documents;
@@ -9,6 +12,9 @@ mod evidence;
 mod execute;
 mod functions;
 mod items;
+mod jobs;
+mod judged_functions;
+mod measurement;
 mod measures;
 mod memory;
 mod openapi;
@@ -20,6 +26,7 @@ mod session;
 mod ship;
 mod status;
 mod trust;
+mod watch;
 
 pub(crate) use alert::{GateAlert, send_alert};
 pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};

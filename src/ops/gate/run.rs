@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde::Serialize;
 
-use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
+use super::change::{describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
 use super::memory::ask_memory;
 use super::policy::{PolicyFile, PolicyFiles};
@@ -22,9 +23,10 @@ use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
     GateStart, GateStep, GateVerdict,
 };
-use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
+use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate, differences_from_last};
+use crate::gate::judge::JudgedItems;
 use crate::gate::plan::PolicyOrigin;
-use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
+use crate::gate::policy::{ChangeKind, Checklist};
 use crate::gate::report::ReportStyle;
 use crate::ops::request::Request;
 use crate::store::GateStepRow;
@@ -194,8 +196,7 @@ fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
 
 impl Evaluation<'_> {
     fn evaluate(mut self) -> anyhow::Result<EvaluationEnd> {
-        let snapshot_options = gate_snapshot_options(self.request);
-        let before = read_tree(self.request, &snapshot_options)?;
+        let before = read_tree(self.request, &gate_snapshot_options(self.request))?;
         let written = || self.prp.as_ref()?.prp.front_matter.base.as_deref();
         let settings = &self.request.settings().gate;
         let base = self.options.base.as_deref().or_else(written).or(settings.base.as_deref());
@@ -211,6 +212,7 @@ impl Evaluation<'_> {
             change_kind: format!("{} ({kind_source})", kind.name()),
             files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
             iteration: 0,
+            differences: Vec::new(),
         };
         let is_whole = self.options.only.is_empty();
         let mut gate = read_gate(self.request)?;
@@ -223,7 +225,8 @@ impl Evaluation<'_> {
             return Ok(EvaluationEnd::Stopped(Box::new(self.standing(cycle))));
         }
         start.iteration = cycle.iterations + 1;
-        let mut issues = self.policy_issues(&change, &gate);
+        start.differences = differences_from_last(cycle.last.as_ref().map(|last| &last.start), &start);
+        let mut issues = self.policy_issues(&change, &gate)?;
         if change.patch.cut > 0 {
             let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
             issues.push(GateIssue { kind: GateIssueKind::Tree, message });
@@ -233,16 +236,19 @@ impl Evaluation<'_> {
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
         let stacks: Vec<String> = self.judged_projects(&change).into_iter().map(|project| project.stack).collect();
-        let memory = ask_memory(self.request, &change, &start.feature, &stacks);
         let mut tree = before.tree.clone();
-        let mut items = self.measure_items(&change, kind, &start, &mut tree)?;
+        let (judged, memory) = thread::scope(|scope| {
+            let asked = scope.spawn(|| ask_memory(self.request, &change, &start.feature, &stacks));
+            let judged = self.measure_items(&change, kind, &start, &before, &mut tree);
+            (judged, asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let JudgedItems { mut items, tree_after } = judged?;
         self.apply_waivers(&mut items, &gate);
         if !is_whole {
             return Ok(EvaluationEnd::Partial(items));
         }
-        let after = read_tree(self.request, &snapshot_options)?;
-        if after.tree != tree {
-            let difference = describe_difference(self.request, &tree, &after.tree)?;
+        if tree_after != tree {
+            let difference = describe_difference(self.request, &tree, &tree_after)?;
             let why = format!("while it was checked, the work tree changed in {difference}");
             self.record(&cycle, GateStep::Abandoned { why: why.clone() })?;
             anyhow::bail!(why);
@@ -340,27 +346,6 @@ impl Evaluation<'_> {
         hasher.update(self.policy.mapping_file.text.as_bytes());
         let digest = hasher.finalize().to_hex();
         format!("checklist {}, tools {}, blake3:{}", name(checklist), name(mapping), &digest[..16])
-    }
-
-    /// What of the policy the change makes weaker than it was in the base, whose list then judges.
-    fn policy_issues(&mut self, change: &Change, gate: &WorkTreeGate) -> Vec<GateIssue> {
-        let Some(name) =
-            self.policy.checklist_file.name.clone().filter(|_| self.policy.checklist_file.is_from_repository)
-        else {
-            return Vec::new();
-        };
-        let changed = change.files.iter().find(|file| file.path == name);
-        let Some(before) = changed.and_then(|file| file.before.as_deref()) else { return Vec::new() };
-        let Ok(base) = Checklist::parse(before, &name) else { return Vec::new() };
-        let weaker = weaker_items(&base, &self.policy.checklist);
-        let now = self.request.now();
-        let is_waived = gate.waivers.iter().any(|(_, waiver)| waiver.item == "POLICY" && waiver.until > now);
-        if weaker.is_empty() || is_waived {
-            return Vec::new();
-        }
-        self.policy.checklist = base;
-        let message = format!("the change makes {name} weaker: {}; the list of the base judges", weaker.join(", "));
-        vec![GateIssue { kind: GateIssueKind::Policy, message }]
     }
 }
 

@@ -29,8 +29,10 @@ pub(crate) struct FailedTestRow {
     pub file: Option<String>,
     /// The test, as its runner names it.
     pub test: Option<String>,
-    /// Others failed in the same way.
+    /// Others failed in the same way: the event of the run names them.
     pub has_others: bool,
+    /// The run.
+    pub run: String,
 }
 
 impl Index {
@@ -65,11 +67,11 @@ impl Index {
     pub(crate) fn failed_tests(&self, task: &str) -> Result<Vec<FailedTestRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FailedTestRow>> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT o.file, o.test, o.item_count > 1 FROM occurrences o JOIN tasks t USING (task_no)
-                 WHERE t.name = ?1 AND (o.test IS NOT NULL OR o.file IS NOT NULL) ORDER BY o.at DESC LIMIT 1000",
+                "SELECT o.file, o.test, o.item_count > 1, f.run_id FROM occurrences o JOIN tasks t USING (task_no)
+                 JOIN failures f USING (failure_no) WHERE t.name = ?1 AND (o.test IS NOT NULL OR o.file IS NOT NULL) ORDER BY o.at DESC LIMIT 1000",
             )?;
             let row = |row: &rusqlite::Row<'_>| {
-                Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)? })
+                Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)?, run: row.get(3)? })
             };
             statement.query_map([task], row)?.collect()
         };

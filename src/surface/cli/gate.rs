@@ -310,6 +310,9 @@ fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut Com
             }
             context.output.line("")?;
             context.output.text(&render_status_block(&view))?;
+            for difference in &view.evaluation.start.differences {
+                context.output.note(&format!("verify-run: since the last evaluation, {}", text::one_line(difference)));
+            }
             context.output.note(&format!("Report: verify-run gate show {}", view.evaluation.id));
             Ok(())
         }

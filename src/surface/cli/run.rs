@@ -82,7 +82,7 @@ fn run(program: &Program, options: RunOptions) -> c_int {
         Some((cwd, places)) if wanted && !bare && !is_nested(&places, &here.environment) => {
             let reusable = match &check {
                 Some(check) if options.reuse => {
-                    let command = CheckedCommand { argv: &options.argv, check };
+                    let command = CheckedCommand { argv: &options.argv, check, has_no_input: false };
                     Some(ReusableRun::begin(&cwd, &places, &here.environment, &command))
                 }
                 _ => None,
