@@ -373,9 +373,7 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
     };
     let source = parse_source(node, fields)?;
     let holds_the_line = word("hold_the_line", &["false", "true"])? == Some(1);
-    if holds_the_line && source != ItemSource::Mapped(MappedCommand::Lint) {
-        return Err(YamlError::new(node.line, "hold_the_line is for the lint command of the stack"));
-    }
+    check_line_holder(node, &source, holds_the_line)?;
     let red_evidence = match word("red_evidence", &["off", "warn", "block"])? {
         Some(1) => RedEvidence::Warn,
         Some(2) => RedEvidence::Block,
@@ -399,6 +397,14 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         has_guards: word("guards", &["on", "off"])? != Some(1),
         printed: field(fields, "metric")?.map(parse_printed).transpose()?,
     })
+}
+
+/// Only a linter's findings can be compared with those of the base.
+fn check_line_holder(item: &YamlNode, source: &ItemSource, holds_the_line: bool) -> Result<(), YamlError> {
+    if holds_the_line && *source != ItemSource::Mapped(MappedCommand::Lint) {
+        return Err(YamlError::new(item.line, "hold_the_line is for the lint command of the stack"));
+    }
+    Ok(())
 }
 
 fn check_keys(fields: &[YamlEntry]) -> Result<(), YamlError> {
