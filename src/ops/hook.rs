@@ -78,9 +78,14 @@ impl Hook {
         let environment = Environment::from_process();
         let variable = |name: &str| std::env::var(name).ok();
         let session = variable("VERIFY_RUN_SESSION").filter(|session| !session.is_empty());
-        let told = Identity { session: session.or_else(|| call.session.clone()), ..Identity::default() };
         let agent = variable("VERIFY_RUN_AGENT").filter(|agent| !agent.is_empty());
-        let told = Identity { agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())), ..told };
+        let model = variable("VERIFY_RUN_MODEL").filter(|model| !model.is_empty());
+        let told = Identity {
+            session: session.or_else(|| call.session.clone()),
+            agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())),
+            model: model.or_else(|| call.model.clone()),
+            ..Identity::default()
+        };
         let request = Request::new(cwd, environment, Request::identify_caller(told));
         Some(Hook { dialect, moment, said, call, request, rewrite, failed: None })
     }
@@ -97,6 +102,10 @@ impl Hook {
                 recording::start_recorder(&self.request.places);
             }
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
+        }
+        if let (Some(model), Some(session)) = (&self.call.model, &self.request.identity.session) {
+            // Without it the gate knows one implementer less.
+            let _ = capture::remember_session_model(&self.request.environment, session, model);
         }
         let file = std::env::var_os("CLAUDE_ENV_FILE").filter(|_| self.dialect.agent == "claude-code");
         if let (HookEvent::SessionStart, Some(file), Some(shims)) =

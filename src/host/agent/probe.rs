@@ -147,7 +147,7 @@ fn grouped(agent: &str, moment: &str, dir: &str, session: &str) -> Value {
         "claude" => said["permission_mode"] = json!("default"),
         "codex" => {
             said["permission_mode"] = json!("default");
-            said["model"] = json!("gpt");
+            said["model"] = json!("default");
             said["turn_id"] = json!("1");
         }
         _ => said["timestamp"] = json!("2026-11-23T10:00:00Z"),

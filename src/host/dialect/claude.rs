@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
-    milliseconds, replaced, specific, text,
+    keep_going, milliseconds, replaced, specific, text,
 };
 
 /// Without a decision about permission: a command that is replaced is asked about as any other.
@@ -18,7 +18,9 @@ pub(super) const DIALECT: Dialect = Dialect {
         HookEvent::AfterFailure,
         HookEvent::SessionStart,
         HookEvent::Prompt,
+        HookEvent::Stop,
     ],
+    model: Some("model"),
     neutral: "",
     read,
     write,
@@ -47,6 +49,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
             _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
+        ..HookCall::default()
     }
 }
 
@@ -79,6 +82,9 @@ fn failed(said: &Value) -> Option<HostCommandEnd> {
 }
 
 fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return keep_going(answer);
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updatedInput".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));
