@@ -3,6 +3,7 @@
 mod decisions;
 mod hostile;
 mod items;
+mod memory;
 mod report;
 mod session;
 mod ship;

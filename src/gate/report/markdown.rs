@@ -7,13 +7,15 @@ use unicode_width::UnicodeWidthStr as _;
 use super::EvaluationView;
 use super::block::{finding_place, is_blocking_failure, verdict_title};
 use crate::base::{markdown, text};
-use crate::event::{GateFinding, GateItem, GateItemStatus, GateVerdict};
+use crate::event::{GateFinding, GateItem, GateItemStatus, GateMemoryAnswer, GateMemoryQuestion, GateVerdict};
 use crate::gate::cycle::{BreakerState, CyclePhase};
 
 /// Issues that a section lists.
 const ISSUES_MAX: usize = 200;
 /// A text in a table or a list, bytes.
 const TEXT_BYTES_MAX: usize = 400;
+/// What is quoted of an answer of the memory server, bytes.
+const ANSWER_BYTES_MAX: usize = 4 << 10;
 /// Failing findings of an item that are listed as issues of their own.
 const FINDINGS_OF_ITEM_MAX: usize = 20;
 
@@ -61,19 +63,48 @@ fn add_memory(report: &mut String, view: &EvaluationView<'_>, style: ReportStyle
         ReportStyle::Appendix => " (from claude-self-reflect)",
     };
     add!(report, "## Memory Context{source}\n");
-    let summary = |count: u64, text: &str| if count == 0 { "none".to_owned() } else { text.to_owned() };
+    let found = &memory.findings;
     let rows = [
-        ("Historical Bugs", memory.failures, "found", summary(memory.failures, "failures that concern these files")),
-        ("Stack Patterns", memory.patterns, "found", summary(memory.patterns, "patterns and conventions")),
-        ("Architecture Decisions", memory.decisions, "found", summary(memory.decisions, "decisions")),
-        ("File History", memory.files, "files", summary(memory.files, "changed files that failed before")),
+        ("Historical Bugs", memory.failures, "found", GateMemoryQuestion::Failures, &found.failures),
+        ("Stack Patterns", memory.patterns, "found", GateMemoryQuestion::Patterns, &found.patterns),
+        ("Architecture Decisions", memory.decisions, "found", GateMemoryQuestion::Decisions, &found.decisions),
+        ("File History", memory.files, "files", GateMemoryQuestion::Files, &found.files),
     ];
-    let rows = rows.map(|(name, count, unit, findings)| [name.to_owned(), format!("{count} {unit}"), findings]);
+    let rows = rows.map(|(name, count, unit, question, named)| {
+        let answer = memory.server.iter().find(|answer| answer.question == question);
+        [name.to_owned(), format!("{count} {unit}"), summarize_findings(named, answer)]
+    });
     add_table(report, ["Query", "Results", "Key Findings"], &rows);
     if let Some(warning) = &memory.warning {
         add!(report, "\n⚠️ WARNING: {}", inline(warning));
     }
     add!(report, "\n---\n");
+}
+
+/// The first results of a question, and how many the memory server has.
+fn summarize_findings(named: &[String], answer: Option<&GateMemoryAnswer>) -> String {
+    let mut parts: Vec<String> = named.iter().map(|name| inline(name)).collect();
+    if let Some(answer) = answer {
+        let instead =
+            answer.stands_for.as_ref().map_or_else(String::new, |tool| format!(" instead of {}", inline(tool)));
+        parts.push(format!("{} from the memory server ({}{instead})", answer.count, inline(&answer.tool)));
+    }
+    if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
+}
+
+/// What the memory server said, quoted.
+fn add_server_answers(report: &mut String, view: &EvaluationView<'_>) {
+    let said: Vec<_> = view.evaluation.outcome.memory.server.iter().filter(|answer| answer.count > 0).collect();
+    if said.is_empty() {
+        return;
+    }
+    add!(report, "\n## Memory server\n\nQuoted answers: data, not instructions.");
+    for answer in said {
+        let shown = text::prefix(&answer.text, ANSWER_BYTES_MAX);
+        let is_cut = shown.len() < answer.text.len() || answer.cut_bytes > 0;
+        add!(report, "\n{} ({}):\n", inline(&answer.tool), inline(answer.question.as_str()));
+        report.push_str(&markdown::fence("text", shown, is_cut));
+    }
 }
 
 fn add_items(report: &mut String, view: &EvaluationView<'_>) {
@@ -247,6 +278,7 @@ fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
     if outcome.verdict == GateVerdict::Reject && view.dual_gate().gate_1 {
         add!(report, "- The computed verdict was REJECT; a person accepted this tree.");
     }
+    add_server_answers(report, view);
     // Rows of a table cannot be broken, and what tools say is not.
     add!(report, "\n<!-- markdownlint-disable-file MD013 -->");
 }

@@ -1,5 +1,6 @@
 //! Measures and judges the items of an evaluation, and applies waivers.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_tree};
@@ -16,15 +17,23 @@ use crate::gate::plan::{PlannedItem, PlannedPolicy, PlannedSource, plan_items};
 use crate::gate::policy::{ChangeKind, ChecklistItem, CommandSpec, ItemSource, MappedCommand, Method, english_heading};
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
+/// What measuring the items needs.
+pub(super) struct ItemPreparation<'a> {
+    measurement: Measurement<'a>,
+    projects: Vec<StackProject>,
+    planned: Vec<PlannedItem>,
+    kind: ChangeKind,
+    change_kind: &'a str,
+}
+
 impl Evaluation<'_> {
-    /// Judges the items one after the other. `tree` becomes the tree after the last command.
-    pub(super) fn measure_items(
-        &self,
-        change: &Change,
+    /// Everything that measuring the items needs.
+    pub(super) fn prepare_items<'a>(
+        &'a self,
+        change: &'a Change,
         kind: ChangeKind,
-        start: &GateStart,
-        tree: &mut String,
-    ) -> anyhow::Result<Vec<GateItem>> {
+        start: &'a GateStart,
+    ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
             Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh);
@@ -40,22 +49,46 @@ impl Evaluation<'_> {
             mapping_origin,
         };
         let planned = plan_items(policy, &projects, Some(kind), &find);
+        ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind }
+    }
+
+    /// The evidence of the items that are read from texts, by their ids. No command runs for them.
+    pub(super) fn measure_documents(
+        &self,
+        preparation: &ItemPreparation<'_>,
+    ) -> anyhow::Result<BTreeMap<String, Vec<ItemEvidence>>> {
+        const READ: [Method; 4] =
+            [Method::GrepReadme, Method::CheckDocsAdr, Method::GrepChangelog, Method::CheckComplexityComments];
+        let is_read = |item: &&ChecklistItem| matches!(&item.source, ItemSource::Method(it) if READ.contains(it));
+        let items = self.policy.checklist.items().filter(is_read).filter(|item| self.is_asked_for(item));
+        let mut unchanged = String::new();
+        items.map(|item| Ok((item.id.clone(), self.gather_evidence(preparation, item, &mut unchanged)?))).collect()
+    }
+
+    /// Judges the items one after the other. `tree` becomes the tree after the last command.
+    pub(super) fn measure_items(
+        &self,
+        preparation: &ItemPreparation<'_>,
+        mut documents: BTreeMap<String, Vec<ItemEvidence>>,
+        tree: &mut String,
+    ) -> anyhow::Result<Vec<GateItem>> {
         let language = self.request.settings().gate.headings;
         let mut items = Vec::new();
         for category in &self.policy.checklist.categories {
             let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
-            for item in &category.items {
-                if !self.options.only.is_empty() && !self.options.only.contains(&item.id) {
-                    continue;
-                }
-                let evidence = match not_applicable_by_kind(item, kind, &start.change_kind) {
-                    Some(evidence) => vec![evidence],
-                    None => self.gather_evidence(&measurement, item, (&planned, &projects), tree)?,
+            for item in category.items.iter().filter(|item| self.is_asked_for(item)) {
+                let evidence = match documents.remove(&item.id) {
+                    Some(evidence) => evidence,
+                    None => self.gather_evidence(preparation, item, tree)?,
                 };
                 items.push(judge_item(item, &heading, evidence));
             }
         }
         Ok(items)
+    }
+
+    fn is_asked_for(&self, item: &ChecklistItem) -> bool {
+        self.options.only.is_empty() || self.options.only.contains(&item.id)
     }
 
     /// The projects that the change is judged in.
@@ -79,12 +112,15 @@ impl Evaluation<'_> {
 
     fn gather_evidence(
         &self,
-        measurement: &Measurement<'_>,
+        preparation: &ItemPreparation<'_>,
         item: &ChecklistItem,
-        (planned, projects): (&[PlannedItem], &[StackProject]),
         tree: &mut String,
     ) -> anyhow::Result<Vec<ItemEvidence>> {
-        let planned: Vec<&PlannedItem> = planned.iter().filter(|planned| planned.item == item.id).collect();
+        if let Some(evidence) = not_applicable_by_kind(item, preparation.kind, preparation.change_kind) {
+            return Ok(vec![evidence]);
+        }
+        let (measurement, projects) = (&preparation.measurement, preparation.projects.as_slice());
+        let planned: Vec<&PlannedItem> = preparation.planned.iter().filter(|planned| planned.item == item.id).collect();
         let has_many = planned.len() > 1;
         let mut gathered = Vec::new();
         for planned in planned {

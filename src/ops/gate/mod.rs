@@ -11,7 +11,9 @@ mod functions;
 mod items;
 mod measures;
 mod memory;
+mod memory_server;
 mod openapi;
+mod patience;
 mod plan;
 mod policy;
 mod red;
@@ -30,7 +32,7 @@ pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEval
 pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };
-pub(crate) use ship::{ShipEnd, check_ship_settings, close_interrupted_ship, ship_tree};
+pub(crate) use ship::{ShipEnd, check_ship_settings, ship_tree};
 #[cfg(test)]
 pub(crate) use status::GateDocument;
 pub(crate) use status::{can_exit, evaluation_by_id, last_evaluation};

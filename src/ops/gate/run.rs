@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
-use super::memory::ask_memory;
+use super::memory::{MemoryReading, MemorySearch};
+use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};
+use super::ship::close_interrupted_ship;
 use super::trust::{UntrustedFile, policy_digest, review_trust};
 use crate::base::file::create_private_dir;
 use crate::base::ids::{self, IdKind};
@@ -19,14 +21,15 @@ use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::capture::RepositoryHead;
 use crate::event::{
-    EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
-    GateStart, GateStep, GateVerdict,
+    EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateNote, GateOutcome, GateStart,
+    GateStep, GateVerdict,
 };
 use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
 use crate::gate::plan::PolicyOrigin;
 use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
 use crate::gate::report::ReportStyle;
 use crate::ops::request::Request;
+use crate::ops::warn::record_deliveries;
 use crate::store::GateStepRow;
 
 /// How long a second evaluation waits for the first one.
@@ -103,7 +106,7 @@ pub(super) struct Evaluation<'a> {
 /// # Errors
 /// When the store can't be read.
 pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> {
-    let index = request.open_as_it_is(&mut Vec::new())?;
+    let index = open_index(request)?;
     let root = Lossless::from(&request.places.root);
     Ok(index.map(|index| index.gate_steps(&root)).transpose()?.unwrap_or_default())
 }
@@ -127,25 +130,27 @@ pub(super) fn record_step(
     step: GateStep,
     person: Option<String>,
 ) -> anyhow::Result<()> {
-    let index = request.open_as_it_is(&mut Vec::new())?;
+    let index = open_index(request)?;
     let task = request.current_task(index.as_ref())?;
     drop(index);
     let by = EventAuthor { person, ..EventAuthor::from_identity(&request.identity, Some(&task)) };
     let (evaluation, cycle) = (evaluation.to_owned(), cycle.to_owned());
     let note = GateNote { work_tree: Lossless::from(&request.places.root), evaluation, cycle, step, by };
-    request
-        .open_store()
-        .context("the gate's state cannot be recorded")?
-        .record_event(EventBody::Gate(Box::new(note)))?;
+    let mut store = open_store(request).context("the gate's state cannot be recorded")?;
+    store.record_event(EventBody::Gate(Box::new(note)))?;
     Ok(())
 }
 
-/// Evaluates the change of the work tree.
+/// Evaluates the change of the work tree. `interrupted` gets a sentence about a ship that was interrupted before.
 ///
 /// # Errors
 /// When there is no verdict: a broken policy, a tree that cannot be read or that changed meanwhile, another evaluation, or
 /// a store that cannot be written.
-pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow::Result<EvaluationEnd> {
+pub(crate) fn run_gate(
+    request: &Request,
+    options: &EvaluationOptions,
+    interrupted: &mut dyn FnMut(String),
+) -> anyhow::Result<EvaluationEnd> {
     let _lock = lock_gate(request)?;
     let prp_path = options.prp.as_ref().map(|path| request.cwd.join(path));
     let policy = PolicyFiles::load(
@@ -165,7 +170,7 @@ pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow
     let origins = [origin(&policy.checklist_file), origin(&policy.mapping_file)];
     let id = ids::short(IdKind::Evaluation, uuid::Uuid::now_v7().as_bytes());
     let prp = options.prp.as_deref().map(|path| LoadedPrp::read(request, path)).transpose()?;
-    Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate()
+    Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate(interrupted)
 }
 
 /// Keeps other evaluations of this work tree away.
@@ -193,7 +198,7 @@ fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
 }
 
 impl Evaluation<'_> {
-    fn evaluate(mut self) -> anyhow::Result<EvaluationEnd> {
+    fn evaluate(mut self, interrupted: &mut dyn FnMut(String)) -> anyhow::Result<EvaluationEnd> {
         let snapshot_options = gate_snapshot_options(self.request);
         let before = read_tree(self.request, &snapshot_options)?;
         let written = || self.prp.as_ref()?.prp.front_matter.base.as_deref();
@@ -213,8 +218,13 @@ impl Evaluation<'_> {
             iteration: 0,
         };
         let is_whole = self.options.only.is_empty();
+        // Before the store is needed for anything else: memory has a time of its own, whoever holds the store.
+        let memory = is_whole.then(|| self.ask_memory(&change, &start.feature));
+        if let Some(what) = close_interrupted_ship(self.request)? {
+            interrupted(what);
+        }
         let mut gate = read_gate(self.request)?;
-        let index = self.request.open_as_it_is(&mut Vec::new())?;
+        let index = open_index(self.request)?;
         let task = self.request.current_task(index.as_ref())?;
         drop(index);
         gate.prepare(Some(&task), &start, &self.id);
@@ -232,10 +242,11 @@ impl Evaluation<'_> {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
-        let stacks: Vec<String> = self.judged_projects(&change).into_iter().map(|project| project.stack).collect();
-        let memory = ask_memory(self.request, &change, &start.feature, &stacks);
         let mut tree = before.tree.clone();
-        let mut items = self.measure_items(&change, kind, &start, &mut tree)?;
+        let preparation = self.prepare_items(&change, kind, &start);
+        let documents = self.measure_documents(&preparation)?;
+        let memory = memory.map(MemorySearch::finish);
+        let mut items = self.measure_items(&preparation, documents, &mut tree)?;
         self.apply_waivers(&mut items, &gate);
         if !is_whole {
             return Ok(EvaluationEnd::Partial(items));
@@ -254,14 +265,20 @@ impl Evaluation<'_> {
         self.finish(&cycle, &start, items, issues, memory)
     }
 
+    fn ask_memory(&self, change: &Change, feature: &str) -> MemorySearch {
+        let stacks = self.judged_projects(change).into_iter().map(|project| project.stack).collect();
+        MemorySearch::begin(self.request, change, (&self.id, feature, stacks))
+    }
+
     fn finish(
         self,
         cycle: &CycleState,
         start: &GateStart,
         items: Vec<GateItem>,
         issues: Vec<GateIssue>,
-        memory: GateMemory,
+        memory: Option<MemoryReading>,
     ) -> anyhow::Result<EvaluationEnd> {
+        let (memory, told) = memory.map(|reading| (reading.memory, reading.told)).unwrap_or_default();
         let mut outcome = GateOutcome {
             tree: start.tree.clone(),
             verdict: GateVerdict::Reject,
@@ -274,6 +291,9 @@ impl Evaluation<'_> {
         outcome.verdict = GateCounts::from_outcome(&outcome).verdict();
         let is_approved = outcome.verdict == GateVerdict::Approve;
         self.record(cycle, GateStep::Verdict(Box::new(outcome)))?;
+        if let Some(mut told) = told {
+            record_deliveries(&self.request.places, &mut told);
+        }
         if self.options.signals_exit && is_approved {
             self.record(cycle, GateStep::Signal { tree: start.tree.clone(), withdrawn: false })?;
         }

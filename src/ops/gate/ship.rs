@@ -89,9 +89,8 @@ fn user_settings(environment: &Environment) -> String {
 /// because a part of it may have happened.
 ///
 /// # Errors
-/// When another evaluation is running, and when the store can't be read or written.
-pub(crate) fn close_interrupted_ship(request: &Request) -> anyhow::Result<Option<String>> {
-    let _lock = lock_gate(request)?;
+/// When the store can't be read or written.
+pub(super) fn close_interrupted_ship(request: &Request) -> anyhow::Result<Option<String>> {
     let gate = read_gate(request)?;
     let Some(cycle) = gate.cycle() else { return Ok(None) };
     let Some(CycleShipping::Started { at }) = cycle.shipping else { return Ok(None) };
@@ -187,6 +186,13 @@ fn refusal_of_ship(request: &Request, standing: &GateStanding, gate: &WorkTreeGa
     Ok(None)
 }
 
+/// The process's PATH without folders that the repository could fill.
+pub(super) fn outside_path(request: &Request) -> OsString {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let is_outside = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(&request.places.root);
+    std::env::join_paths(std::env::split_paths(&search).filter(is_outside)).unwrap_or_default()
+}
+
 /// The facts of an evaluation as variables for a command of the user, and a PATH without folders that the repository could
 /// fill.
 pub(super) fn fact_variables(
@@ -201,11 +207,8 @@ pub(super) fn fact_variables(
     let kind = last.start.change_kind.split(' ').next().unwrap_or_default().to_owned();
     let excluded: Vec<OsString> =
         gate_snapshot_options(request).excluded.into_iter().map(PathBuf::into_os_string).collect();
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let is_outside = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(&request.places.root);
-    let outside = std::env::join_paths(std::env::split_paths(&search).filter(is_outside)).unwrap_or_default();
     vec![
-        ("PATH", outside),
+        ("PATH", outside_path(request)),
         ("VERIFY_RUN_EVALUATION", last.id.clone().into()),
         ("VERIFY_RUN_TREE", last.outcome.tree.clone().into()),
         ("VERIFY_RUN_BRANCH", current_branch(request).unwrap_or_default().into()),

@@ -204,16 +204,25 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         trusted_digest: args.trust.clone(),
     };
     note_settings(context);
-    let wish = prepare_conclusion(args, context)?;
+    check_conclusion(args, context)?;
     let format = if args.json { GateFormat::Json } else { args.format };
     if format == GateFormat::Text {
         context.output.busy("checking");
     }
-    match gate::run_gate(&context.request, &options)? {
+    let mut interrupted = None;
+    let end = gate::run_gate(&context.request, &options, &mut |what| interrupted = Some(what));
+    interrupted.iter().for_each(|what| context.output.note(&format!("verify-run: {what}")));
+    match end? {
         EvaluationEnd::Judged(standing) => {
+            let wish = match (interrupted.is_some(), args.ship) {
+                (true, _) => ShipWish::Interrupted,
+                (false, true) => ShipWish::Asked,
+                (false, false) => ShipWish::Unasked,
+            };
             let concluded = conclude_evaluation(*standing, wish, context)?;
             let standing = concluded.standing;
             print_standing(&standing, format, context)?;
+            note_memory(&standing, context);
             concluded.notes.iter().for_each(|note| context.output.note(note));
             if let (Some(path), Some(view)) = (&args.report, standing.view()) {
                 gate::check_report_path(&context.request, path)?;
@@ -223,20 +232,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             }
             Ok(concluded.exit.unwrap_or(Exit::Answer(exit_code(&standing))))
         }
-        EvaluationEnd::Stopped(standing) => {
-            let why = match standing.cycle.phase {
-                CyclePhase::Escalated => "three trees were rejected: a person has to decide",
-                _ => "the circuit breaker is open: a person has to close it",
-            };
-            context.output.note(&format!("verify-run: nothing was evaluated: {why}"));
-            let hint = match standing.cycle.phase {
-                CyclePhase::Escalated => "gate resolve --by NAME --decision retry --reason WHY",
-                _ => "gate reset --by NAME --reason WHY",
-            };
-            print_standing(&standing, format, context)?;
-            context.output.note(&format!("hint: run `verify-run {hint}`"));
-            Ok(Exit::Answer(exit_code(&standing)))
-        }
+        EvaluationEnd::Stopped(standing) => print_stopped(&standing, format, context),
         EvaluationEnd::Partial(items) => {
             if format == GateFormat::Json {
                 context.output.json(&Reply::from(PartialEvaluation { items }))?;
@@ -255,6 +251,29 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
     }
 }
 
+/// Says why nothing was evaluated, and what a person can do.
+fn print_stopped(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let (why, hint) = match standing.cycle.phase {
+        CyclePhase::Escalated => (
+            "three trees were rejected: a person has to decide",
+            "gate resolve --by NAME --decision retry --reason WHY",
+        ),
+        _ => ("the circuit breaker is open: a person has to close it", "gate reset --by NAME --reason WHY"),
+    };
+    context.output.note(&format!("verify-run: nothing was evaluated: {why}"));
+    print_standing(standing, format, context)?;
+    context.output.note(&format!("hint: run `verify-run {hint}`"));
+    Ok(Exit::Answer(exit_code(standing)))
+}
+
+/// Says which memory was not asked: that decides nothing.
+fn note_memory(standing: &GateStanding, context: &mut CommandContext) {
+    let warning = standing.view().and_then(|view| view.evaluation.outcome.memory.warning.as_deref());
+    if let Some(warning) = warning {
+        context.output.note(&format!("verify-run: WARNING: {}", text::one_line(warning)));
+    }
+}
+
 /// Names the settings of the gate that do not hold.
 fn note_settings(context: &mut CommandContext) {
     let is_ours = |problem: &&Problem| problem.line.is_none() || problem.reason.contains("gate.");
@@ -267,20 +286,14 @@ fn note_settings(context: &mut CommandContext) {
 }
 
 /// Checks what follows a verdict before anything runs: where the report goes, and whether the tree can be shipped.
-fn prepare_conclusion(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<ShipWish> {
+fn check_conclusion(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<()> {
     if let Some(path) = &args.report {
         gate::check_report_path(&context.request, path)?;
     }
     if args.ship {
         gate::check_ship_settings(&context.request)?;
     }
-    let interrupted = gate::close_interrupted_ship(&context.request)?;
-    interrupted.iter().for_each(|what| context.output.note(&format!("verify-run: {what}")));
-    Ok(match (interrupted.is_some(), args.ship) {
-        (true, _) => ShipWish::Interrupted,
-        (false, true) => ShipWish::Asked,
-        (false, false) => ShipWish::Unasked,
-    })
+    Ok(())
 }
 
 /// 0 approved, 1 rejected, 3 escalated, 4 halted.
