@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::gate_review::{GateModels, GateReview};
 use super::word::words;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -125,6 +126,9 @@ pub(crate) struct GateStart {
     pub change_kind: String,
     /// Changed files, relative to the root, sorted, at most 200.
     pub files: Vec<String>,
+    /// Language models that wrote the change, as far as they are known then, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementers: Vec<String>,
     /// The number of the evaluation in its cycle, from 1.
     pub iteration: u64,
 }
@@ -144,9 +148,15 @@ pub(crate) struct GateOutcome {
     /// BLAKE3 of what fails and how, without line numbers, times and temporary paths: two evaluations with the same
     /// digest fail in the same way.
     pub error: String,
-    /// Questions to the project's memory that were answered, of 4.
+    /// What memory has to say.
     #[serde(default)]
     pub memory: GateMemory,
+    /// Who wrote the change, and how the reviewer compares.
+    #[serde(default)]
+    pub models: GateModels,
+    /// The review, where the user configured a reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<GateReview>,
     /// Microseconds of the evaluation.
     pub duration_us: u64,
 }
@@ -367,9 +377,11 @@ pub(crate) enum GateIssueKind {
     Policy,
     /// The work tree is not known or changed meanwhile.
     Tree,
+    /// The reviewer is a model of the same family as an author, or the author is not known.
+    Model,
 }
 
-words!(GateIssueKind { Policy => "POLICY", Tree => "TREE" });
+words!(GateIssueKind { Policy => "POLICY", Tree => "TREE", Model => "MODEL" });
 
 /// A person's decision after an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

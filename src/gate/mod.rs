@@ -13,4 +13,5 @@ pub(crate) mod policy;
 pub(crate) mod prp;
 pub(crate) mod receipt;
 pub(crate) mod report;
+pub(crate) mod review;
 pub(crate) mod stack;

@@ -5,6 +5,7 @@ mod hostile;
 mod items;
 mod memory;
 mod report;
+mod review;
 mod session;
 mod ship;
 mod stacks;

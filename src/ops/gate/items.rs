@@ -26,6 +26,23 @@ pub(super) struct ItemPreparation<'a> {
     change_kind: &'a str,
 }
 
+impl<'a> ItemPreparation<'a> {
+    /// What every measurement works with.
+    pub(super) fn measurement(&self) -> &Measurement<'a> {
+        &self.measurement
+    }
+
+    /// The change.
+    pub(super) fn change(&self) -> &'a Change {
+        self.measurement.change
+    }
+
+    /// The projects that the change is judged in.
+    pub(super) fn projects(&self) -> &[StackProject] {
+        &self.projects
+    }
+}
+
 impl Evaluation<'_> {
     /// Everything that measuring the items needs.
     pub(super) fn prepare_items<'a>(

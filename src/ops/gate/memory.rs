@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::change::Change;
 use super::memory_server::{MemoryServer, ServerAnswers};
-use super::ship::{check_own_program, outside_path};
+use super::own_program::{check_own_program, outside_path};
 use crate::advice::Warning;
 use crate::base::text;
 use crate::event::{EntryTypeName, GateMemory, GateMemoryFindings, GateMemoryQuestion};

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
+use super::implementers::named_implementers;
 use super::memory::{MemoryReading, MemorySearch};
 use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};
@@ -28,8 +29,9 @@ use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTre
 use crate::gate::plan::PolicyOrigin;
 use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
 use crate::gate::report::ReportStyle;
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
-use crate::ops::warn::record_deliveries;
+use crate::ops::warn::{WarnReply, record_deliveries};
 use crate::store::GateStepRow;
 
 /// How long a second evaluation waits for the first one.
@@ -58,6 +60,8 @@ pub(crate) struct EvaluationOptions {
     pub only: Vec<String>,
     /// The caller says that the work is done.
     pub signals_exit: bool,
+    /// Language models that wrote the change, as the caller names them.
+    pub implementer_models: Vec<String>,
     /// Every command runs, whatever passed on this tree before.
     pub is_fresh: bool,
     /// The digest of policy files that the caller trusts.
@@ -206,17 +210,7 @@ impl Evaluation<'_> {
         let base = self.options.base.as_deref().or_else(written).or(settings.base.as_deref());
         let change = read_change(self.request, before.tree.clone(), base)?;
         let (kind, kind_source) = self.decide_kind();
-        let mut start = GateStart {
-            tree: change.tree.clone(),
-            base: change.base.name.clone(),
-            base_tree: Some(change.base.tree.clone()),
-            policy: self.describe_policy(),
-            feature: self.feature_name(),
-            prp: self.prp.as_ref().map(|prp| prp.path.clone()),
-            change_kind: format!("{} ({kind_source})", kind.name()),
-            files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
-            iteration: 0,
-        };
+        let mut start = self.describe_start(&change, format!("{} ({kind_source})", kind.name()));
         let is_whole = self.options.only.is_empty();
         // Before the store is needed for anything else: memory has a time of its own, whoever holds the store.
         let memory = is_whole.then(|| self.ask_memory(&change, &start.feature));
@@ -233,11 +227,7 @@ impl Evaluation<'_> {
             return Ok(EvaluationEnd::Stopped(Box::new(self.standing(cycle))));
         }
         start.iteration = cycle.iterations + 1;
-        let mut issues = self.policy_issues(&change, &gate);
-        if change.patch.cut > 0 {
-            let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
-            issues.push(GateIssue { kind: GateIssueKind::Tree, message });
-        }
+        let issues = self.find_issues(&change, &gate);
         if is_whole {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
@@ -245,12 +235,16 @@ impl Evaluation<'_> {
         let mut tree = before.tree.clone();
         let preparation = self.prepare_items(&change, kind, &start);
         let documents = self.measure_documents(&preparation)?;
-        let memory = memory.map(MemorySearch::finish);
+        let reading = memory.map(MemorySearch::finish);
         let mut items = self.measure_items(&preparation, documents, &mut tree)?;
         self.apply_waivers(&mut items, &gate);
-        if !is_whole {
-            return Ok(EvaluationEnd::Partial(items));
+        let Some(MemoryReading { memory, told }) = reading else { return Ok(EvaluationEnd::Partial(items)) };
+        let mut outcome = GateOutcome { tree: start.tree.clone(), items, issues, memory, ..GateOutcome::default() };
+        if tree != before.tree {
+            let message = "a command of the gate changed the work tree".to_owned();
+            outcome.issues.push(GateIssue { kind: GateIssueKind::Tree, message });
         }
+        self.add_review(&preparation, (&start, &cycle, &gate), &task, &mut outcome, &mut tree)?;
         let after = read_tree(self.request, &snapshot_options)?;
         if after.tree != tree {
             let difference = describe_difference(self.request, &tree, &after.tree)?;
@@ -258,11 +252,7 @@ impl Evaluation<'_> {
             self.record(&cycle, GateStep::Abandoned { why: why.clone() })?;
             anyhow::bail!(why);
         }
-        if tree != before.tree {
-            let message = "a command of the gate changed the work tree".to_owned();
-            issues.push(GateIssue { kind: GateIssueKind::Tree, message });
-        }
-        self.finish(&cycle, &start, items, issues, memory)
+        self.finish(&cycle, outcome, told)
     }
 
     fn ask_memory(&self, change: &Change, feature: &str) -> MemorySearch {
@@ -270,32 +260,47 @@ impl Evaluation<'_> {
         MemorySearch::begin(self.request, change, (&self.id, feature, stacks))
     }
 
+    fn describe_start(&self, change: &Change, change_kind: String) -> GateStart {
+        GateStart {
+            tree: change.tree.clone(),
+            base: change.base.name.clone(),
+            base_tree: Some(change.base.tree.clone()),
+            policy: self.describe_policy(),
+            feature: self.feature_name(),
+            prp: self.prp.as_ref().map(|prp| prp.path.clone()),
+            change_kind,
+            files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
+            implementers: named_implementers(self.request, &self.options.implementer_models).into_iter().collect(),
+            iteration: 0,
+        }
+    }
+
+    /// What stops an approval before anything runs.
+    fn find_issues(&mut self, change: &Change, gate: &WorkTreeGate) -> Vec<GateIssue> {
+        let mut issues = self.policy_issues(change, gate);
+        if change.patch.cut > 0 {
+            let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
+            issues.push(GateIssue { kind: GateIssueKind::Tree, message });
+        }
+        issues
+    }
+
     fn finish(
         self,
         cycle: &CycleState,
-        start: &GateStart,
-        items: Vec<GateItem>,
-        issues: Vec<GateIssue>,
-        memory: Option<MemoryReading>,
+        mut outcome: GateOutcome,
+        told: Option<Reply<WarnReply>>,
     ) -> anyhow::Result<EvaluationEnd> {
-        let (memory, told) = memory.map(|reading| (reading.memory, reading.told)).unwrap_or_default();
-        let mut outcome = GateOutcome {
-            tree: start.tree.clone(),
-            verdict: GateVerdict::Reject,
-            error: error_digest(&items, &issues),
-            items,
-            issues,
-            memory,
-            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        };
+        outcome.error = error_digest(&outcome);
+        outcome.duration_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         outcome.verdict = GateCounts::from_outcome(&outcome).verdict();
-        let is_approved = outcome.verdict == GateVerdict::Approve;
+        let (tree, is_approved) = (outcome.tree.clone(), outcome.verdict == GateVerdict::Approve);
         self.record(cycle, GateStep::Verdict(Box::new(outcome)))?;
         if let Some(mut told) = told {
             record_deliveries(&self.request.places, &mut told);
         }
         if self.options.signals_exit && is_approved {
-            self.record(cycle, GateStep::Signal { tree: start.tree.clone(), withdrawn: false })?;
+            self.record(cycle, GateStep::Signal { tree, withdrawn: false })?;
         }
         let gate = read_gate(self.request)?;
         let cycle = gate.cycle().cloned().unwrap_or_default();
@@ -391,20 +396,26 @@ pub(super) fn current_branch(request: &Request) -> Option<String> {
 }
 
 /// BLAKE3 of what fails: items, states and patterns of their findings, without places, times and figures.
-fn error_digest(items: &[GateItem], issues: &[GateIssue]) -> String {
+/// Of a review, whose remarks differ each time, only that it stops the approval.
+fn error_digest(outcome: &GateOutcome) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };
-    for item in items.iter().filter(|it| matches!(it.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated)) {
+    for item in
+        outcome.items.iter().filter(|it| matches!(it.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated))
+    {
         add(&item.id);
         add(item.status.as_str());
         let keys: BTreeSet<&str> =
             item.findings.iter().map(|it| it.pattern.as_deref().or(it.path.as_deref()).unwrap_or_default()).collect();
         keys.into_iter().for_each(&mut add);
     }
-    issues.iter().for_each(|issue| add(issue.kind.as_str()));
+    outcome.issues.iter().for_each(|issue| add(issue.kind.as_str()));
+    if outcome.review.as_ref().is_some_and(|review| review.blocking_issues() > 0) {
+        add("REVIEW");
+    }
     hasher.finalize().to_hex()[..32].to_owned()
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::change::{describe_difference, gate_snapshot_options, read_tree};
+use super::own_program::{check_own_program, outside_path};
 use super::run::{GateStanding, current_branch, lock_gate, read_gate, record_step};
 use crate::base::refusal::Refusal;
 use crate::base::text;
@@ -63,21 +64,6 @@ pub(crate) fn check_ship_settings(request: &Request) -> anyhow::Result<()> {
         return Err(Refusal::usage(message).then_do(format!("set it in {file}; a repository's file cannot")).into());
     }
     check_own_program(command, "[gate.ship]")
-}
-
-/// Checks that the repository cannot replace the program of a command in the user's settings.
-///
-/// # Errors
-/// When it is named relative to the repository: a usage error.
-pub(super) fn check_own_program(command: &[String], setting: &str) -> anyhow::Result<()> {
-    match command.first().filter(|program| program.contains('/') && !Path::new(program).is_absolute()) {
-        Some(program) => {
-            let message = format!("the command of {setting} is relative to the repository, which could replace it");
-            let step = format!("write the absolute path of {program}, or a name on PATH");
-            Err(Refusal::usage(message).then_do(step).into())
-        }
-        None => Ok(()),
-    }
 }
 
 fn user_settings(environment: &Environment) -> String {
@@ -184,13 +170,6 @@ fn refusal_of_ship(request: &Request, standing: &GateStanding, gate: &WorkTreeGa
         return Ok(Some(why));
     }
     Ok(None)
-}
-
-/// The process's PATH without folders that the repository could fill.
-pub(super) fn outside_path(request: &Request) -> OsString {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let is_outside = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(&request.places.root);
-    std::env::join_paths(std::env::split_paths(&search).filter(is_outside)).unwrap_or_default()
 }
 
 /// The facts of an evaluation as variables for a command of the user, and a PATH without folders that the repository could

@@ -76,6 +76,22 @@ impl Index {
         self.sql_result("read", read())
     }
 
+    /// The language models of a task's recorded runs in a work tree, by name; runs of the gate itself are left out.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn models_of_task(&self, task: &str, work_tree: &Lossless) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT r.model FROM tasks t JOIN runs r USING (task_no)
+                 WHERE t.name = ?1 AND r.root = ?2 AND r.model IS NOT NULL AND r.agent IS NOT 'gate'
+                 ORDER BY r.model LIMIT 100",
+            )?;
+            statement.query_map([task, &to_json(work_tree)], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
     fn read_gate_steps(&self, sql: &str, key: &str) -> Result<Vec<GateStepRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(Timestamp, String)>> {
             let mut statement = self.connection.prepare_cached(sql)?;

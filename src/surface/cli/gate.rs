@@ -13,8 +13,8 @@ use super::{CommandContext, Exit};
 use crate::base::file::{Durability, write_atomic};
 use crate::base::text;
 use crate::config::Problem;
-use crate::event::{GateItem, GateItemStatus};
-use crate::gate::cycle::CyclePhase;
+use crate::event::{GateItem, GateItemStatus, GateOutcome};
+use crate::gate::cycle::{CyclePhase, has_unknown_implementer};
 use crate::gate::policy::ChangeKind;
 use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
@@ -118,6 +118,9 @@ struct RunArgs {
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
+    /// Language model that wrote the change (may be repeated)
+    #[arg(long, value_name = "MODEL")]
+    implementer_model: Vec<String>,
     /// Ship the approved tree with the command of your own settings, if the work may end
     #[arg(long, conflicts_with = "only")]
     ship: bool,
@@ -200,6 +203,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         base: args.base.clone(),
         only: args.only.clone(),
         signals_exit: args.exit_signal,
+        implementer_models: args.implementer_model.clone(),
         is_fresh: args.fresh,
         trusted_digest: args.trust.clone(),
     };
@@ -321,12 +325,30 @@ fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut Com
             for issue in &outcome.issues {
                 context.output.line(&format!("❌ {}: {}", issue.kind, text::one_line(&issue.message)))?;
             }
+            review_lines(outcome).iter().try_for_each(|line| context.output.line(line))?;
             context.output.line("")?;
             context.output.text(&render_status_block(&view))?;
             context.output.note(&format!("Report: verify-run gate show {}", view.evaluation.id));
             Ok(())
         }
     }
+}
+
+/// A line for each issue of a review, and what is wrong with the review itself.
+fn review_lines(outcome: &GateOutcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    if has_unknown_implementer(outcome) {
+        lines.push("⚠️  MODEL: it is not known which model wrote the change".to_owned());
+    }
+    let Some(review) = &outcome.review else { return lines };
+    for issue in &review.issues {
+        let icon = if issue.blocking { "❌ " } else { "⚠️  " };
+        let line = issue.line.map_or_else(String::new, |line| format!(":{line}"));
+        let place = issue.path.as_ref().map_or_else(String::new, |path| format!("{path}{line}: "));
+        lines.push(format!("{icon}REVIEW: {}{}", text::one_line(&place), text::one_line(&issue.message)));
+    }
+    lines.extend(review.warning.iter().map(|warning| format!("⚠️  REVIEW: {}", text::one_line(warning))));
+    lines
 }
 
 /// One line for an item, and one for each of its first findings.
