@@ -2,6 +2,7 @@
 
 mod decisions;
 mod hostile;
+mod hosts;
 mod items;
 mod memory;
 mod report;

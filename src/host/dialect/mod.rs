@@ -26,6 +26,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+pub use claude::model_of_transcript;
+
 /// The point in an agent's work at which a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookEvent {
@@ -94,6 +96,8 @@ pub struct HookCall {
     pub prompt: Option<String>,
     /// The language model at work.
     pub model: Option<String>,
+    /// The host's own record of the session, where that names the model.
+    pub transcript: Option<PathBuf>,
     /// What happens to a command that no rule of the user allows.
     pub unruled: UnmatchedPolicy,
     /// Nothing is answered, whatever there is to say.

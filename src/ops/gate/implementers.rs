@@ -15,12 +15,20 @@ pub(super) fn named_implementers(request: &Request, options: &[String]) -> BTree
     options.iter().chain(&identity.model).filter_map(|model| sanitize_name(model)).chain(of_session).collect()
 }
 
-/// The models of the task's recorded runs in this work tree; none where the store can't be read.
-pub(super) fn recorded_implementers(request: &Request, task: &str) -> Vec<String> {
+/// The models of the task's recorded runs in this work tree, and what hosts named to hooks of their sessions; none where the
+/// store can't be read.
+pub(super) fn recorded_implementers(request: &Request, task: &str) -> BTreeSet<String> {
     let read = || {
         // A run that passed may wait to be recorded.
         let index = request.open_for_reading().ok()?.index?;
-        index.models_of_task(task, &Lossless::from(&request.places.root)).ok()
+        index.workers_of_task(task, &Lossless::from(&request.places.root)).ok()
     };
-    read().unwrap_or_default()
+    let mut models = BTreeSet::new();
+    for worker in read().unwrap_or_default() {
+        // A run that named its model is of no other one of its session.
+        let of_session =
+            || worker.session.iter().flat_map(|session| session_models(&request.environment, session)).collect();
+        models.extend(worker.model.map_or_else(of_session, |model| vec![model]));
+    }
+    models
 }

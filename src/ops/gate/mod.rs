@@ -8,6 +8,7 @@ mod documents;
 mod evidence;
 mod execute;
 mod functions;
+mod host;
 mod implementers;
 mod items;
 mod measures;
@@ -29,6 +30,7 @@ mod trust;
 pub(crate) use alert::{GateAlert, send_alert};
 pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};
 pub(crate) use functions::list_functions;
+pub(crate) use host::{answer_stop, session_notice};
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
 pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
@@ -36,7 +38,5 @@ pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };
 pub(crate) use ship::{ShipEnd, check_ship_settings, ship_tree};
-#[cfg(test)]
-pub(crate) use status::GateDocument;
-pub(crate) use status::{can_exit, evaluation_by_id, last_evaluation};
+pub(crate) use status::{GateDocument, can_exit, evaluation_by_id, last_evaluation};
 pub(crate) use trust::{TrustReview, UntrustedFile, approve_files, policy_digest, review_trust, revoke_trust};

@@ -33,6 +33,15 @@ pub(crate) struct FailedTestRow {
     pub has_others: bool,
 }
 
+/// Who ran checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkerRow {
+    /// The language model, where the run named it.
+    pub model: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+}
+
 impl Index {
     /// The steps in a work tree, the oldest first, at most the newest 2,000.
     ///
@@ -76,18 +85,18 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// The language models of a task's recorded runs in a work tree, by name; runs of the gate itself are left out.
+    /// Who ran checks in a task and a work tree, each once; runs of the gate itself are left out.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn models_of_task(&self, task: &str, work_tree: &Lossless) -> Result<Vec<String>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<String>> {
+    pub(crate) fn workers_of_task(&self, task: &str, work_tree: &Lossless) -> Result<Vec<WorkerRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<WorkerRow>> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT r.model FROM tasks t JOIN runs r USING (task_no)
-                 WHERE t.name = ?1 AND r.root = ?2 AND r.model IS NOT NULL AND r.agent IS NOT 'gate'
-                 ORDER BY r.model LIMIT 100",
+                "SELECT DISTINCT r.model, r.session FROM tasks t JOIN runs r USING (task_no)
+                 WHERE t.name = ?1 AND r.root = ?2 AND r.agent IS NOT 'gate' LIMIT 1000",
             )?;
-            statement.query_map([task, &to_json(work_tree)], |row| row.get(0))?.collect()
+            let row = |row: &rusqlite::Row<'_>| Ok(WorkerRow { model: row.get(0)?, session: row.get(1)? });
+            statement.query_map([task, &to_json(work_tree)], row)?.collect()
         };
         self.sql_result("read", read())
     }

@@ -175,6 +175,21 @@ fn remarks_about_anything_but_the_change_are_dropped_and_counted() {
 }
 
 #[test]
+fn the_answer_of_the_documentation_is_a_review() {
+    let page = include_str!("../../../docs/concepts/gate.md");
+    let answer = page.split_once("```json\n").and_then(|(_, rest)| rest.split_once("```")).expect("an answer").0;
+    let read: Value = serde_json::from_str(answer).expect("JSON");
+    assert_valid("gate-review-answer.json", &read, "docs/concepts/gate.md");
+    let sandbox = passing_project();
+    sandbox.write("src/rows.py", "x = 1\n".repeat(50));
+    configure(&sandbox, answer, "");
+    let (_, document) = evaluate(&sandbox, &["--implementer-model", "claude-opus-4-1"]);
+    let review = &document["review"];
+    assert_eq!((&review["model"], &review["verdict"]), (&read["model"], &read["verdict"]), "{review}");
+    assert_eq!((&review["issues"][0]["message"], &review["dropped"]), (&read["issues"][0]["text"], &json!(0)));
+}
+
+#[test]
 fn a_high_remark_blocks_where_the_user_wants_it() {
     let sandbox = passing_project();
     let answer = r#"{"model": "claude-opus-4", "issues": [{"severity": "high", "file": "check.sh", "text": "it always passes"}]}"#;
