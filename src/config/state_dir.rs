@@ -57,6 +57,11 @@ impl StateDir {
         self.gate_sessions().join(format!("{}.base", work_tree_digest(work_tree)))
     }
 
+    /// `gate/<work tree>.stops`: what agents that stop were answered.
+    pub(crate) fn gate_stops(&self, work_tree: &Path) -> PathBuf {
+        self.gate_sessions().join(format!("{}.stops", work_tree_digest(work_tree)))
+    }
+
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")

@@ -47,6 +47,9 @@ pub(crate) struct Run {
     /// Agent, the kind of worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The language model at work, where the caller or its host names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The branch, without `refs/heads/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,

@@ -46,6 +46,7 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
         )),
         session: header.identity.session.as_deref().map(without_secret),
         agent: header.identity.agent.as_deref().map(without_secret),
+        model: header.identity.model.as_deref().and_then(redact::sanitize_name),
         branch,
         commit: repository.commit.clone(),
         kept_bytes: header.kept_bytes,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::patience::lock_store;
+use crate::base::lock::Lock;
 use crate::base::text;
 use crate::fix::patch::{Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
@@ -86,7 +88,14 @@ pub(super) fn gate_snapshot_options(request: &Request) -> SnapshotOptions {
 /// # Errors
 /// When there is no git repository, something is out of git's sight, or it takes too long.
 pub(super) fn read_tree(request: &Request, options: &SnapshotOptions) -> anyhow::Result<TakenSnapshot> {
-    let _lock = request.lock_store()?;
+    take_tree(request, options, lock_store(request)?)
+}
+
+/// As [`read_tree`], of a caller that holds the store's lock.
+///
+/// # Errors
+/// As [`read_tree`].
+pub(super) fn take_tree(request: &Request, options: &SnapshotOptions, _held: Lock) -> anyhow::Result<TakenSnapshot> {
     let taken = take_snapshot(&request.places, options)
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))
         .context("the work tree cannot be read as a git tree, so no verdict can be bound to it")?;

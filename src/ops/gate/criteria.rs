@@ -7,7 +7,7 @@ use super::measurement::Measurement;
 use super::policy::PolicyFile;
 use super::red::{CoveringTest, FailedTests};
 use crate::base::text;
-use crate::event::GateFinding;
+use crate::event::{GateFinding, GateReviewLink};
 use crate::fix::find_tool;
 use crate::gate::criteria::file::{CriteriaFile, CriterionEvidence};
 use crate::gate::criteria::link::{
@@ -184,6 +184,38 @@ fn judge_criterion(
         state = CriterionState::Open(suggested);
     }
     state
+}
+
+/// Runs the tests that a reviewer proposes for criteria, as any that `qa-criteria.yml` names. Unknown criteria are left
+/// out.
+pub(super) fn try_links(
+    measurement: &Measurement<'_>,
+    loaded: &LoadedPrp,
+    projects: &[StackProject],
+    links: &[(String, String)],
+) -> Vec<GateReviewLink> {
+    let known: Vec<(&AcceptanceCriterion, &String)> =
+        links.iter().filter_map(|(id, test)| Some((loaded.prp.criterion(id)?, test))).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let tests: Result<Vec<_>, _> = projects.iter().map(|it| index_project(measurement, it)).collect();
+    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
+    let mut tried = Vec::new();
+    for (criterion, test) in known {
+        let state = match &tests {
+            Ok(tests) => judge_selector(test, tests, &mut runs),
+            Err(error) => CriterionState::Failed(format!("{error:#}")),
+        };
+        let reason = match state {
+            CriterionState::Covered(_) => None,
+            CriterionState::Failed(why) => Some(why),
+            CriterionState::Open(_) => Some("nothing names it".to_owned()),
+        };
+        let (criterion, passed) = (criterion.id.clone(), reason.is_none());
+        tried.push(GateReviewLink { criterion, test: test.clone(), passed, reason });
+    }
+    tried
 }
 
 /// A test that `qa-criteria.yml` names: `tests/test_api.py::test_page_size`.

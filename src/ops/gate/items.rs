@@ -16,32 +16,69 @@ use crate::gate::plan::{PlannedItem, PlannedPolicy, plan_items};
 use crate::gate::policy::{ChangeKind, ChecklistItem, english_heading};
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
+/// What measuring the items needs.
+pub(super) struct ItemPreparation<'a> {
+    measurement: Measurement<'a>,
+    projects: Vec<StackProject>,
+    planned: Vec<PlannedItem>,
+    kind: ChangeKind,
+    change_kind: &'a str,
+    judged: &'a TakenSnapshot,
+}
+
+impl<'a> ItemPreparation<'a> {
+    /// What every measurement works with.
+    pub(super) fn measurement(&self) -> &Measurement<'a> {
+        &self.measurement
+    }
+
+    /// The change.
+    pub(super) fn change(&self) -> &'a Change {
+        self.measurement.change
+    }
+
+    /// The projects that the change is judged in.
+    pub(super) fn projects(&self) -> &[StackProject] {
+        &self.projects
+    }
+}
+
 impl Evaluation<'_> {
-    /// Judges the items. `tree` becomes the tree that the last command left. Commands run one after the other, while what
-    /// needs none is measured beside them.
-    pub(super) fn measure_items(
-        &self,
-        change: &Change,
+    /// Everything that measuring the items needs.
+    pub(super) fn prepare_items<'a>(
+        &'a self,
+        change: &'a Change,
         kind: ChangeKind,
-        start: &GateStart,
-        judged: &TakenSnapshot,
-        tree: &mut String,
-    ) -> anyhow::Result<JudgedItems> {
+        start: &'a GateStart,
+        judged: &'a TakenSnapshot,
+    ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
             Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh);
         let projects = self.judged_projects(change);
         let planned = self.plan_items(&projects, kind);
+        ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }
+    }
+
+    /// Judges the items. `tree` becomes the tree that the last command left. Commands run one after the other, behind
+    /// `before_commands`, while what needs none is measured beside them.
+    pub(super) fn measure_items(
+        &self,
+        preparation: &ItemPreparation<'_>,
+        before_commands: &mut dyn FnMut(),
+        tree: &mut String,
+    ) -> anyhow::Result<JudgedItems> {
+        let ItemPreparation { measurement, projects, planned, kind, change_kind, judged } = preparation;
         let mut jobs = Vec::new();
         for item in self.policy.checklist.items().filter(|item| self.is_wanted(&item.id)) {
             let stated = item.not_applicable.as_ref().map(|stated| stated.reason.clone());
-            let reason = stated.or_else(|| not_applicable_by_kind(item, kind, &start.change_kind));
+            let reason = stated.or_else(|| not_applicable_by_kind(item, *kind, change_kind));
             let planned = planned.iter().filter(|planned| planned.item == item.id);
             let job = |planned| ItemJob { item, planned, is_left_out: reason.clone() };
             jobs.extend(planned.map(job));
         }
-        let work = ItemWork { evaluation: self, measurement: &measurement, projects: &projects };
-        let (evidence, tree_after) = work.measure_jobs(&jobs, judged, tree)?;
+        let work = ItemWork { evaluation: self, measurement, projects };
+        let (evidence, tree_after) = work.measure_jobs(&jobs, judged, before_commands, tree)?;
         let language = self.request.settings().gate.headings;
         let mut items = Vec::new();
         for category in &self.policy.checklist.categories {

@@ -8,7 +8,7 @@ use super::run::{GateStanding, read_gate};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::config::HeadingLanguage;
-use crate::event::{GateIssue, GateItem, GateMemory};
+use crate::event::{GateDiversity, GateIssue, GateItem, GateMemory, GateReview};
 use crate::gate::cycle::{CycleRules, CycleShipping, CycleState, WorkTreeGate};
 use crate::gate::policy::Checklist;
 use crate::gate::report::{EvaluationView, ReportStyle, status_recommendation};
@@ -80,8 +80,14 @@ pub(crate) struct GateDocument {
     pub items: Vec<GateItem>,
     /// What stops an approval beside the items.
     pub issues: Vec<GateIssue>,
-    /// What the project's memory had to say.
+    /// What memory had to say.
     pub memory: GateMemory,
+    /// Language models that wrote the change, as far as they are known.
+    pub implementers: Vec<String>,
+    /// How the model of the review compares with them.
+    pub diversity: GateDiversity,
+    /// The review, where a reviewer is configured.
+    pub review: Option<GateReview>,
 }
 
 /// The last evaluation of this work tree.
@@ -186,6 +192,9 @@ impl GateStanding {
             items: outcome.items.clone(),
             issues: outcome.issues.clone(),
             memory: outcome.memory.clone(),
+            implementers: cycle.implementers.iter().cloned().collect(),
+            diversity: outcome.models.diversity,
+            review: outcome.review.clone(),
         })
     }
 }

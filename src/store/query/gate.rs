@@ -35,6 +35,15 @@ pub(crate) struct FailedTestRow {
     pub run: String,
 }
 
+/// Who ran checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkerRow {
+    /// The language model, where the run named it.
+    pub model: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+}
+
 impl Index {
     /// The steps in a work tree, the oldest first, at most the newest 2,000.
     ///
@@ -74,6 +83,22 @@ impl Index {
                 Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)?, run: row.get(3)? })
             };
             statement.query_map([task], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Who ran checks in a task and a work tree, each once; runs of the gate itself are left out.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn workers_of_task(&self, task: &str, work_tree: &Lossless) -> Result<Vec<WorkerRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<WorkerRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT r.model, r.session FROM tasks t JOIN runs r USING (task_no)
+                 WHERE t.name = ?1 AND r.root = ?2 AND r.agent IS NOT 'gate' LIMIT 1000",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| Ok(WorkerRow { model: row.get(0)?, session: row.get(1)? });
+            statement.query_map([task, &to_json(work_tree)], row)?.collect()
         };
         self.sql_result("read", read())
     }
