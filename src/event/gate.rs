@@ -127,6 +127,9 @@ pub(crate) struct GateStart {
     pub files: Vec<String>,
     /// The number of the evaluation in its cycle, from 1.
     pub iteration: u64,
+    /// How its commands were isolated; absent where they ran in the work tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
 }
 
 /// The end of an evaluation.

@@ -236,6 +236,9 @@ fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
     add!(report, "- Base: {}", inline(&start.base));
     add!(report, "- Kind of the change: {}", inline(&start.change_kind));
     add!(report, "- Policy: {}", inline(&start.policy));
+    if let Some(level) = &start.isolation {
+        add!(report, "- Isolation: {}", inline(level));
+    }
     let commands: Vec<&String> = outcome.items.iter().flat_map(|item| &item.commands).collect();
     for command in commands {
         add!(report, "- Command: {}", markdown::code(&text::ellipsis(&text::one_line(command), TEXT_BYTES_MAX)));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::change::Change;
 use super::execute::{CommandResult, GateCommand, run_check, run_tool};
+use super::isolated::GateLab;
 use super::memory::known_fix;
 use crate::base::text;
 use crate::event::{FlakeProof, GateFinding};
@@ -53,6 +54,8 @@ pub(super) struct Measurement<'a> {
     pub limit: Duration,
     /// Whether receipts may replace runs.
     pub reuses: bool,
+    /// Where commands are isolated; `None` in the work tree.
+    pub lab: Option<&'a GateLab>,
     /// Where the change weakens checks.
     pub weakened: Vec<WeakenedCheck>,
 }
@@ -66,10 +69,11 @@ impl<'a> Measurement<'a> {
         feature: &'a str,
         limit: Duration,
         reuses: bool,
+        lab: Option<&'a GateLab>,
     ) -> Self {
         let mut weakened = detect(&change.patch, None).marks;
         weakened.retain(WeakenedCheck::decides);
-        Measurement { request, change, evaluation, feature, limit, reuses, weakened }
+        Measurement { request, change, evaluation, feature, limit, reuses, lab, weakened }
     }
 
     /// The evidence of a planned item whose figures a command gives.
@@ -173,6 +177,7 @@ impl<'a> Measurement<'a> {
             feature: self.feature,
             limit: self.limit,
             reuses: self.reuses,
+            lab: self.lab,
         }
     }
 
@@ -346,6 +351,9 @@ impl ToolRun<'_> {
 pub(super) fn failure_reason(tool: &str, result: &CommandResult) -> String {
     if result.is_late {
         return format!("{tool} was ended by the time limit");
+    }
+    if let Some(why) = &result.stopped {
+        return format!("{tool} was ended: {why}");
     }
     if let Some((_, reason)) = NOTHING_DONE.iter().find(|(words, _)| result.text.contains(words)) {
         return (*reason).to_owned();

@@ -6,6 +6,7 @@ use super::change::{Change, describe_difference, gate_snapshot_options, read_tre
 use super::criteria::{CriteriaContext, measure_criteria};
 use super::documents::DocumentContext;
 use super::evidence::Measurement;
+use super::isolated::GateLab;
 use super::run::Evaluation;
 use crate::config::HeadingLanguage;
 use crate::event::{GateItem, GateItemStatus, GateStart};
@@ -23,11 +24,12 @@ impl Evaluation<'_> {
         change: &Change,
         kind: ChangeKind,
         start: &GateStart,
+        lab: Option<&GateLab>,
         tree: &mut String,
     ) -> anyhow::Result<Vec<GateItem>> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
-            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh);
+            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
         let projects = self.judged_projects(change);
         let root = &self.request.places.root;
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -94,12 +96,14 @@ impl Evaluation<'_> {
                 ItemSource::Mapped(mapped) => self.measure_mapped(measurement, item, *mapped, planned),
             };
             if !evidence.commands.is_empty() {
-                let after = read_tree(self.request, &gate_snapshot_options(self.request))?.tree;
-                if after != *tree {
+                let changed = match measurement.lab {
+                    Some(lab) => lab.take_changes(),
+                    None => self.follow_tree(tree)?,
+                };
+                if let Some(changed) = changed {
                     let commands = std::mem::take(&mut evidence.commands);
-                    let reason = format!("the command changed {}", describe_difference(self.request, tree, &after)?);
+                    let reason = format!("the command changed {changed}");
                     evidence = ItemEvidence { commands, ..ItemEvidence::unknown(item, reason) };
-                    *tree = after;
                 }
             }
             let dir = planned.dir.as_deref().filter(|_| has_many);
@@ -107,6 +111,17 @@ impl Evaluation<'_> {
             gathered.push(evidence);
         }
         Ok(gathered)
+    }
+
+    /// What changed in the work tree since `tree`, which becomes the tree as it is now.
+    fn follow_tree(&self, tree: &mut String) -> anyhow::Result<Option<String>> {
+        let after = read_tree(self.request, &gate_snapshot_options(self.request))?.tree;
+        if after == *tree {
+            return Ok(None);
+        }
+        let difference = describe_difference(self.request, tree, &after)?;
+        *tree = after;
+        Ok(Some(difference))
     }
 
     fn measure_method(

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
+use super::isolated::{GATE_LEVEL, GateLab};
 use super::memory::ask_memory;
 use super::policy::{PolicyFile, PolicyFiles};
 use super::trust::{UntrustedFile, policy_digest, review_trust};
@@ -59,6 +60,8 @@ pub(crate) struct EvaluationOptions {
     pub is_fresh: bool,
     /// The digest of policy files that the caller trusts.
     pub trusted_digest: Option<String>,
+    /// Commands run on a copy of the tree, without effects outside.
+    pub is_isolated: bool,
 }
 
 /// How an evaluation ended.
@@ -211,6 +214,7 @@ impl Evaluation<'_> {
             change_kind: format!("{} ({kind_source})", kind.name()),
             files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
             iteration: 0,
+            isolation: self.options.is_isolated.then(|| GATE_LEVEL.as_str().to_owned()),
         };
         let is_whole = self.options.only.is_empty();
         let mut gate = read_gate(self.request)?;
@@ -228,6 +232,7 @@ impl Evaluation<'_> {
             let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
             issues.push(GateIssue { kind: GateIssueKind::Tree, message });
         }
+        let lab = self.options.is_isolated.then(|| GateLab::open(self.request, &change.tree)).transpose()?;
         if is_whole {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
@@ -235,12 +240,13 @@ impl Evaluation<'_> {
         let stacks: Vec<String> = self.judged_projects(&change).into_iter().map(|project| project.stack).collect();
         let memory = ask_memory(self.request, &change, &start.feature, &stacks);
         let mut tree = before.tree.clone();
-        let mut items = self.measure_items(&change, kind, &start, &mut tree)?;
+        let mut items = self.measure_items(&change, kind, &start, lab.as_ref(), &mut tree)?;
         self.apply_waivers(&mut items, &gate);
         if !is_whole {
             return Ok(EvaluationEnd::Partial(items));
         }
-        let after = read_tree(self.request, &snapshot_options)?;
+        // What ran on a copy is no evidence about what was edited meanwhile: the verdict is about the copy.
+        let after = if lab.is_some() { before.clone() } else { read_tree(self.request, &snapshot_options)? };
         if after.tree != tree {
             let difference = describe_difference(self.request, &tree, &after.tree)?;
             let why = format!("while it was checked, the work tree changed in {difference}");

@@ -36,6 +36,8 @@ pub(crate) struct GateDocument {
     pub change_kind: String,
     /// The policy files, with their digest.
     pub policy: String,
+    /// How the commands were isolated; absent where they ran in the work tree.
+    pub isolation: Option<String>,
     /// `approve` or `reject`; a tree that a person accepted is approved.
     pub verdict: &'static str,
     /// Where the cycle is: `rejected`, `approved`, `shipped`, `escalated`, `halted`, or `idle` after a decision.
@@ -155,6 +157,7 @@ impl GateStanding {
             prp: start.prp.clone(),
             change_kind: start.change_kind.clone(),
             policy: start.policy.clone(),
+            isolation: start.isolation.clone(),
             verdict: if dual.gate_1 { "approve" } else { "reject" },
             phase: cycle.phase.as_str(),
             iteration: start.iteration,
