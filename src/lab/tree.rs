@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::place::{Lab, LabError, file_error};
+use crate::base::file::is_program;
 use crate::fix::snapshot::{CheckoutLimits, check_out_tree};
 
 /// The largest tree that is checked out.
@@ -35,6 +36,28 @@ pub(crate) struct TreeEdit {
     pub content: Option<Vec<u8>>,
     /// Whether it may be executed.
     pub is_executable: bool,
+}
+
+impl LabTree {
+    /// A file of this tree as an edit of another one: with its content, or as removed where it is not there.
+    ///
+    /// # Errors
+    /// The operating system's; `InvalidInput` for anything but a regular file.
+    pub(crate) fn edit_of_file(&self, path: &Path) -> io::Result<TreeEdit> {
+        let path = path.to_owned();
+        let found = self.layers.iter().map(|layer| layer.join(&path)).find(|file| fs::symlink_metadata(file).is_ok());
+        let Some(file) = found else { return Ok(TreeEdit { path, content: None, is_executable: false }) };
+        if !fs::symlink_metadata(&file)?.is_file() {
+            let refused = format!("{} is not a regular file", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, refused));
+        }
+        Ok(TreeEdit { content: Some(fs::read(&file)?), is_executable: is_program(&file), path })
+    }
+
+    /// The same tree with edits over it.
+    pub(crate) fn with_edits(&self, edits: Vec<TreeEdit>) -> Self {
+        LabTree { edits, ..self.clone() }
+    }
 }
 
 impl Lab {

@@ -80,6 +80,16 @@ impl GateLab {
         })
     }
 
+    /// The lab.
+    pub(super) fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    /// The tree of the evaluation.
+    pub(super) fn tree(&self) -> &LabTree {
+        &self.tree
+    }
+
     /// What commands changed of the tree since this was asked: `2 files: a.ts, b.ts`.
     pub(super) fn take_changes(&self) -> Option<String> {
         let changed = self.changed.take();
@@ -141,6 +151,15 @@ impl GateLab {
     pub(super) fn run_tool(&self, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
         let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
         Ok(self.result_of(&self.run(command, &argv, LabOutput::Stdout)?))
+    }
+
+    /// Runs a command on another tree than that of the evaluation. It is neither recorded nor reused.
+    ///
+    /// # Errors
+    /// When it was not started.
+    pub(super) fn try_on(&self, tree: &LabTree, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
+        let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
+        Ok(self.result_of(&self.run_on(tree, command, &argv, LabOutput::Both)?))
     }
 
     /// Runs a command of the evaluation, and notes what it changed of the tree: what git ignores is not a part of it.

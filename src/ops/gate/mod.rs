@@ -17,6 +17,7 @@ mod openapi;
 mod plan;
 mod policy;
 mod red;
+mod red_trial;
 mod run;
 mod session;
 mod ship;

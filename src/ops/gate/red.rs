@@ -13,6 +13,10 @@ pub(super) struct CoveringTest {
     pub line: u32,
     /// Its own name.
     pub name: String,
+    /// The words that run it and no other, in `dir`.
+    pub words: Vec<String>,
+    /// The project's folder, relative to the root.
+    pub dir: String,
 }
 
 /// The tests that recorded runs of the current task saw failing.
@@ -41,7 +45,7 @@ impl FailedTests {
 }
 
 /// Whether `name` is in `text` with no letter or digit next to it.
-fn contains_name(text: &str, name: &str) -> bool {
+pub(super) fn contains_name(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !name.is_empty()
         && text.match_indices(name).any(|(at, _)| {
@@ -69,7 +73,13 @@ mod tests {
             test: Some(test.to_owned()),
             has_others,
         };
-        let second = CoveringTest { path: "test_a.py".to_owned(), line: 1, name: "test_two".to_owned() };
+        let second = CoveringTest {
+            path: "test_a.py".to_owned(),
+            line: 1,
+            name: "test_two".to_owned(),
+            words: Vec::new(),
+            dir: String::new(),
+        };
         assert!(!FailedTests { rows: vec![row("test_one", false)] }.include(&second));
         assert!(FailedTests { rows: vec![row("test_one", true)] }.include(&second));
     }

@@ -1,4 +1,4 @@
-//! `gate run --isolated`: the commands of an evaluation on a copy of its tree.
+//! `gate run --isolated`: the commands of an evaluation on a copy of its tree; and red evidence by trial.
 
 use std::fs;
 
@@ -156,7 +156,69 @@ fn python_feature(test: &str) -> Option<Sandbox> {
     Some(sandbox)
 }
 
+fn criteria(sandbox: &Sandbox, more: &[&str]) -> Value {
+    let arguments = [&["gate", "run", "--prp", "prp.md", "--base", "main", "--only", "F2", "--json"], more].concat();
+    let outcome = sandbox.verify_run(arguments).outcome();
+    let document: Value = serde_json::from_str(outcome.stdout()).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+    item(&document, "F2").clone()
+}
+
 const ASSERTS: &str = "from rows import add\n\n\ndef test_ac_1_add():\n    assert add(1, 2) == 3";
+const PASSES_ANYWAY: &str = "from rows import add\n\n\ndef test_ac_1_add():\n    assert add(1, 0) == 1";
+const NEEDS_A_NEW_NAME: &str =
+    "from rows import add, subtract\n\n\ndef test_ac_1_add():\n    assert add(1, 2) == 3 and subtract(1, 1) == 0";
+const FAILS_BESIDE: &str = "import rows\n\n\ndef test_ac_1_add(broken):\n    assert rows.add(1, 0) == 1\n\n\nimport pytest\n\n\n\
+                            @pytest.fixture\ndef broken():\n    return rows.add";
+
+#[test]
+fn a_test_that_fails_on_the_sources_of_the_base_is_red_evidence() {
+    for more in [&[][..], &["--isolated"]] {
+        let Some(sandbox) = python_feature(ASSERTS) else { return };
+        if !has_namespaces() {
+            return;
+        }
+        let judged = criteria(&sandbox, more);
+        assert_eq!(
+            (&judged["status"], &judged["details"]),
+            (&"pass".into(), &"100% (1 of 1 criterion)".into()),
+            "{judged}"
+        );
+        // The trial is no run of the user's: only the test of the change is recorded.
+        let runs = runs_of(LabUser::Own, &sandbox, "pytest");
+        assert!(runs.iter().all(|run| run["failure"].is_null()) && runs.len() == 1, "{runs:?}");
+        assert_eq!(left_by_labs(&sandbox).len(), 0);
+    }
+}
+
+#[test]
+fn a_test_that_passes_on_the_sources_of_the_base_proves_nothing() {
+    let cases = [
+        (PASSES_ANYWAY, "it passes on the base's sources, too"),
+        (FAILS_BESIDE, "it passes on the base's sources, too"),
+        (
+            NEEDS_A_NEW_NAME,
+            "no recorded run of this task, and on the base's sources the run fails before the test does",
+        ),
+    ];
+    for (test, why) in cases {
+        let Some(sandbox) = python_feature(test) else { return };
+        if !has_namespaces() {
+            return;
+        }
+        let judged = criteria(&sandbox, &[]);
+        assert_eq!(judged["status"], "pass", "{judged}");
+        let details = format!("100% (1 of 1 criterion); no run saw the tests of AC-1 ({why}) fail");
+        assert_eq!(judged["details"], details, "{judged}");
+        sandbox.verify_run(["gate", "init"]).outcome();
+        let policy = sandbox.read(".verify-run/qa-checklist.yml").replace("red_evidence: warn", "red_evidence: block");
+        sandbox.write(".verify-run/qa-checklist.yml", policy);
+        let judged = criteria(&sandbox, &[]);
+        assert_eq!(judged["status"], "fail", "{judged}");
+        let message = judged["findings"][0]["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("(test_ac_1_add) was never seen failing: {why}")), "{message}");
+    }
+}
+
 #[test]
 fn a_pass_in_the_lab_is_reused_there_and_nowhere_else() {
     let Some(sandbox) = python_feature(ASSERTS) else { return };
