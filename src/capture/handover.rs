@@ -143,6 +143,7 @@ impl FinishedRun {
             observed_via: None,
             call: None,
             checked_state: self.checked_state.clone(),
+            tree: None,
         }
     }
 

@@ -14,7 +14,7 @@ mod session_model;
 mod spool;
 
 pub use checked_state::{CheckedState, InputDigests, InputHasher};
-pub use environment::{EnvironmentDigest, add_variables, remember};
+pub use environment::{EnvironmentDigest, add_variables, counted_variables, remember};
 pub use handover::{FinishedRun, RecorderWaiter, prepare_fallback};
 pub use identity::identify;
 pub use reading::SpoolError;

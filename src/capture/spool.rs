@@ -85,6 +85,9 @@ pub struct SpoolHeader {
     /// What a receipt of the run is about; only under `--reuse`, of a pass that can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_state: Option<Box<CheckedState>>,
+    /// The git tree that the run saw, where it ran on a copy of one: the work tree may be another one since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// Who saw a run that no wrapper preceded. What it knows is less: the whole line's exit code, output that was
@@ -209,6 +212,7 @@ pub(super) mod tests {
             observed_via: None,
             call: None,
             checked_state: None,
+            tree: None,
         }
     }
 

@@ -6,6 +6,7 @@ mod gate;
 mod hooks;
 mod input_name;
 mod knowledge;
+mod lab;
 mod layer;
 mod learning;
 mod lesson;
@@ -28,6 +29,7 @@ pub use gate::{
 };
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
+pub use lab::LabSettings;
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 9] = [
     include_str!("promotion.rs"),
     include_str!("receipt.rs"),
     include_str!("gate.rs"),
+    include_str!("lab.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -117,6 +118,7 @@ fn default_values() -> Value {
         "promotion": settings.promotion,
         "receipts": settings.receipts,
         "gate": gate,
+        "lab": settings.lab,
         "gate.breaker": settings.gate.breaker,
         "gate.memory": settings.gate.memory,
         "gate.review": settings.gate.review,

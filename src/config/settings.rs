@@ -13,6 +13,7 @@ use super::gate::GateSettings;
 use super::hooks::{self, HookSettings};
 use super::input_name::is_variable;
 use super::knowledge::KnowledgeSettings;
+use super::lab::LabSettings;
 use super::layer::SettingsLayer;
 use super::learning::{ConfidenceSettings, PatternSettings};
 use super::lesson::LessonSettings;
@@ -111,6 +112,8 @@ pub struct Settings {
     pub receipts: ReceiptSettings,
     /// `[gate]`
     pub gate: GateSettings,
+    /// `[lab]`
+    pub lab: LabSettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -138,6 +141,7 @@ impl Default for Settings {
             promotion: PromotionSettings::default(),
             receipts: ReceiptSettings::default(),
             gate: GateSettings::default(),
+            lab: LabSettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -269,6 +273,7 @@ impl Settings {
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
             ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
+            ("lab", name) => self.lab.apply(layer, name, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
                     layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");

@@ -14,8 +14,8 @@ pub struct StateDir(PathBuf);
 
 impl StateDir {
     /// Every folder in it that belongs to verify-run, `install` and `lessons` excepted, which outlive the records.
-    pub(crate) const FOLDERS: [&str; 10] =
-        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate"];
+    pub(crate) const FOLDERS: [&str; 11] =
+        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate", "lab"];
 
     /// Every file in it that belongs to verify-run.
     pub(crate) const FILES: [&str; 11] = [
@@ -65,6 +65,16 @@ impl StateDir {
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")
+    }
+
+    /// `lab/`: a folder for each lab that is open, with trees as files.
+    pub(crate) fn labs(&self) -> PathBuf {
+        self.0.join("lab")
+    }
+
+    /// `lab/level.json`: how well runs can be isolated on this machine.
+    pub(crate) fn lab_level(&self) -> PathBuf {
+        self.labs().join("level.json")
     }
 
     /// `store.db`: the index over the events.
@@ -269,6 +279,7 @@ mod tests {
             state.unwritten_lessons(),
             state.backups(),
             state.gate_sessions(),
+            state.labs(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));
         let files = [

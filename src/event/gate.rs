@@ -134,6 +134,9 @@ pub(crate) struct GateStart {
     /// What was chosen in another way than for the last evaluation of the cycle, each a phrase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
+    /// How its commands were isolated; absent where they ran in the work tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
 }
 
 /// The end of an evaluation.

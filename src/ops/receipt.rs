@@ -12,8 +12,8 @@ use serde::Serialize;
 #[cfg(test)]
 pub(crate) use attest::VerifiedReceipt;
 pub(crate) use attest::{VerifyRequest, create_key, export_receipt, verify_receipt};
-pub(crate) use observe::CheckedCommand;
-pub(crate) use reuse::{ReceiptLookup, ReuseOffer, offer_reuse, state_after};
+pub(crate) use observe::{CheckedCommand, observe_isolated_state};
+pub(crate) use reuse::{ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
 
 use super::reply::Reply;
 use super::request::Request;

@@ -284,7 +284,7 @@ impl<'a> WorkTreeScan<'a> {
 pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, BLAKE3 ";
 
 /// First words of the placeholder for a file with secrets, and the digits of its hash.
-const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
+pub(super) const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
 const SECRET_DIGITS: usize = 8;
 
 /// When a file changed last in any way, microseconds since the epoch.

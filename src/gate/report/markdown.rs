@@ -325,6 +325,9 @@ fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
     for difference in &start.differences {
         add!(report, "- Since the last evaluation: {}", inline(difference));
     }
+    if let Some(level) = &start.isolation {
+        add!(report, "- Isolation: {}", inline(level));
+    }
     let commands: Vec<&String> = outcome.items.iter().flat_map(|item| &item.commands).collect();
     for command in commands {
         add!(report, "- Command: {}", markdown::code(&text::ellipsis(&text::one_line(command), TEXT_BYTES_MAX)));

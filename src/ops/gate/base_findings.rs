@@ -7,16 +7,18 @@ use anyhow::Context;
 
 use super::change::gate_snapshot_options;
 use super::execute::{CommandResult, GateCommand, failure_reason, folder_in, run_check};
+use super::isolated::TriedCommand;
 use super::measurement::Measurement;
 use crate::base::file::create_private_dir;
 use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
 use crate::event::{DiagnosticRecord, Run};
 use crate::fix::atom_of_item;
-use crate::fix::snapshot::checkout_tree;
+use crate::fix::snapshot::{CheckoutLimits, check_out_tree};
 use crate::gate::adapter::{ToolVerdict, judge_exit};
 use crate::ops::last::LastFailure;
 use crate::ops::request::Request;
+use crate::recorder::RecordedItems;
 
 /// Runs over the base's tree that are looked at, the newest.
 const RUNS_MAX: usize = 200;
@@ -47,10 +49,12 @@ impl Measurement<'_> {
     /// # Errors
     /// Why the check could not be run on the base, or not all findings are known.
     pub(super) fn subtract_base(&self, now: &Run, command: &GateCommand<'_>, dir: &str) -> Result<NewFindings, String> {
-        let found = relevant_items(now)?;
-        let base = self.base_run(command, dir).map_err(|error| format!("the base could not be checked: {error:#}"))?;
+        let now = items_of_run(now);
+        let found = relevant_items(&now)?;
+        let base =
+            self.base_items(command, dir).map_err(|error| format!("the base could not be checked: {error:#}"))?;
         let mut before = AtomCounts::new();
-        for item in base.as_ref().map(relevant_items).transpose()?.unwrap_or_default() {
+        for item in relevant_items(&base)? {
             let item = DiagnosticRecord { file: item.file.as_deref().map(|it| self.path_now(it)), ..item.clone() };
             *before.entry(atom_of_item(&item).hash).or_default() += u64::from(item.count);
         }
@@ -75,17 +79,25 @@ impl Measurement<'_> {
         renamed.map_or(path, |file| file.new.as_str()).to_owned()
     }
 
-    /// The failed run of the same command on the base; `None` where it passes there.
-    fn base_run(&self, command: &GateCommand<'_>, dir: &str) -> anyhow::Result<Option<Run>> {
+    /// What the same command finds in the base.
+    fn base_items(&self, command: &GateCommand<'_>, dir: &str) -> anyhow::Result<RecordedItems> {
         if let Some(run) = self.recorded_base_run(command, dir) {
-            return Ok(run.failure.is_some().then_some(run));
+            return Ok(items_of_run(&run));
         }
-        let result = run_on_tree(self.request, &self.change.base.tree, dir, command)?;
+        let base = &self.change.base.tree;
+        let (result, tried) = match self.lab {
+            Some(lab) => {
+                let TriedCommand { result, items } = lab.try_on(self.request, &lab.lab().check_out(base)?, command)?;
+                (result, Some(items))
+            }
+            None => (run_on_tree(self.request, base, dir, command)?, None),
+        };
         let tool = command.argv.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
         match result.code {
-            Some(0) => Ok(None),
+            Some(0) => Ok(RecordedItems::default()),
             Some(code) if judge_exit(tool, code) != ToolVerdict::Failed => {
-                result.run.map(Some).context("its run was not recorded")
+                let recorded = tried.or_else(|| result.run.as_ref().map(items_of_run));
+                recorded.context("its run was not recorded")
             }
             _ => anyhow::bail!(failure_reason(tool, &result)),
         }
@@ -107,18 +119,23 @@ impl Measurement<'_> {
     }
 }
 
+fn items_of_run(run: &Run) -> RecordedItems {
+    let Some(failure) = &run.failure else { return RecordedItems::default() };
+    RecordedItems { items: failure.items.clone(), is_cut: failure.items_cut > 0 || run.cut_bytes > 0 }
+}
+
 /// The items that can be why a check fails: errors where there are any, else all.
-fn relevant_items(run: &Run) -> Result<Vec<&DiagnosticRecord>, String> {
-    let Some(failure) = &run.failure else { return Ok(Vec::new()) };
-    if failure.items_cut > 0 || run.cut_bytes > 0 {
+fn relevant_items(found: &RecordedItems) -> Result<Vec<&DiagnosticRecord>, String> {
+    let RecordedItems { items, is_cut } = found;
+    if *is_cut {
         return Err("there are too many findings to compare them with those of the base".to_owned());
     }
-    if failure.items.iter().all(DiagnosticRecord::is_uninformative) {
+    if !items.is_empty() && items.iter().all(DiagnosticRecord::is_uninformative) {
         return Err("the output of the check names no finding".to_owned());
     }
     let is_error = |item: &&DiagnosticRecord| item.severity == Severity::Error;
-    let has_errors = failure.items.iter().any(|item| is_error(&item));
-    Ok(failure.items.iter().filter(|item| !has_errors || is_error(item)).collect())
+    let has_errors = items.iter().any(|item| is_error(&item));
+    Ok(items.iter().filter(|item| !has_errors || is_error(item)).collect())
 }
 
 /// Runs a command on another tree of the work tree: on a checkout in the state folder, with the dependencies of the work
@@ -130,7 +147,9 @@ fn run_on_tree(request: &Request, tree: &str, dir: &str, command: &GateCommand<'
     let folder = request.places.state.gate_checkout(&request.places.root);
     // One of an evaluation that was killed; no other one runs in this work tree.
     remove_checkout(&folder)?;
-    create_private_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    if let Some(parent) = folder.parent() {
+        create_private_dir(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    }
     let ran = run_in(request, tree, dir, command, &folder);
     let _ = fs::remove_dir_all(&folder);
     ran
@@ -152,7 +171,7 @@ fn run_in(
     command: &GateCommand<'_>,
     folder: &std::path::Path,
 ) -> anyhow::Result<CommandResult> {
-    checkout_tree(&request.places, tree, folder, &gate_snapshot_options(request))
+    check_out_tree(&request.places, tree, folder, CheckoutLimits::LARGEST, &gate_snapshot_options(request))
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))?;
     for place in ["", dir] {
         for name in SHARED_FOLDERS {

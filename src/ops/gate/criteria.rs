@@ -6,6 +6,7 @@ use super::documents::LoadedPrp;
 use super::measurement::Measurement;
 use super::policy::PolicyFile;
 use super::red::{CoveringTest, FailedTests};
+use super::red_trial::{RedOutcome, RedTrial};
 use crate::base::text;
 use crate::event::{GateFinding, GateReviewLink};
 use crate::fix::find_tool;
@@ -73,6 +74,7 @@ pub(super) fn measure_criteria(
     };
     let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
     let failed = (item.red_evidence != RedEvidence::Off).then(|| FailedTests::of_current_task(measurement.request));
+    let trial = RedTrial::new(measurement);
     let mut never_red = Vec::new();
     let mut evidence = ItemEvidence::default();
     let mut covered = 0_usize;
@@ -81,12 +83,13 @@ pub(super) fn measure_criteria(
         if let (Some(test), Some(failed)) = (runs.covering.take(), &failed)
             && matches!(state, CriterionState::Covered(_))
             && !failed.include(&test)
+            && let Some(why) = doubt_of_red(&trial.try_test(&test))
         {
             if item.red_evidence == RedEvidence::Block {
                 let place = format!("{}:{} ({})", test.path, test.line, test.name);
-                state = CriterionState::Failed(format!("{place} was never seen failing: no recorded run of this task"));
+                state = CriterionState::Failed(format!("{place} was never seen failing: {why}"));
             } else {
-                never_red.push(criterion.id.clone());
+                never_red.push(format!("{} ({why})", criterion.id));
             }
         }
         match state {
@@ -110,7 +113,7 @@ pub(super) fn measure_criteria(
         .details
         .push(format!("{share}% ({covered} of {})", text::count(total, "criterion").replace("criterions", "criteria")));
     if !never_red.is_empty() {
-        evidence.details.push(format!("no recorded run saw the tests of {} fail", never_red.join(", ")));
+        evidence.details.push(format!("no run saw the tests of {} fail", never_red.join(", ")));
     }
     evidence.commands = runs.commands;
     evidence
@@ -251,7 +254,8 @@ impl SelectorRuns<'_> {
             CriterionState::Failed(why) => CriterionState::Failed(format!("{place}: {why}")),
             state => {
                 let path = if dir.is_empty() { test.path.clone() } else { format!("{dir}/{}", test.path) };
-                self.covering = Some(CoveringTest { path, line: test.line, name: test.name.clone() });
+                let (words, dir) = (without_runner(&test.selector).to_vec(), dir.to_owned());
+                self.covering = Some(CoveringTest { path, line: test.line, name: test.name.clone(), words, dir });
                 state
             }
         }
@@ -270,11 +274,7 @@ impl SelectorRuns<'_> {
 
     fn execute(&mut self, words: &[String], dir: &str, is_test: bool) -> CriterionState {
         let root = &self.measurement.request.places.root;
-        // A package runner in front of an installed tool has nothing left to do.
-        let words = match words {
-            [runner, rest @ ..] if runner == "npx" => rest,
-            words => words,
-        };
+        let words = without_runner(words);
         let Some(tool) = words.first() else { return CriterionState::Failed("the command is empty".to_owned()) };
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(program) = find_tool(tool, &root.join(dir), root, &path) else {
@@ -290,6 +290,23 @@ impl SelectorRuns<'_> {
             }
             Ok(_) => CriterionState::Covered(words.join(" ")),
         }
+    }
+}
+
+/// Why a test that no recorded run saw failing is no red evidence; `None` where the trial showed it.
+fn doubt_of_red(outcome: &RedOutcome) -> Option<String> {
+    match outcome {
+        RedOutcome::Red => None,
+        RedOutcome::PassesOnBase => Some("it passes on the base's sources, too".to_owned()),
+        RedOutcome::Unknown(reason) => Some(format!("no recorded run of this task, and {reason}")),
+    }
+}
+
+/// A package runner in front of an installed tool has nothing left to do.
+fn without_runner(words: &[String]) -> &[String] {
+    match words {
+        [runner, rest @ ..] if runner == "npx" => rest,
+        words => words,
     }
 }
 

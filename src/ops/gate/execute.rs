@@ -57,12 +57,14 @@ pub(super) struct GateCommand<'a> {
 }
 
 /// A command that ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CommandResult {
     /// The exit code; `None` when it was ended by a signal or by its time limit.
     pub code: Option<i32>,
     /// Whether its time was up.
     pub is_late: bool,
+    /// Another limit that ended it, for people.
+    pub stopped: Option<String>,
     /// What it printed, secrets replaced, without terminal control.
     pub text: String,
     /// The same as raw bytes, for counting.
@@ -80,16 +82,7 @@ pub(super) struct CommandResult {
 impl CommandResult {
     /// The result of a command that need not run: a receipt covers it.
     pub(super) fn from_receipt(receipt: String) -> CommandResult {
-        CommandResult {
-            code: Some(0),
-            is_late: false,
-            text: String::new(),
-            output: Vec::new(),
-            is_cut: false,
-            run: None,
-            failures: Vec::new(),
-            reused: Some(receipt),
-        }
+        CommandResult { code: Some(0), reused: Some(receipt), ..CommandResult::default() }
     }
 
     /// Things that failed, also those that are not listed.
@@ -142,15 +135,9 @@ pub(super) fn run_tool(command: &GateCommand<'_>) -> anyhow::Result<CommandResul
 }
 
 fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) -> anyhow::Result<LongAnswer> {
-    let path = search_path(command);
-    let variables = [
-        ("PATH", Some(path.as_os_str())),
-        ("VERIFY_RUN_EVALUATION", Some(OsStr::new(command.evaluation))),
-        ("VERIFY_RUN_FEATURE", Some(OsStr::new(command.feature))),
-        // Redocly would ask the network for updates.
-        ("REDOCLY_TELEMETRY", Some(OsStr::new("off"))),
-        ("REDOCLY_SUPPRESS_UPDATE_NOTICE", Some(OsStr::new("true"))),
-    ];
+    let variables = command.variables();
+    let variables: Vec<(&str, Option<&OsStr>)> =
+        variables.iter().map(|(name, value)| (*name, Some(value.as_os_str()))).collect();
     let reaper = OrphanReaper::open();
     let call = ProcessCall { argv, dir: &command.dir, variables: &variables, input: b"", limit: command.limit };
     let answer = run_long(call, streams).with_context(|| format!("cannot start {}", command.argv.join(" ")));
@@ -158,21 +145,36 @@ fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) 
     answer
 }
 
-/// The process's PATH; a project's own program comes first, as its package runner would have it.
-fn search_path(command: &GateCommand<'_>) -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(folder) = command.program.parent().filter(|folder| folder.is_absolute()) else { return path };
-    if std::env::split_paths(&path).any(|known| known == folder) {
-        return path;
+impl GateCommand<'_> {
+    /// The variables that the gate sets for its commands.
+    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("PATH", self.search_path()),
+            ("VERIFY_RUN_EVALUATION", self.evaluation.into()),
+            ("VERIFY_RUN_FEATURE", self.feature.into()),
+            // Redocly would ask the network for updates.
+            ("REDOCLY_TELEMETRY", "off".into()),
+            ("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true".into()),
+        ]
     }
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
-    std::env::join_paths(folders).unwrap_or(path)
+
+    /// The process's PATH; a project's own program comes first, as its package runner would have it.
+    fn search_path(&self) -> OsString {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let Some(folder) = self.program.parent().filter(|folder| folder.is_absolute()) else { return path };
+        if std::env::split_paths(&path).any(|known| known == folder) {
+            return path;
+        }
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+        std::env::join_paths(folders).unwrap_or(path)
+    }
 }
 
 fn result_of(answer: LongAnswer) -> CommandResult {
     CommandResult {
         code: answer.status.and_then(|status| status.code()),
         is_late: answer.status.is_none(),
+        stopped: None,
         text: diagnose::plain_text(&answer.output),
         output: answer.output,
         is_cut: answer.cut_bytes > 0,
@@ -215,6 +217,9 @@ pub(super) fn folder_in(root: &Path, dir: &str) -> PathBuf {
 pub(super) fn failure_reason(tool: &str, result: &CommandResult) -> String {
     if result.is_late {
         return format!("{tool} was ended by the time limit");
+    }
+    if let Some(why) = &result.stopped {
+        return format!("{tool} was ended: {why}");
     }
     if let Some((_, reason)) = NOTHING_DONE.iter().find(|(words, _)| result.text.contains(words)) {
         return (*reason).to_owned();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::change::Change;
+use super::isolated::GateLab;
 use super::jobs::{ItemJob, ItemWork};
 use super::measurement::Measurement;
 use super::run::Evaluation;
@@ -50,11 +51,11 @@ impl Evaluation<'_> {
         change: &'a Change,
         kind: ChangeKind,
         start: &'a GateStart,
-        judged: &'a TakenSnapshot,
+        (judged, lab): (&'a TakenSnapshot, Option<&'a GateLab>),
     ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
-            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh);
+            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
         let projects = self.judged_projects(change);
         let planned = self.plan_items(&projects, kind);
         ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }

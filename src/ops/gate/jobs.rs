@@ -71,14 +71,15 @@ impl ItemWork<'_> {
         tree: &mut String,
         needs_command: &dyn Fn(&ItemJob<'_>) -> bool,
     ) -> anyhow::Result<(Vec<Option<ItemEvidence>>, String)> {
-        let Measurement { request, watch, reuses, .. } = self.measurement;
-        if *reuses && jobs.iter().any(needs_command) {
+        let Measurement { request, watch, reuses, lab, .. } = self.measurement;
+        if *reuses && lab.is_none() && jobs.iter().any(needs_command) {
             watch.open_receipts(request, judged);
         }
         let measure = |job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();
         let evidence = jobs.iter().map(measure).collect::<anyhow::Result<Vec<_>>>()?;
         let is_partial = !self.evaluation.options.only.is_empty();
-        let after = if is_partial || watch.is_known() {
+        // What ran on a copy is no evidence about what was edited meanwhile: the verdict is about the copy.
+        let after = if is_partial || lab.is_some() || watch.is_known() {
             tree.clone()
         } else {
             read_tree(request, &gate_snapshot_options(request))?.tree
@@ -102,11 +103,17 @@ impl ItemWork<'_> {
         let request = self.measurement.request;
         let mut evidence = self.measure_job(job);
         let watch = &self.measurement.watch;
-        if watch.is_in_doubt()
-            && let Some(before) = watch.look(request, tree)?
-        {
+        let changed = match self.measurement.lab {
+            Some(lab) => lab.take_changes(),
+            None if watch.is_in_doubt() => match watch.look(request, tree)? {
+                Some(before) => Some(describe_difference(request, &before, tree)?),
+                None => None,
+            },
+            None => None,
+        };
+        if let Some(changed) = changed {
             let commands = std::mem::take(&mut evidence.commands);
-            let reason = format!("the command changed {}", describe_difference(request, &before, tree)?);
+            let reason = format!("the command changed {changed}");
             evidence = ItemEvidence { commands, ..ItemEvidence::unknown(job.item, reason) };
         }
         Ok(evidence)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::change::Change;
 use super::execute::{CommandResult, GateCommand, run_check, run_tool};
+use super::isolated::GateLab;
 use super::judged_functions::FunctionsByScope;
 use super::watch::TreeWatch;
 use crate::fix::weakened::{WeakenedCheck, detect};
@@ -25,6 +26,8 @@ pub(super) struct Measurement<'a> {
     pub limit: Duration,
     /// Whether receipts may replace runs.
     pub reuses: bool,
+    /// Where commands are isolated; `None` in the work tree.
+    pub lab: Option<&'a GateLab>,
     /// Where the change weakens checks.
     pub weakened: Vec<WeakenedCheck>,
     /// What commands may have done to the work tree.
@@ -42,6 +45,7 @@ impl<'a> Measurement<'a> {
         feature: &'a str,
         limit: Duration,
         reuses: bool,
+        lab: Option<&'a GateLab>,
     ) -> Self {
         let mut weakened = detect(&change.patch, None).marks;
         weakened.retain(WeakenedCheck::decides);
@@ -52,6 +56,7 @@ impl<'a> Measurement<'a> {
             feature,
             limit,
             reuses,
+            lab,
             weakened,
             watch: TreeWatch::default(),
             functions: Mutex::default(),
@@ -63,6 +68,9 @@ impl<'a> Measurement<'a> {
     /// # Errors
     /// When it can't be started.
     pub(super) fn run_check(&self, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
+        if let Some(lab) = self.lab {
+            return lab.run_check(self.request, command);
+        }
         let find_cover = || self.watch.find_cover(self.request, command).filter(|_| command.reuses);
         if let Some(receipt) = find_cover() {
             return Ok(CommandResult::from_receipt(receipt));
@@ -81,6 +89,9 @@ impl<'a> Measurement<'a> {
     /// # Errors
     /// When it can't be started.
     pub(super) fn run_tool(&self, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
+        if let Some(lab) = self.lab {
+            return lab.run_tool(command);
+        }
         self.watch.note_run(false);
         run_tool(command)
     }

@@ -17,6 +17,10 @@ pub(super) struct CoveringTest {
     pub line: u32,
     /// Its own name.
     pub name: String,
+    /// The words that run it and no other, in `dir`.
+    pub words: Vec<String>,
+    /// The project's folder, relative to the root.
+    pub dir: String,
 }
 
 /// The tests that recorded runs of the current task saw failing.
@@ -82,7 +86,7 @@ impl<'a> FailedTests<'a> {
 }
 
 /// Whether `name` is in `text` with no letter or digit next to it.
-fn contains_name(text: &str, name: &str) -> bool {
+pub(super) fn contains_name(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     !name.is_empty()
         && text.match_indices(name).any(|(at, _)| {
@@ -110,7 +114,13 @@ mod tests {
             tests: tests.iter().map(|test| (*test).to_owned()).collect(),
             has_unnamed,
         };
-        let second = CoveringTest { path: "test_a.py".to_owned(), line: 1, name: "test_two".to_owned() };
+        let second = CoveringTest {
+            path: "test_a.py".to_owned(),
+            line: 1,
+            name: "test_two".to_owned(),
+            words: Vec::new(),
+            dir: String::new(),
+        };
         assert!(!item(&["test_one"], false).includes(&second));
         assert!(item(&["test_one", "test_a.py::test_two"], false).includes(&second));
         assert!(item(&["test_one"], true).includes(&second));

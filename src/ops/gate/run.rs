@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
 use super::implementers::named_implementers;
+use super::isolated::{GATE_LEVEL, GateLab};
 use super::memory::{MemoryReading, MemorySearch};
 use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};
@@ -67,6 +68,8 @@ pub(crate) struct EvaluationOptions {
     pub is_fresh: bool,
     /// The digest of policy files that the caller trusts.
     pub trusted_digest: Option<String>,
+    /// Commands run on a copy of the tree, without effects outside.
+    pub is_isolated: bool,
 }
 
 /// How an evaluation ended.
@@ -229,12 +232,13 @@ impl Evaluation<'_> {
         start.iteration = cycle.iterations + 1;
         start.differences = differences_from_last(cycle.last.as_ref().map(|last| &last.start), &start);
         let issues = self.find_issues(&change, &gate)?;
+        let lab = self.options.is_isolated.then(|| GateLab::open(self.request, &change.tree)).transpose()?;
         if is_whole {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
         let mut tree = before.tree.clone();
-        let preparation = self.prepare_items(&change, kind, &start, &before);
+        let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()));
         let (mut memory, mut reading) = (memory, None);
         let mut finish_memory = || reading = memory.take().map(MemorySearch::finish);
         let JudgedItems { mut items, tree_after } = self.measure_items(&preparation, &mut finish_memory, &mut tree)?;
@@ -279,6 +283,7 @@ impl Evaluation<'_> {
             implementers: named_implementers(self.request, &self.options.implementer_models).into_iter().collect(),
             iteration: 0,
             differences: Vec::new(),
+            isolation: self.options.is_isolated.then(|| GATE_LEVEL.as_str().to_owned()),
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct GateDocument {
     pub policy: String,
     /// What was chosen in another way than for the evaluation before (policy, base, PRP, kind), each a phrase.
     pub differences: Vec<String>,
+    /// How the commands were isolated; absent where they ran in the work tree.
+    pub isolation: Option<String>,
     /// `approve` or `reject`; a tree that a person accepted is approved.
     pub verdict: &'static str,
     /// Where the cycle is: `rejected`, `approved`, `shipped`, `escalated`, `halted`, or `idle` after a decision.
@@ -164,6 +166,7 @@ impl GateStanding {
             change_kind: start.change_kind.clone(),
             policy: start.policy.clone(),
             differences: start.differences.clone(),
+            isolation: start.isolation.clone(),
             verdict: if dual.gate_1 { "approve" } else { "reject" },
             phase: cycle.phase.as_str(),
             iteration: start.iteration,

@@ -15,6 +15,7 @@ use crate::config::{Places, Repository};
 use crate::fix::snapshot::{self, DiffLimits, SnapshotOptions, TakenSnapshot};
 use crate::fix::{self, CheckInputs, CommandPrograms, InputSearch};
 use crate::gate::receipt::list_some;
+use crate::lab::LabLevel;
 use crate::ops::request::Request;
 use crate::store::lock_store;
 use crate::whitelist::{self, Check};
@@ -129,6 +130,23 @@ fn checked_state(
         programs: inputs.programs,
         dependencies: inputs.dependencies,
     }
+}
+
+/// What a command would depend on if it ran in the lab on a tree: a pass there is no pass outside, nor the other way round.
+///
+/// # Errors
+/// Why that is not known, a lowercase fragment.
+pub(crate) fn observe_isolated_state(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    tree: &str,
+    level: LabLevel,
+) -> Result<ObservedState, String> {
+    let observed = observe_state(request, command)?;
+    let environment = observed.state.environment.with_part("isolation", level.as_str().as_bytes());
+    // What is in submodules is in no copy of the tree.
+    let (tree, submodules) = (tree.to_owned(), BTreeMap::new());
+    Ok(ObservedState { state: CheckedState { tree, submodules, environment, ..observed.state }, ..observed })
 }
 
 /// The tree of the index: what a commit would have.

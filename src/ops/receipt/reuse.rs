@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use super::doubt_text;
 use super::observe::{
-    CheckedCommand, ObservedState, TreeState, changed_files, changed_files_text, has_input, observe_state,
-    path_outside, state_over,
+    CheckedCommand, ObservedState, TreeState, changed_files, changed_files_text, has_input, observe_isolated_state,
+    observe_state, path_outside, state_over,
 };
 use crate::base::text;
 use crate::capture::{CheckedState, SpooledRun};
@@ -13,6 +13,7 @@ use crate::event::Receipt;
 use crate::fix;
 use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::receipt::{StateDifference, count_differences, find_difference};
+use crate::lab::LabLevel;
 use crate::ops::request::Request;
 use crate::recorder;
 use crate::store::{Index, ReceiptFilter, SegmentFolder, StoreError, own_writer};
@@ -65,9 +66,27 @@ impl From<String> for ReuseObstacle {
 
 /// Looks for a receipt that covers the command as it would run now. Whatever is unknown counts as different.
 pub(crate) fn offer_reuse(request: &Request, command: &CheckedCommand<'_>) -> ReuseOffer {
+    offer_for_state(request, command, || observe_state(request, command))
+}
+
+/// As [`offer_reuse`], of a command that would run in the lab on a tree.
+pub(crate) fn offer_isolated_reuse(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    tree: &str,
+    level: LabLevel,
+) -> ReuseOffer {
+    offer_for_state(request, command, || observe_isolated_state(request, command, tree, level))
+}
+
+fn offer_for_state(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    observe: impl FnOnce() -> Result<ObservedState, String>,
+) -> ReuseOffer {
     let before = match refusal_of_command(request, command) {
         Some(why) => Err(why),
-        None => observe_state(request, command),
+        None => observe(),
     };
     let found = find_recorded(request, command, before.as_ref());
     let (reused, not_reused) = match found {

@@ -2,6 +2,7 @@
 
 mod conclude;
 mod decide;
+mod isolate;
 mod policy;
 mod receipt;
 
@@ -76,6 +77,7 @@ enum GateAction {
         #[arg(value_name = "PATH", required = true)]
         paths: Vec<PathBuf>,
     },
+    Isolate(isolate::Args),
     Receipt(receipt::Args),
 }
 
@@ -115,6 +117,9 @@ struct RunArgs {
     /// Run every command, whatever passed on this very tree before
     #[arg(long)]
     fresh: bool,
+    /// Run every command on a copy of the tree, without network and effects outside
+    #[arg(long)]
+    isolated: bool,
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
@@ -183,6 +188,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Trust(args) => policy::trust(args, context),
         GateAction::Init { session } => policy::init(*session, context),
         GateAction::Measure { paths } => measure(paths, context),
+        GateAction::Isolate(args) => isolate::run(args, context),
         GateAction::Receipt(args) => return receipt::run(args, context),
     };
     // Without a verdict every reason has one exit code, which callers tell apart from a REJECT.
@@ -206,6 +212,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         implementer_models: args.implementer_model.clone(),
         is_fresh: args.fresh,
         trusted_digest: args.trust.clone(),
+        is_isolated: args.isolated,
     };
     note_settings(context);
     check_conclusion(args, context)?;

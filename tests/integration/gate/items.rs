@@ -90,7 +90,9 @@ fn a_covering_test_has_to_have_failed_before_where_the_checklist_asks_for_it() {
     add_feature(&sandbox);
     let document = evaluate(&sandbox);
     let judged = item(&document, "F2");
-    assert_eq!(judged["details"], "100% (1 of 1 criterion); no recorded run saw the tests of AC-1 fail", "{judged}");
+    let details = judged["details"].as_str().expect("details");
+    let start = "100% (1 of 1 criterion); no run saw the tests of AC-1 (no recorded run of this task, and ";
+    assert!(details.starts_with(start), "{details}");
     assert_eq!(judged["status"], "pass");
     sandbox.verify_run(["gate", "init"]).outcome();
     let checklist = sandbox.read(".verify-run/qa-checklist.yml").replace("red_evidence: warn", "red_evidence: block");
