@@ -32,8 +32,8 @@ pub(crate) use fix::{
     RecipeKind, RecordedCommand, Technique, UnseenAtoms, WeakenedCheckRecord,
 };
 pub(crate) use gate::{
-    GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome, GateResolution,
-    GateStart, GateStep, GateVerdict, GateWaiver,
+    GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome, GatePolicyFile,
+    GateResolution, GateStart, GateStep, GateVerdict, GateWaiver,
 };
 pub(crate) use knowledge::{
     EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,

@@ -1,6 +1,7 @@
 //! Receipts: evidence that a check passed on exactly this tree.
 
 mod attest;
+mod keys;
 mod observe;
 mod reuse;
 
@@ -9,9 +10,8 @@ use std::ffi::OsString;
 use anyhow::Context;
 use serde::Serialize;
 
-#[cfg(test)]
-pub(crate) use attest::VerifiedReceipt;
-pub(crate) use attest::{VerifyRequest, create_key, export_receipt, verify_receipt};
+pub(crate) use attest::{VerifiedReceipt, VerifyRequest, export_statement, verify_receipt};
+pub(crate) use keys::create_key;
 pub(crate) use observe::CheckedCommand;
 pub(crate) use reuse::{ReuseOffer, offer_reuse, state_after};
 

@@ -12,8 +12,8 @@ pub(super) fn receipt_event(header: &SpoolHeader, run: &Run, writer: &str) -> Op
         return None;
     }
     let receipt = Receipt::from_run(header.run, run, state.clone());
-    let id = header.run.to_string();
-    Some(Event::with_derived_id("receipt", &[&id], Timestamp::now(), writer, EventBody::Receipt(Box::new(receipt))))
+    let id = receipt.event_id();
+    Some(Event { id, ..Event::new(Timestamp::now(), writer, EventBody::Receipt(Box::new(receipt))) })
 }
 
 /// Why a run proves too little for a receipt; `tests` is how many ran, as its output says.

@@ -135,6 +135,16 @@ impl Index {
         self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
     }
 
+    /// Whether this writer recorded an event here. What was imported is not, whatever writer it names.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_own_event(&self, id: &str, writer: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM events JOIN segments USING (segment_no)
+            WHERE event_id = ?1 AND substr(name, 1, length(?2) + 1) = ?2 || '-'";
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id, writer])))
+    }
+
     /// An event, from its segment.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
-mod decisions;
+pub(crate) mod decisions;
 mod hostile;
 mod items;
 mod report;

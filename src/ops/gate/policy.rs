@@ -9,7 +9,9 @@ use crate::base::file::{Durability, create_private_dir, write_atomic};
 use crate::base::private;
 use crate::base::yaml::YAML_BYTES_MAX;
 use crate::config::{Environment, Places};
+use crate::event::GatePolicyFile;
 use crate::gate::policy::{Checklist, ItemSource, SHIPPED_CHECKLIST, SHIPPED_MAPPING, ToolsMapping};
+use crate::gate::receipt::sha256_hex;
 
 /// Folders of a repository that may hold the policy, the first one first.
 const REPOSITORY_FOLDERS: [&str; 2] = [".verify-run", "claude/lib"];
@@ -70,6 +72,17 @@ impl PolicyFiles {
             mapping_file,
             criteria_file: find_criteria_file(places, prp)?,
         })
+    }
+
+    /// The files that decide, each with its digest.
+    pub(crate) fn digests(&self) -> Vec<GatePolicyFile> {
+        let shipped = [(&self.checklist_file, CHECKLIST), (&self.mapping_file, MAPPING)];
+        let files = shipped.into_iter().chain(self.criteria_file.as_ref().map(|file| (file, CRITERIA)));
+        let digest = |(file, name): (&PolicyFile, &str)| GatePolicyFile {
+            name: file.name.clone().unwrap_or_else(|| format!("shipped {name}")),
+            sha256: sha256_hex(file.text.as_bytes()),
+        };
+        files.map(digest).collect()
     }
 
     /// The files in the work tree that name commands of their own, which a person has to approve.

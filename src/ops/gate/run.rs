@@ -206,6 +206,7 @@ impl Evaluation<'_> {
             base: change.base.name.clone(),
             base_tree: Some(change.base.tree.clone()),
             policy: self.describe_policy(),
+            policy_files: self.policy.digests(),
             feature: self.feature_name(),
             prp: self.prp.as_ref().map(|prp| prp.path.clone()),
             change_kind: format!("{} ({kind_source})", kind.name()),

@@ -4,10 +4,11 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::lossless::Lossless;
 use crate::event::Purge;
-use crate::event::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
-use crate::store::mask_event;
+use crate::event::sample::{failed_run, folder, gate_step, key, passed_run, receipt, run_id, snapshot};
 use crate::store::tests::{dump, open, world};
+use crate::store::{ReceiptFilter, mask_event};
 
 fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {
     let path = dir.join(name);
@@ -74,6 +75,30 @@ fn compressed_segments_are_read_as_they_are() {
     let mut store = open(&dir.path().join("state"));
     assert_eq!(store.import_segments(&[path], ImportTrust::Used).expect("imports").events, 1);
     assert!(matches!(store.import_segments(&[cut], ImportTrust::Used), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn evidence_of_another_machine_is_shown_and_not_counted() {
+    let dir = folder();
+    let mut store = open(&dir.path().join("state"));
+    // A file that claims to be this store's own.
+    let own = store.writer_name().to_owned();
+    let events = [passed_run(2, "t"), receipt(2), gate_step(1)].map(|event| Event { writer: own.clone(), ..event });
+    let lines: Vec<Vec<u8>> = events.iter().map(Event::to_line).collect();
+    let path = file(dir.path(), "a.jsonl", &[&lines.concat()]);
+    let root = Lossless::from("/w");
+    let steps = |store: &Store| store.index().gate_steps(&root).expect("reads").len();
+    let receipts = |store: &Store| {
+        let EventBody::Receipt(receipt) = &events[1].body else { panic!("a receipt") };
+        let filter = ReceiptFilter::Command { digest: &receipt.state.command, writer: &own };
+        store.index().list_receipts(store.segments(), filter, 9).expect("reads").len()
+    };
+    assert_eq!(store.import_segments(std::slice::from_ref(&path), ImportTrust::Shown).expect("imports").events, 3);
+    assert_eq!((steps(&store), receipts(&store)), (0, 0));
+    // Trusted, the rest counts as what was written here; a receipt never does.
+    assert_eq!(store.import_segments(std::slice::from_ref(&path), ImportTrust::Used).expect("imports").known, 1);
+    assert_eq!((steps(&store), receipts(&store)), (1, 0));
+    assert!(!store.index().is_own_event(&events[1].id.to_string(), &own).expect("reads"));
 }
 
 #[test]
