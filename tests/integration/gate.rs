@@ -1,6 +1,7 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
 pub(crate) mod decisions;
+mod formats;
 mod hostile;
 mod items;
 mod report;

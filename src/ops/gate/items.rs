@@ -14,16 +14,17 @@ use crate::gate::cycle::WorkTreeGate;
 use crate::gate::judge::{ItemEvidence, judge_item};
 use crate::gate::plan::{PlannedItem, PlannedPolicy, PlannedSource, plan_items};
 use crate::gate::policy::{ChangeKind, ChecklistItem, CommandSpec, ItemSource, MappedCommand, Method, english_heading};
+use crate::gate::report::is_blocking_failure;
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
 impl Evaluation<'_> {
-    /// Judges the items one after the other. `tree` becomes the tree after the last command.
+    /// Judges the items one after the other, with the waivers of `gate`. `tree` becomes the tree after the last command.
     pub(super) fn measure_items(
         &self,
         change: &Change,
         kind: ChangeKind,
         start: &GateStart,
-        tree: &mut String,
+        (tree, gate): (&mut String, &WorkTreeGate),
     ) -> anyhow::Result<Vec<GateItem>> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
@@ -41,18 +42,27 @@ impl Evaluation<'_> {
         };
         let planned = plan_items(policy, &projects, Some(kind), &find);
         let language = self.request.settings().gate.headings;
-        let mut items = Vec::new();
+        let mut items: Vec<GateItem> = Vec::new();
+        let mut stopped_by = None;
         for category in &self.policy.checklist.categories {
             let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
             for item in &category.items {
                 if !self.options.only.is_empty() && !self.options.only.contains(&item.id) {
                     continue;
                 }
-                let evidence = match not_applicable_by_kind(item, kind, &start.change_kind) {
-                    Some(evidence) => vec![evidence],
-                    None => self.gather_evidence(&measurement, item, (&planned, &projects), tree)?,
+                let evidence = match (not_applicable_by_kind(item, kind, &start.change_kind), &stopped_by) {
+                    (Some(evidence), _) => vec![evidence],
+                    (None, Some(first)) => {
+                        vec![ItemEvidence::unknown(item, format!("{first} does not pass, and --fail-fast stops there"))]
+                    }
+                    (None, None) => self.gather_evidence(&measurement, item, (&planned, &projects), tree)?,
                 };
-                items.push(judge_item(item, &heading, evidence));
+                let mut judged = judge_item(item, &heading, evidence);
+                self.apply_waivers(&mut judged, gate);
+                if self.options.fails_fast && stopped_by.is_none() && is_blocking_failure(&judged) {
+                    stopped_by = Some(judged.id.clone());
+                }
+                items.push(judged);
             }
         }
         Ok(items)
@@ -176,24 +186,22 @@ impl Evaluation<'_> {
         rules.unwrap_or_default()
     }
 
-    pub(super) fn apply_waivers(&self, items: &mut [GateItem], gate: &WorkTreeGate) {
+    fn apply_waivers(&self, item: &mut GateItem, gate: &WorkTreeGate) {
         let now = self.request.now();
-        for item in items.iter_mut() {
-            if !matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated) {
-                continue;
-            }
-            for (person, waiver) in gate.waivers.iter().filter(|(_, it)| it.item == item.id && it.until > now) {
-                let covers = |path: &Option<String>| {
-                    waiver
-                        .file
-                        .as_ref()
-                        .is_none_or(|glob| path.as_ref().is_some_and(|path| crate::base::glob::matches(glob, path)))
-                };
-                let is_covered = item.findings.iter().all(|finding| covers(&finding.path));
-                if is_covered && (waiver.file.is_none() || !item.findings.is_empty()) {
-                    item.status = GateItemStatus::Waived;
-                    item.reason = Some(format!("{} ({person}, until {})", waiver.reason, waiver.until.rfc3339()));
-                }
+        if !matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated) {
+            return;
+        }
+        for (person, waiver) in gate.waivers.iter().filter(|(_, it)| it.item == item.id && it.until > now) {
+            let covers = |path: &Option<String>| {
+                waiver
+                    .file
+                    .as_ref()
+                    .is_none_or(|glob| path.as_ref().is_some_and(|path| crate::base::glob::matches(glob, path)))
+            };
+            let is_covered = item.findings.iter().all(|finding| covers(&finding.path));
+            if is_covered && (waiver.file.is_none() || !item.findings.is_empty()) {
+                item.status = GateItemStatus::Waived;
+                item.reason = Some(format!("{} ({person}, until {})", waiver.reason, waiver.until.rfc3339()));
             }
         }
     }

@@ -7,6 +7,7 @@ mod decide;
 mod documents;
 mod evidence;
 mod execute;
+mod formats;
 mod functions;
 mod items;
 mod measures;

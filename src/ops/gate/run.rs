@@ -57,6 +57,8 @@ pub(crate) struct EvaluationOptions {
     pub signals_exit: bool,
     /// Every command runs, whatever passed on this tree before.
     pub is_fresh: bool,
+    /// Nothing is measured after the first blocking item that does not pass.
+    pub fails_fast: bool,
     /// The digest of policy files that the caller trusts.
     pub trusted_digest: Option<String>,
 }
@@ -236,8 +238,7 @@ impl Evaluation<'_> {
         let stacks: Vec<String> = self.judged_projects(&change).into_iter().map(|project| project.stack).collect();
         let memory = ask_memory(self.request, &change, &start.feature, &stacks);
         let mut tree = before.tree.clone();
-        let mut items = self.measure_items(&change, kind, &start, &mut tree)?;
-        self.apply_waivers(&mut items, &gate);
+        let items = self.measure_items(&change, kind, &start, (&mut tree, &gate))?;
         if !is_whole {
             return Ok(EvaluationEnd::Partial(items));
         }

@@ -19,6 +19,7 @@ use crate::gate::policy::ChangeKind;
 use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
 use crate::ops::reply::Reply;
+use crate::report::EvaluationFormat;
 use anyhow::Context as _;
 
 /// Decide whether a change is done, by a checklist
@@ -46,9 +47,12 @@ enum GateAction {
     Status(StatusArgs),
     /// Show the report of an evaluation
     Show {
-        /// Id of the evaluation (default: the last one)
+        /// Id of the evaluation, or a unique prefix of it (default: the last one)
         #[arg(value_name = "EVALUATION")]
         evaluation: Option<String>,
+        /// What to print
+        #[arg(long, value_enum, default_value_t = GateFormat::Markdown)]
+        format: GateFormat,
     },
     /// Say that the work on the evaluated tree is done
     Signal {
@@ -115,6 +119,9 @@ struct RunArgs {
     /// Run every command, whatever passed on this very tree before
     #[arg(long)]
     fresh: bool,
+    /// Stop at the first blocking item that does not pass; the rest is not evaluated
+    #[arg(long)]
+    fail_fast: bool,
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
@@ -145,6 +152,24 @@ enum GateFormat {
     Block,
     /// JSON
     Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// JUnit XML
+    Junit,
+    /// GitHub's workflow commands, and the report on the job's page
+    Github,
+}
+
+impl GateFormat {
+    /// The format of the stage that renders documents for CI systems; `None` of what this surface renders.
+    fn document(self) -> Option<EvaluationFormat> {
+        match self {
+            GateFormat::Sarif => Some(EvaluationFormat::Sarif),
+            GateFormat::Junit => Some(EvaluationFormat::Junit),
+            GateFormat::Github => Some(EvaluationFormat::Github),
+            GateFormat::Text | GateFormat::Markdown | GateFormat::Block | GateFormat::Json => None,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -172,7 +197,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Run(args) => evaluate(args, context),
         GateAction::Plan(args) => policy::plan(args, context),
         GateAction::Status(args) => status(args, context),
-        GateAction::Show { evaluation } => show(evaluation.as_deref(), context),
+        GateAction::Show { evaluation, format } => show(evaluation.as_deref(), *format, context),
         GateAction::Signal { withdraw } => signal(*withdraw, context),
         GateAction::Waive(args) => decide::waive(args, context),
         GateAction::Reset(args) => decide::reset(args, context),
@@ -201,6 +226,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         only: args.only.clone(),
         signals_exit: args.exit_signal,
         is_fresh: args.fresh,
+        fails_fast: args.fail_fast,
         trusted_digest: args.trust.clone(),
     };
     note_settings(context);
@@ -214,6 +240,9 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             let concluded = conclude_evaluation(*standing, wish, context)?;
             let standing = concluded.standing;
             print_standing(&standing, format, context)?;
+            if format == GateFormat::Github {
+                standing.append_to_job_page().iter().for_each(|problem| context.output.note(problem));
+            }
             concluded.notes.iter().for_each(|note| context.output.note(note));
             if let (Some(path), Some(view)) = (&args.report, standing.view()) {
                 gate::check_report_path(&context.request, path)?;
@@ -238,10 +267,13 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             Ok(Exit::Answer(exit_code(&standing)))
         }
         EvaluationEnd::Partial(items) => {
+            let partial = PartialEvaluation { items };
             if format == GateFormat::Json {
-                context.output.json(&Reply::from(PartialEvaluation { items }))?;
+                context.output.json(&Reply::from(partial))?;
+            } else if let Some(format) = format.document() {
+                context.output.text(&partial.render_as(&context.request, format))?;
             } else {
-                items.iter().try_for_each(|item| print_item(item, context))?;
+                partial.items.iter().try_for_each(|item| print_item(item, context))?;
                 context.output.note("verify-run: no verdict: only some items were evaluated");
             }
             Ok(Exit::Answer(5))
@@ -296,6 +328,12 @@ fn exit_code(standing: &GateStanding) -> u8 {
 fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<()> {
     let Some(view) = standing.view() else { return Ok(()) };
     match format {
+        GateFormat::Sarif | GateFormat::Junit | GateFormat::Github => {
+            if let Some(format) = format.document() {
+                context.output.text(&standing.render_as(format))?;
+            }
+            Ok(())
+        }
         GateFormat::Json => {
             let document = standing.to_document().context("nothing was evaluated")?;
             context.output.json(&Reply::from(document))
@@ -368,12 +406,12 @@ fn status(args: &StatusArgs, context: &mut CommandContext) -> anyhow::Result<Exi
     Ok(Exit::Ok)
 }
 
-fn show(evaluation: Option<&str>, context: &mut CommandContext) -> anyhow::Result<Exit> {
+fn show(evaluation: Option<&str>, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let standing = match evaluation {
         Some(id) => gate::evaluation_by_id(&context.request, id)?,
         None => gate::last_evaluation(&context.request)?,
     };
-    print_standing(&standing, GateFormat::Markdown, context)?;
+    print_standing(&standing, format, context)?;
     Ok(Exit::Ok)
 }
 
