@@ -1,5 +1,6 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
+mod criteria;
 pub(crate) mod decisions;
 mod formats;
 mod hostile;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::change::read_texts;
+use super::change::{Change, read_texts};
 use super::documents::LoadedPrp;
 use super::evidence::Measurement;
 use super::execute::run_check;
@@ -18,6 +18,7 @@ use crate::gate::judge::ItemEvidence;
 use crate::gate::policy::{ChecklistItem, Metric, MetricValue, RedEvidence};
 use crate::gate::prp::AcceptanceCriterion;
 use crate::gate::stack::StackProject;
+use crate::ops::request::Request;
 
 /// What the PRP and the caller say about criteria.
 pub(super) struct CriteriaContext<'a> {
@@ -43,9 +44,11 @@ enum CriterionState {
 }
 
 /// The tests of a project with the folder that they are run in.
-struct ProjectTests<'a> {
-    project: &'a StackProject,
-    index: TestIndex,
+pub(super) struct ProjectTests {
+    /// The project.
+    pub project: StackProject,
+    /// Its tests.
+    pub index: TestIndex,
 }
 
 /// The evidence of the item about acceptance criteria.
@@ -67,7 +70,8 @@ pub(super) fn measure_criteria(
         Ok(written) => written,
         Err(reason) => return ItemEvidence::unknown(item, reason),
     };
-    let tests = match context.projects.iter().map(|it| index_project(measurement, it)).collect::<Result<Vec<_>, _>>() {
+    let tests = context.projects.iter().cloned().map(|it| index_project(measurement.request, measurement.change, it));
+    let tests = match tests.collect::<Result<Vec<_>, _>>() {
         Ok(tests) => tests,
         Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
     };
@@ -94,7 +98,8 @@ pub(super) fn measure_criteria(
             CriterionState::Failed(why) => evidence.findings.push(finding(loaded, criterion, &why, None)),
             CriterionState::Open(suggestion) => {
                 let why = format!("no test names {}", criterion.id);
-                evidence.findings.push(finding(loaded, criterion, &why, suggestion));
+                let fix = suggestion.unwrap_or_else(|| format!("name {} in the test that proves it", criterion.id));
+                evidence.findings.push(finding(loaded, criterion, &why, Some(fix)));
             }
         }
     }
@@ -128,11 +133,14 @@ fn parse_criteria_file(file: &PolicyFile, loaded: &LoadedPrp) -> Result<Criteria
     Ok(parsed)
 }
 
-fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -> anyhow::Result<ProjectTests<'a>> {
+/// Reads the tests of a project.
+///
+/// # Errors
+/// When the tree can't be read.
+pub(super) fn index_project(request: &Request, change: &Change, project: StackProject) -> anyhow::Result<ProjectTests> {
     let inside = |path: &&String| project.contains_path(path);
-    let paths: Vec<String> =
-        measurement.change.paths.iter().filter(inside).filter(|path| may_be_test(path)).cloned().collect();
-    let texts = read_texts(measurement.request, &measurement.change.tree, &paths)?;
+    let paths: Vec<String> = change.paths.iter().filter(inside).filter(|path| may_be_test(path)).cloned().collect();
+    let texts = read_texts(request, &change.tree, &paths)?;
     let prefix = if project.dir.is_empty() { 0 } else { project.dir.len() + 1 };
     let sources: Vec<TestSource<'_>> = paths
         .iter()
@@ -141,8 +149,9 @@ fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -
         .collect();
     let manifest =
         if project.dir.is_empty() { "package.json".to_owned() } else { format!("{}/package.json", project.dir) };
-    let manifest = read_texts(measurement.request, &measurement.change.tree, &[manifest])?.pop().flatten();
-    Ok(ProjectTests { project, index: index_tests(&sources, manifest.as_deref()) })
+    let manifest = read_texts(request, &change.tree, &[manifest])?.pop().flatten();
+    let index = index_tests(&sources, manifest.as_deref());
+    Ok(ProjectTests { project, index })
 }
 
 fn may_be_test(path: &str) -> bool {
@@ -154,7 +163,7 @@ fn judge_criterion(
     criterion: &AcceptanceCriterion,
     loaded: &LoadedPrp,
     written: Option<&CriteriaFile>,
-    tests: &[ProjectTests<'_>],
+    tests: &[ProjectTests],
     runs: &mut SelectorRuns<'_>,
 ) -> CriterionState {
     let entries = written.map_or(&[][..], |file| &file.entries);
@@ -192,7 +201,7 @@ fn judge_criterion(
 }
 
 /// A test that `qa-criteria.yml` names: `tests/test_api.py::test_page_size`.
-fn judge_selector(selector: &str, tests: &[ProjectTests<'_>], runs: &mut SelectorRuns<'_>) -> CriterionState {
+fn judge_selector(selector: &str, tests: &[ProjectTests], runs: &mut SelectorRuns<'_>) -> CriterionState {
     for project in tests {
         let found = find_selected(&project.index, selector);
         if let Some(test) = found.first().and_then(|at| project.index.tests.get(*at)) {
@@ -271,7 +280,7 @@ fn finding(loaded: &LoadedPrp, criterion: &AcceptanceCriterion, why: &str, fix: 
         path: Some(loaded.path.clone()),
         line: Some(criterion.line),
         message: format!("{} is not covered: {why}", criterion.id),
-        fix: fix.or_else(|| Some(format!("name {} in the test that proves it", criterion.id))),
+        fix,
         pattern: None,
     }
 }

@@ -10,6 +10,7 @@ use crate::base::private;
 use crate::base::yaml::YAML_BYTES_MAX;
 use crate::config::{Environment, Places};
 use crate::event::GatePolicyFile;
+use crate::gate::criteria::file::{CriteriaFile, CriterionEntry, CriterionEvidence};
 use crate::gate::policy::{Checklist, ItemSource, SHIPPED_CHECKLIST, SHIPPED_MAPPING, ToolsMapping};
 use crate::gate::receipt::sha256_hex;
 
@@ -95,8 +96,22 @@ impl PolicyFiles {
             (&self.mapping_file, self.mapping_file.text != SHIPPED_MAPPING),
         ];
         let named = has_commands.into_iter().filter(|(_, has_commands)| *has_commands).map(|(file, _)| file);
-        named.chain(&self.criteria_file).filter(|file| file.is_from_repository).collect()
+        let criteria = self.criteria_file.iter().filter(|file| needs_person(file));
+        named.chain(criteria).filter(|file| file.is_from_repository).collect()
     }
+}
+
+/// Whether a file with the links of criteria names commands, or says what a person has seen. Links to tests alone run
+/// nothing but tests. A file that can't be read is no better than its worst line.
+pub(super) fn needs_person(file: &PolicyFile) -> bool {
+    let is_test = |entry: &CriterionEntry| matches!(entry.evidence, CriterionEvidence::Test { .. });
+    let parsed = CriteriaFile::parse(&file.text, CRITERIA);
+    !parsed.is_ok_and(|parsed| parsed.entries.iter().all(is_test))
+}
+
+/// Where a new file with the links of criteria is written.
+pub(super) fn criteria_path(places: &Places) -> PathBuf {
+    places.root.join(REPOSITORY_FOLDERS[0]).join(CRITERIA)
 }
 
 fn find_criteria_file(places: &Places, prp: Option<&Path>) -> anyhow::Result<Option<PolicyFile>> {

@@ -1,6 +1,7 @@
 //! `verify-run gate`.
 
 mod conclude;
+mod criteria;
 mod decide;
 mod policy;
 mod receipt;
@@ -66,6 +67,7 @@ enum GateAction {
     Reset(decide::ResetArgs),
     /// Decide after an escalation, in the name of a person
     Resolve(decide::ResolveArgs),
+    Criteria(criteria::Args),
     /// Approve the commands of this repository's policy files
     Trust(policy::TrustArgs),
     /// Write the shipped policy into .verify-run/
@@ -202,6 +204,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Waive(args) => decide::waive(args, context),
         GateAction::Reset(args) => decide::reset(args, context),
         GateAction::Resolve(args) => decide::resolve(args, context),
+        GateAction::Criteria(args) => criteria::run(args, context),
         GateAction::Trust(args) => policy::trust(args, context),
         GateAction::Init { session } => policy::init(*session, context),
         GateAction::Measure { paths } => measure(paths, context),

@@ -37,7 +37,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 62] = [
+const REPLIES: [ReplyShape; 63] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -90,6 +90,12 @@ const REPLIES: [ReplyShape; 62] = [
         &["gate run --only"],
         "Some items of the checklist, without a verdict",
         reply::<ops::gate::PartialEvaluation>,
+    ),
+    shape(
+        "gate-criteria",
+        &["gate criteria list"],
+        "Acceptance criteria with their evidence",
+        reply::<ops::gate::CriteriaList>,
     ),
     shape("gate-plan", &["gate plan"], "What an evaluation would run", reply::<ops::gate::GatePlan>),
     shape("gate-receipt-list", &["gate receipt list"], "Receipts, newest first", reply::<ops::receipt::ReceiptList>),

@@ -121,7 +121,7 @@ pub(super) fn resolve(args: &ResolveArgs, context: &mut CommandContext) -> anyho
 }
 
 /// Has the person type the name on a terminal: a rail for agents, which can do what their user can.
-fn confirm_person(name: &str, context: &mut CommandContext) -> anyhow::Result<()> {
+pub(super) fn confirm_person(name: &str, context: &mut CommandContext) -> anyhow::Result<()> {
     let people = &context.request.settings().gate.people;
     if people.iter().any(|known| known == name.trim()) {
         return Ok(());
