@@ -48,6 +48,7 @@ pub(crate) fn receipt(n: u64) -> Event {
         tree: "0".repeat(40),
         submodules: [("lib".to_owned(), "1".repeat(40))].into(),
         command: format!("{n:032}"),
+        approved_command: None,
         environment: inputs.clone(),
         programs: inputs.clone(),
         dependencies: inputs,

@@ -6,6 +6,7 @@ mod formats;
 mod hostile;
 mod items;
 mod report;
+mod reuse;
 mod session;
 mod ship;
 mod stacks;

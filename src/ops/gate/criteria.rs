@@ -75,7 +75,8 @@ pub(super) fn measure_criteria(
         Ok(tests) => tests,
         Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
     };
-    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
+    let (ended, commands, covering) = (BTreeMap::new(), Vec::new(), None);
+    let mut runs = SelectorRuns { measurement, item: &item.id, ended, commands, covering };
     let failed = (item.red_evidence != RedEvidence::Off).then(|| FailedTests::of_current_task(measurement.request));
     let mut never_red = Vec::new();
     let mut evidence = ItemEvidence::default();
@@ -214,6 +215,8 @@ fn judge_selector(selector: &str, tests: &[ProjectTests], runs: &mut SelectorRun
 /// Runs of single tests, each of which is done once.
 struct SelectorRuns<'a> {
     measurement: &'a Measurement<'a>,
+    /// The id of the item about criteria.
+    item: &'a str,
     ended: BTreeMap<(String, Vec<String>), CriterionState>,
     commands: Vec<String>,
     /// The last test that passed.
@@ -262,7 +265,9 @@ impl SelectorRuns<'_> {
         let Some(program) = find_tool(tool, &root.join(dir), root, &path) else {
             return CriterionState::Failed(format!("{tool} is not installed"));
         };
-        let command = self.measurement.command_in(dir, words, &program);
+        let mut command = self.measurement.command_in(dir, words, &program);
+        // A person approved what is no test.
+        command.item = (!is_test).then_some(self.item);
         self.commands.push(words.join(" "));
         match run_check(self.measurement.request, &command) {
             Err(error) => CriterionState::Failed(format!("{error:#}")),

@@ -29,7 +29,7 @@ pub(crate) use functions::list_functions;
 pub(crate) use links::{CriteriaList, CriterionPage, LinkRequest, link_criterion, list_criteria};
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
-pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
+pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, is_evaluating, run_gate};
 pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };

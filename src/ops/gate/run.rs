@@ -18,6 +18,7 @@ use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::capture::RepositoryHead;
+use crate::config::Places;
 use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
     GateStart, GateStep, GateVerdict,
@@ -181,6 +182,12 @@ pub(super) fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
     }
     let held = lock::exclusive(&path, LOCK_WAIT).with_context(|| format!("cannot lock {}", path.display()))?;
     held.context("another evaluation of this work tree is running")
+}
+
+/// Whether an evaluation of this work tree is running.
+pub(crate) fn is_evaluating(places: &Places) -> bool {
+    let path = places.state.gate_lock(&places.root);
+    path.exists() && matches!(lock::try_exclusive(&path), Ok(None))
 }
 
 fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
