@@ -184,11 +184,12 @@ impl FinishedRun {
 
     fn without_secrets(header: &SpoolHeader) -> SpoolHeader {
         let text = |text: &String| redact_text(text).0.into_owned();
-        let Identity { task, session, agent } = &header.identity;
+        let Identity { task, session, agent, phase } = &header.identity;
         let identity = Identity {
             task: task.as_ref().map(text),
             session: session.as_ref().map(text),
             agent: agent.as_ref().map(text),
+            phase: phase.as_ref().map(text),
         };
         let argv = redact_arguments(&header.argv);
         let line = argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ");

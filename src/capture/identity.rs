@@ -18,6 +18,9 @@ const AGENTS: &[(&str, &[&str], Option<&str>)] = &[
     ("goose", &["GOOSE_PROVIDER"], Some("AGENT_SESSION_ID")),
 ];
 
+/// The agent of the runs that the quality gate starts.
+pub const GATE_AGENT: &str = "gate";
+
 /// CI systems by a variable that is the same for all steps of one job.
 const CI_JOBS: &[&str] = &["GITHUB_RUN_ID", "CI_JOB_ID", "BUILDKITE_JOB_ID", "CIRCLE_WORKFLOW_JOB_ID", "BUILD_TAG"];
 
@@ -40,6 +43,7 @@ pub fn identify(options: Identity, variable: impl Fn(&str) -> Option<String>, se
         task: options.task.or_else(|| set("VERIFY_RUN_TASK")),
         session: Some(found.unwrap_or_else(|| format!("tty-{session}"))),
         agent,
+        phase: options.phase.or_else(|| set("VERIFY_RUN_PHASE")),
     }
 }
 
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn options_win_over_variables_and_empty_values_say_nothing() {
-        let options = Identity { task: Some("T".into()), session: None, agent: Some("me".into()) };
+        let options = Identity { task: Some("T".into()), agent: Some("me".into()), ..Identity::default() };
         let identity =
             with(&[("VERIFY_RUN_TASK", "V"), ("VERIFY_RUN_SESSION", "S"), ("VERIFY_RUN_AGENT", "")], options);
         assert_eq!(

@@ -121,6 +121,9 @@ pub struct Identity {
     pub session: Option<String>,
     /// `--agent`, `VERIFY_RUN_AGENT`, else detected (`claude-code`, …), `ci` or `human`.
     pub agent: Option<String>,
+    /// `VERIFY_RUN_PHASE`, as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
 }
 
 /// A spool file read back.

@@ -126,7 +126,8 @@ fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u
     let commit = head::commit_of_run(header, places.repository.as_ref());
     let header = &SpoolHeader { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
+    let phase = task::phase_of_run(recorder.store.index(), header, &run)?;
+    Ok(Run { phase, tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
 }
 
 /// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.

@@ -53,6 +53,10 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
             }
         }
         EventBody::Gate(note) => mask_gate_note(note),
+        EventBody::Phase(note) => {
+            note.work_tree = mask_root(&note.work_tree);
+            note.task = mask_task_name(&note.task);
+        }
         EventBody::Receipt(receipt) => {
             mask_command(&mut receipt.argv);
             receipt.root = mask_root(&receipt.root);

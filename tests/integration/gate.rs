@@ -5,6 +5,7 @@ pub(crate) mod decisions;
 mod formats;
 mod hostile;
 mod items;
+mod phases;
 mod report;
 mod reuse;
 mod session;

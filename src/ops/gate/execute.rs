@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
+use crate::capture::GATE_AGENT;
 use crate::diagnose::{self, count_ran};
 use crate::fix::find_on_search_path;
 use crate::host::process::{LongAnswer, OrphanReaper, ProcessCall, ReadStreams, run_long};
@@ -22,8 +23,6 @@ const ORPHAN_TIME: Duration = Duration::from_secs(1);
 const RUNS_MAX: usize = 20;
 /// What the wrapper says before it names the receipt that replaced a run.
 const REUSED: &str = "verify-run: reused: ";
-/// The agent of the runs that the gate starts.
-pub(super) const GATE_AGENT: &str = "gate";
 
 /// A command to run.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ mod links;
 mod measures;
 mod memory;
 mod openapi;
+mod phase;
 mod plan;
 mod policy;
 mod red;
@@ -27,6 +28,9 @@ pub(crate) use alert::{GateAlert, send_alert};
 pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};
 pub(crate) use functions::list_functions;
 pub(crate) use links::{CriteriaList, CriterionPage, LinkRequest, link_criterion, list_criteria};
+#[cfg(test)]
+pub(crate) use phase::TaskPhasePage;
+pub(crate) use phase::{PhasePage, announce_phase, current_phase, phase_status, reset_phase};
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
 pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, is_evaluating, run_gate};

@@ -3,6 +3,7 @@
 mod conclude;
 mod criteria;
 mod decide;
+pub(super) mod phase;
 mod policy;
 mod receipt;
 
@@ -185,6 +186,9 @@ struct StatusArgs {
     /// Exit with 0 only if the tree as it is now is approved and signalled as done
     #[arg(long, conflicts_with_all = ["block", "json"])]
     can_exit: bool,
+    /// Show the circuit breaker of this phase of the task instead, from its recorded runs
+    #[arg(long, value_name = "PHASE", value_enum, ignore_case = true, conflicts_with_all = ["block", "can_exit"])]
+    phase: Option<phase::PhaseChoice>,
 }
 
 fn parse_kind(name: &str) -> Result<ChangeKind, String> {
@@ -395,6 +399,9 @@ fn print_item(item: &GateItem, context: &mut CommandContext) -> anyhow::Result<(
 }
 
 fn status(args: &StatusArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    if let Some(phase) = args.phase {
+        return phase::status(phase, args.json, context);
+    }
     let standing = gate::last_evaluation(&context.request)?;
     if args.can_exit {
         let can_exit = gate::can_exit(&context.request, &standing.cycle)?;
