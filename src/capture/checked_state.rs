@@ -16,8 +16,12 @@ pub struct CheckedState {
     /// The trees of the submodules that are checked out, by their paths.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub submodules: BTreeMap<String, String>,
-    /// BLAKE3 over the work tree's path, the folder, the command key and the words of the command, 32 hex digits.
+    /// BLAKE3 over the work tree's path, the folder, the command key and the words of the command, 32 hex digits. Of a
+    /// command whose exit code alone counts, because a person approved it in a checklist, another digest.
     pub command: String,
+    /// That other digest, until it is known whether the command counted tests; in spool files alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_command: Option<String>,
     /// The environment variables that count.
     pub environment: InputDigests,
     /// The programs that the command line names, with what chooses their version.

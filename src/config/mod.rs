@@ -24,8 +24,8 @@ mod strategy;
 pub use advice::AdviceSettings;
 pub use category::{Category, CategoryTable};
 pub use gate::{
-    ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage, ModelDiversity,
-    ProgressReference, UnknownAuthor,
+    BreakerThresholds, ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage,
+    ModelDiversity, ProgressReference, UnknownAuthor,
 };
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};

@@ -9,6 +9,7 @@ mod knowledge;
 mod lesson;
 mod memory;
 mod pattern;
+mod phase;
 mod promotion;
 mod receipt;
 mod run;
@@ -34,7 +35,8 @@ pub(crate) use fix::{
 };
 pub(crate) use gate::{
     GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateMemoryAnswer, GateMemoryFindings,
-    GateMemoryQuestion, GateNote, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict, GateWaiver,
+    GateMemoryQuestion, GateNote, GateOutcome, GatePolicyFile, GateResolution, GateStart, GateStep, GateVerdict,
+    GateWaiver,
 };
 pub(crate) use gate_review::{GateDiversity, GateModels, GateReview, GateReviewIssue, GateReviewLink, ReviewSeverity};
 pub(crate) use knowledge::{
@@ -43,6 +45,7 @@ pub(crate) use knowledge::{
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
+pub(crate) use phase::{PhaseNote, PhaseStep, WorkPhase};
 pub(crate) use promotion::{Promotion, PromotionChangeKind, PromotionState, PromotionStep};
 pub(crate) use receipt::Receipt;
 pub(crate) use run::{
@@ -117,10 +120,12 @@ pub(crate) enum EventBody {
     Gate(Box<GateNote>),
     /// A check passed on exactly this tree.
     Receipt(Box<Receipt>),
+    /// A statement about the phase of a task.
+    Phase(PhaseNote),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 19] = [
+pub(crate) const KINDS: [&str; 20] = [
     "run",
     "lesson",
     "purge",
@@ -140,6 +145,7 @@ pub(crate) const KINDS: [&str; 19] = [
     "promotion",
     "gate",
     "receipt",
+    "phase",
 ];
 
 /// Runs whose text was removed.
@@ -235,6 +241,7 @@ impl EventBody {
             EventBody::Promotion(_) => KINDS[16],
             EventBody::Gate(_) => KINDS[17],
             EventBody::Receipt(_) => KINDS[18],
+            EventBody::Phase(_) => KINDS[19],
         }
     }
 
@@ -249,6 +256,7 @@ impl EventBody {
             EventBody::Memory(note) => Some(&mut note.by),
             EventBody::Promotion(said) => Some(&mut said.by),
             EventBody::Gate(note) => Some(&mut note.by),
+            EventBody::Phase(note) => Some(&mut note.by),
             _ => None,
         }
     }
@@ -280,6 +288,7 @@ impl EventBody {
             | EventBody::Memory(_)
             | EventBody::Promotion(_)
             | EventBody::Gate(_)
+            | EventBody::Phase(_)
             | EventBody::Purge(_) => Vec::new(),
         }
     }
@@ -402,6 +411,9 @@ mod tests {
             sample::gate_step(1),
             sample::gate_step(2),
             sample::receipt(2),
+            sample::phase(1),
+            sample::phase(2),
+            sample::phase(3),
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

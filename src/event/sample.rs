@@ -10,9 +10,9 @@ use crate::diagnose::{self, Severity};
 use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof, GateNote,
-    GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion,
-    PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote,
-    TaskOutcome, TaskStep,
+    GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, PhaseNote, PhaseStep,
+    Promotion, PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase,
+    TaskNote, TaskOutcome, TaskStep, WorkPhase,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -48,6 +48,7 @@ pub(crate) fn receipt(n: u64) -> Event {
         tree: "0".repeat(40),
         submodules: [("lib".to_owned(), "1".repeat(40))].into(),
         command: format!("{n:032}"),
+        approved_command: None,
         environment: inputs.clone(),
         programs: inputs.clone(),
         dependencies: inputs,
@@ -72,6 +73,7 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
         duration_us: 1000,
         ended: CommandEnd::Exit(0),
         task: task.into(),
+        phase: n.is_multiple_of(7).then_some(WorkPhase::Green),
         session: Some("tty-1".into()),
         agent: Some("human".into()),
         model: n.is_multiple_of(2).then(|| "claude-opus-4-1".to_owned()),
@@ -380,6 +382,17 @@ pub(crate) fn gate_step(n: u64) -> Event {
     let (evaluation, cycle) = ("g-1".to_owned(), "g-1".to_owned());
     let note = GateNote { work_tree: Lossless::from("/w"), evaluation, cycle, step, by: EventAuthor::default() };
     event(n, 13_000, EventBody::Gate(Box::new(note)))
+}
+
+/// What is said of the phase of a task in second `n`.
+pub(crate) fn phase(n: u64) -> Event {
+    let step = match n % 3 {
+        0 => PhaseStep::Ended,
+        1 => PhaseStep::Began { phase: WorkPhase::Green },
+        _ => PhaseStep::Reset { phase: WorkPhase::Green, reason: "the plan was wrong".into() },
+    };
+    let by = EventAuthor { person: Some("Ada".into()), ..by() };
+    event(n, 14_000, EventBody::Phase(PhaseNote { work_tree: Lossless::from("/repo"), task: "main".into(), step, by }))
 }
 
 /// What is said of the promotion of a pattern in second `n`.

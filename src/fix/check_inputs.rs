@@ -111,6 +111,9 @@ pub(crate) fn digest_inputs(search: &InputSearch<'_>) -> Result<CheckInputs, Unk
         prefixes.extend([&file.path, &real].into_iter().filter_map(|path| prefix_of(path)));
         add_beside(&mut programs, &file.name, &real)?;
     }
+    for file in search.programs.named_files() {
+        add_file(&mut programs, &file.name, &file.path)?;
+    }
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     prefixes.extend(["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable));
     let interpreters = ["python3", "python"].into_iter().filter_map(|name| search.programs.on_path(name));
@@ -404,7 +407,7 @@ mod tests {
             let (bin, root) = (self.0.path().join("bin"), self.0.path().join("root"));
             let cwd = root.join("web");
             let programs =
-                CommandPrograms { argv: &argv, check: &check, path: bin.as_os_str(), cwd: &cwd, root: &root };
+                CommandPrograms { argv: &argv, check: Some(&check), path: bin.as_os_str(), cwd: &cwd, root: &root };
             let home = self.0.path().join("home");
             digest_inputs(&InputSearch { programs, home: Some(&home), files: &["config/local.json"] })
         }

@@ -28,7 +28,7 @@ pub(crate) use coverage::{FailureCoverage, compare_scopes, covering_scopes};
 pub(crate) use dependencies::{DependencyChanges, dependency_changes};
 pub(crate) use derived::is_derived;
 pub(crate) use imports::FileReferences;
-pub(crate) use program::{CommandPrograms, digest_programs, find_tool};
+pub(crate) use program::{CommandPrograms, digest_programs, find_on_search_path, find_tool};
 pub(crate) use reach::{has_choosing_option, selects_anew, stops_at};
 pub(crate) use recipe::recipes_of_attempt;
 pub(crate) use relation::{FileRelation, is_setting, only_related, related_first};

@@ -62,11 +62,17 @@ pub(crate) fn find_tool(name: &str, dir: &Path, root: &Path, path: &OsStr) -> Op
     search.in_project(name).or_else(|| search.on_path(Path::new(name)))
 }
 
+/// The program that `execvp` finds in `dir` under this name, past shims.
+pub(crate) fn find_on_search_path(name: &str, dir: &Path, path: &OsStr) -> Option<PathBuf> {
+    ProgramSearch { path, cwd: dir, root: dir, changed_dir: None }.on_path(Path::new(name))
+}
+
 /// A command whose programs are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandPrograms<'a> {
     pub argv: &'a [OsString],
-    pub check: &'a Check,
+    /// The recognised check; `None` of a command that is none.
+    pub check: Option<&'a Check>,
     /// The value of PATH.
     pub path: &'a OsStr,
     /// The working directory, absolute.
@@ -95,7 +101,8 @@ impl CommandPrograms<'_> {
         let first = Path::new(first);
         let program = search.on_path(first).ok_or_else(|| first.to_string_lossy().into_owned())?;
         let mut files = vec![program];
-        for word in tools_of_check(self.check, rest.iter().map(Path::new)) {
+        let tools = self.check.map(|check| tools_of_check(check, rest.iter().map(Path::new))).unwrap_or_default();
+        for word in tools {
             let found = search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word))));
             files.push(found.ok_or(word)?);
         }
@@ -112,6 +119,23 @@ impl CommandPrograms<'_> {
         Ok(files.into_iter().map(named).collect())
     }
 
+    /// The files of the work tree that the words of the command name: a script that git ignores is in no tree.
+    pub(super) fn named_files(&self) -> Vec<ExecutedFile> {
+        let folders = [self.cwd.to_owned(), self.folder()];
+        let words = self.argv.iter().take(WORDS_MAX).flat_map(|word| {
+            let text = word.to_string_lossy().into_owned();
+            // A shell line is one word.
+            if text.contains(' ') { shell_words::split(&text).unwrap_or_default() } else { vec![text] }
+        });
+        let values = words.map(|word| word.split_once('=').map_or(word.clone(), |(_, value)| value.to_owned()));
+        let files = values.filter_map(|name| {
+            let mut paths = folders.iter().map(|folder| folder.join(&name));
+            let path = paths.find(|path| path.is_file() && path.starts_with(self.root))?;
+            Some(ExecutedFile { name, path })
+        });
+        files.collect()
+    }
+
     /// What PATH has of a name, past shims.
     pub(super) fn on_path(&self, name: &str) -> Option<PathBuf> {
         self.search().on_path(Path::new(name))
@@ -124,7 +148,7 @@ impl CommandPrograms<'_> {
 
     fn search(&self) -> ProgramSearch<'_> {
         let CommandPrograms { path, cwd, root, check, .. } = *self;
-        ProgramSearch { path, cwd, root, changed_dir: check.dir.as_deref() }
+        ProgramSearch { path, cwd, root, changed_dir: check.and_then(|check| check.dir.as_deref()) }
     }
 }
 

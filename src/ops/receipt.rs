@@ -1,6 +1,7 @@
 //! Receipts: evidence that a check passed on exactly this tree.
 
 mod attest;
+mod keys;
 mod observe;
 mod reuse;
 
@@ -9,9 +10,8 @@ use std::ffi::OsString;
 use anyhow::Context;
 use serde::Serialize;
 
-#[cfg(test)]
-pub(crate) use attest::VerifiedReceipt;
-pub(crate) use attest::{VerifyRequest, create_key, export_receipt, verify_receipt};
+pub(crate) use attest::{VerifiedReceipt, VerifyRequest, export_statement, verify_receipt};
+pub(crate) use keys::create_key;
 pub(crate) use observe::{CheckedCommand, observe_isolated_state};
 pub(crate) use reuse::{ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
 
@@ -128,9 +128,15 @@ pub(crate) fn check_receipt(
 ) -> anyhow::Result<Reply<ReceiptCheckReply>> {
     let whitelist = Whitelist::open(&request.places, &request.environment);
     let check = whitelist.decide_command(argv).into_check();
-    let check = check.ok_or_else(|| Refusal::usage("not a recognised check").then_run("whitelist explain COMMAND"))?;
-    let command = CheckedCommand { argv, check: &check, has_no_input: false };
     let reading = request.open_for_reading()?;
+    let mut command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: false };
+    if !reuse::has_receipt(request, &reading, &command)? {
+        // It may be an item of a checklist.
+        command.is_item = true;
+    }
+    if check.is_none() && !reuse::has_receipt(request, &reading, &command)? {
+        return Err(Refusal::usage("not a recognised check").then_run("whitelist explain COMMAND").into());
+    }
     let mut state = observe::observe_state(request, &command).map_err(Refusal::conflict)?.state;
     if staged {
         state.tree = observe::staged_tree(request).map_err(Refusal::conflict).context("cannot read the index")?;

@@ -127,7 +127,8 @@ fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u
     let model = header.identity.model.clone().or_else(|| model_of_session(recorder, &header.identity));
     let header = &SpoolHeader { identity: Identity { task, model, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
+    let phase = task::phase_of_run(recorder.store.index(), header, &run)?;
+    Ok(Run { phase, tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
 }
 
 /// The language model at work in the session, as its host named it to a hook.

@@ -8,6 +8,7 @@ mod lesson;
 mod memory;
 mod outcome;
 mod pattern;
+mod phase;
 mod promotion;
 mod receipt;
 mod run;
@@ -82,6 +83,7 @@ pub(super) fn apply_event(
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         EventBody::Gate(note) => gate::insert_gate_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
+        EventBody::Phase(note) => phase::insert_phase_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(ApplyResult::Done)

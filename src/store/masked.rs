@@ -56,6 +56,10 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
             }
         }
         EventBody::Gate(note) => mask_gate_note(note),
+        EventBody::Phase(note) => {
+            note.work_tree = mask_root(&note.work_tree);
+            note.task = mask_task_name(&note.task);
+        }
         EventBody::Receipt(receipt) => {
             mask_command(&mut receipt.argv);
             receipt.root = mask_root(&receipt.root);
@@ -135,6 +139,7 @@ fn mask_gate_note(note: &mut GateNote) {
         GateStep::Started(start) => {
             (start.feature, start.prp) = (mask_task_name(&start.feature), None);
             start.base = MASKED.to_owned();
+            start.differences.iter_mut().for_each(|difference| *difference = MASKED.to_owned());
         }
         GateStep::Verdict(outcome) => {
             mask_gate_memory(&mut outcome.memory);

@@ -60,6 +60,7 @@ impl EventBody {
             | EventBody::Snapshot(_)
             | EventBody::Gate(_)
             | EventBody::Receipt(_)
+            | EventBody::Phase(_)
             | EventBody::Purge(_) => false,
         }
     }

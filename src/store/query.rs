@@ -13,6 +13,7 @@ mod near;
 mod open;
 mod outcome;
 mod pattern;
+mod phase;
 mod promotion;
 pub(crate) mod receipt;
 mod recent;
@@ -45,6 +46,7 @@ pub(crate) use gate::{FailedTestRow, GateStepRow};
 pub(crate) use open::{OpenFailingRun, WorkTreePeriod};
 pub(crate) use outcome::DeliveryOutcomeRow;
 pub(crate) use pattern::{GroupMemberRow, OccurrenceRow, PatternMergeRow, PatternReviewRow, PatternRow};
+pub(crate) use phase::TaskPhase;
 pub(crate) use promotion::{PromotionChangeRow, PromotionRow};
 pub(crate) use recent::FailureRow;
 pub(crate) use runs::RunFilter;
@@ -133,6 +135,16 @@ impl Index {
     pub(crate) fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imported_events WHERE event_id = ?1";
         self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
+    }
+
+    /// Whether this writer recorded an event here. What was imported is not, whatever writer it names.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_own_event(&self, id: &str, writer: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM events JOIN segments USING (segment_no)
+            WHERE event_id = ?1 AND substr(name, 1, length(?2) + 1) = ?2 || '-'";
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id, writer])))
     }
 
     /// An event, from its segment.

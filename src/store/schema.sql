@@ -56,6 +56,7 @@ CREATE TABLE runs (
     class_key TEXT,
     own_status INTEGER NOT NULL DEFAULT 1 CHECK (own_status IN (0, 1)),
     selectors TEXT CHECK (json_valid(selectors)),
+    phase TEXT CHECK (phase IN ('RED', 'GREEN', 'REFACTOR', 'DOCUMENT', 'QA')),
     CHECK ((exit_code IS NULL) <> (signal IS NULL))
 ) STRICT;
 CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -669,6 +670,17 @@ CREATE TABLE gate_steps (
 ) WITHOUT ROWID;
 CREATE INDEX gate_steps_of_work_tree ON gate_steps (work_tree, at, event_id);
 CREATE INDEX gate_steps_of_evaluation ON gate_steps (evaluation);
+
+-- What was said of the phases of tasks.
+CREATE TABLE phase_notes (
+    event_id TEXT PRIMARY KEY,
+    work_tree TEXT NOT NULL CHECK (json_valid(work_tree)),
+    task TEXT NOT NULL,
+    step TEXT NOT NULL CHECK (step IN ('began', 'ended', 'reset')),
+    phase TEXT CHECK (phase IN ('RED', 'GREEN', 'REFACTOR', 'DOCUMENT', 'QA')),
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX phase_notes_by_task ON phase_notes (work_tree, task, at);
 
 -- What was said of promotions.
 CREATE TABLE promotion_changes (

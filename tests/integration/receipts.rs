@@ -2,6 +2,7 @@
 
 mod attest;
 mod never_lies;
+mod verdict;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

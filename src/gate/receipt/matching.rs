@@ -26,7 +26,7 @@ pub(crate) fn find_difference(receipt: &CheckedState, now: &CheckedState) -> Opt
     if receipt == now {
         return None;
     }
-    if receipt.command != now.command {
+    if receipt.command != now.command && Some(&receipt.command) != now.approved_command.as_ref() {
         return Some(StateDifference::Command);
     }
     if receipt.tree != now.tree {
@@ -40,8 +40,7 @@ pub(crate) fn find_difference(receipt: &CheckedState, now: &CheckedState) -> Opt
         (&receipt.environment, &now.environment, "the environment"),
         (&receipt.dependencies, &now.dependencies, "a dependency"),
     ];
-    let different = groups.into_iter().find(|(receipt, now, _)| receipt != now);
-    let (receipt, now, group) = different.unwrap_or((&receipt.programs, &now.programs, "something"));
+    let (receipt, now, group) = groups.into_iter().find(|(receipt, now, _)| receipt != now)?;
     Some(StateDifference::Inputs(names_of_group(receipt, now, group)))
 }
 

@@ -72,7 +72,8 @@ impl<'a> Measurement<'a> {
             return lab.run_check(self.request, command);
         }
         let find_cover = || self.watch.find_cover(self.request, command).filter(|_| command.reuses);
-        if let Some(receipt) = find_cover() {
+        let find_typed = || self.watch.find_typed_cover(self.request, command).filter(|_| command.reuses);
+        if let Some(receipt) = find_cover().or_else(find_typed) {
             return Ok(CommandResult::from_receipt(receipt));
         }
         let result = run_check(self.request, command)?;

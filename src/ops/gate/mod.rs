@@ -10,6 +10,7 @@ mod decide;
 mod documents;
 mod evidence;
 mod execute;
+mod formats;
 mod functions;
 mod host;
 mod implementers;
@@ -18,6 +19,7 @@ mod isolated;
 mod items;
 mod jobs;
 mod judged_functions;
+mod links;
 mod measurement;
 mod measures;
 mod memory;
@@ -25,6 +27,7 @@ mod memory_server;
 mod openapi;
 mod own_program;
 mod patience;
+mod phase;
 mod plan;
 mod policy;
 mod red;
@@ -42,9 +45,13 @@ pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation
 pub(crate) use functions::list_functions;
 pub(crate) use host::{answer_stop, session_notice};
 pub(crate) use isolate::{IsolatedCommand, run_isolated};
+pub(crate) use links::{CriteriaList, CriterionPage, LinkRequest, link_criterion, list_criteria};
+#[cfg(test)]
+pub(crate) use phase::TaskPhasePage;
+pub(crate) use phase::{PhasePage, announce_phase, current_phase, phase_status, reset_phase};
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
-pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
+pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, is_evaluating, run_gate};
 pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };

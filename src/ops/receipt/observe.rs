@@ -25,28 +25,50 @@ const SUBMODULE_DEPTH_MAX: usize = 8;
 /// Files that differ and are named in an answer.
 const FILES_MAX: usize = 100;
 
-/// A recognised check and its command line.
+/// A command line that may have a receipt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckedCommand<'a> {
     /// What is executed.
     pub argv: &'a [OsString],
-    pub check: &'a Check,
+    /// The recognised check; `None` of a command that is none.
+    pub check: Option<&'a Check>,
+    /// Whether the gate runs it as an item of its checklist, which a person approved.
+    pub is_item: bool,
     /// Whether its standard input will be empty, whatever this process's is.
     pub has_no_input: bool,
 }
 
 impl CheckedCommand<'_> {
+    /// Whether its exit code alone counts: it is no known tool, and a person approved it.
+    pub(super) fn counts_by_exit_code(&self) -> bool {
+        self.is_item && self.check.is_none_or(|check| check.tool.starts_with("script:"))
+    }
+
+    /// Whether it may have a receipt.
+    pub(crate) fn may_have_receipt(&self) -> bool {
+        self.check.is_some() || self.is_item
+    }
+
+    /// Digest of the command where its exit code alone counts.
+    pub(super) fn approved_digest(&self, request: &Request) -> Option<String> {
+        self.counts_by_exit_code().then(|| self.digest_as(b"verify-run receipt approved command 1", request))
+    }
+
     /// Digest of the work tree's path, the folder, the command key and the words.
     pub(super) fn digest(&self, request: &Request) -> String {
+        self.digest_as(b"verify-run receipt command 1", request)
+    }
+
+    fn digest_as(&self, purpose: &[u8], request: &Request) -> String {
         let Places { root, repository, .. } = &request.places;
         let worktree = repository.as_ref().and_then(|repository| repository.worktree.as_deref()).unwrap_or(root);
-        let key = whitelist::command_key(worktree, &request.cwd, Some(self.check), self.argv);
+        let key = whitelist::command_key(worktree, &request.cwd, self.check, self.argv);
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        part(b"verify-run receipt command 1");
+        part(purpose);
         part(root.as_os_str().as_bytes());
         part(request.cwd.as_os_str().as_bytes());
         part(key.as_bytes());
@@ -126,6 +148,7 @@ fn checked_state(
         tree: trees.tree.clone(),
         submodules: trees.submodules.clone(),
         command: command.digest(request),
+        approved_command: command.approved_digest(request),
         environment: environment.finish(),
         programs: inputs.programs,
         dependencies: inputs.dependencies,

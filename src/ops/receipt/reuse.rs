@@ -14,6 +14,7 @@ use crate::fix;
 use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::receipt::{StateDifference, count_differences, find_difference};
 use crate::lab::LabLevel;
+use crate::ops::reading::StoreReader;
 use crate::ops::request::Request;
 use crate::recorder;
 use crate::store::{Index, ReceiptFilter, SegmentFolder, StoreError, own_writer};
@@ -36,6 +37,33 @@ pub(crate) struct ReuseOffer {
     /// What a receipt of the run would be about; else why it can have none.
     pub before: Result<ObservedState, String>,
 }
+
+/// Programs of commands that are no known tools, behind which a container or another machine is.
+const ELSEWHERE_COMMANDS: [&str; 20] = [
+    "chroot",
+    "ddev",
+    "devcontainer",
+    "docker",
+    "docker-compose",
+    "docksal",
+    "fin",
+    "kubectl",
+    "lando",
+    "limactl",
+    "machinectl",
+    "nerdctl",
+    "nsenter",
+    "oc",
+    "podman",
+    "podman-compose",
+    "sail",
+    "ssh",
+    "vagrant",
+    "wsl",
+];
+/// Words of such commands whose answer depends on the network, on what is known of packages today, or on commits.
+const ASKING_COMMANDS: [&str; 14] =
+    ["audit", "curl", "dig", "ftp", "gh", "git", "glab", "http", "nc", "outdated", "ping", "rsync", "scp", "wget"];
 
 /// Where receipts are read from.
 #[derive(Debug, Clone, Copy)]
@@ -125,11 +153,14 @@ impl ReceiptLookup {
     }
 
     /// The receipt that covers a command without input in the folder of `request`, for people: `passed 3 min ago on this tree
-    /// (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
-    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString]) -> Option<String> {
+    /// (e-…), 41 tests`; `is_item` of a command that is an item of the checklist. `None` where there is none, or where that cannot be known.
+    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString], is_item: bool) -> Option<String> {
         let whitelist = Whitelist::open(&request.places, &request.environment);
-        let check = whitelist.decide_command(argv).into_check()?;
-        let command = CheckedCommand { argv, check: &check, has_no_input: true };
+        let check = whitelist.decide_command(argv).into_check();
+        let command = CheckedCommand { argv, check: check.as_ref(), is_item, has_no_input: true };
+        if !command.may_have_receipt() {
+            return None;
+        }
         if refusal_of_command(request, &command).is_some() {
             return None;
         }
@@ -152,7 +183,8 @@ pub(crate) fn state_after(
     let header = &finished.header;
     // What is cut here may be whole for the recorder, which decides.
     let ran = recorder::ran_from_header(header, &finished.output);
-    if let Some(why) = recorder::refusal_of_run(header, ran.tests, ran.stopped_early) {
+    let by_exit_code = command.counts_by_exit_code();
+    if let Some(why) = recorder::refusal_of_run(header, ran.tests, ran.stopped_early, by_exit_code) {
         return Err(why.to_owned());
     }
     let after = observe_state(request, command)?;
@@ -194,7 +226,7 @@ fn find_recorded(
 
 /// What a build is for is what it writes, and git ignores that.
 fn refuse_build(command: &CheckedCommand<'_>, cover: ReceiptCover) -> ReceiptCover {
-    if command.check.kind != CheckKind::Build || cover.obstacle.is_some() {
+    if command.check.is_none_or(|check| check.kind != CheckKind::Build) || cover.obstacle.is_some() {
         return cover;
     }
     let obstacle = Some("what a build writes may be gone".to_owned().into());
@@ -233,6 +265,20 @@ pub(super) fn find_cover(
     }))
 }
 
+/// Whether the command has a receipt, whatever it is about.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn has_receipt(
+    request: &Request,
+    reading: &StoreReader,
+    command: &CheckedCommand<'_>,
+) -> Result<bool, StoreError> {
+    let Some(index) = &reading.index else { return Ok(false) };
+    let store = ReceiptStore { index, segments: &reading.segments };
+    Ok(!receipts_of(request, store, command, 1)?.is_empty())
+}
+
 fn receipts_of(
     request: &Request,
     store: ReceiptStore<'_>,
@@ -240,8 +286,13 @@ fn receipts_of(
     limit: usize,
 ) -> Result<Vec<Receipt>, StoreError> {
     let Some(writer) = own_writer(&request.places.state) else { return Ok(Vec::new()) };
-    let digest = command.digest(request);
-    store.index.list_receipts(store.segments, ReceiptFilter::Command { digest: &digest, writer: &writer }, limit)
+    let digests = [Some(command.digest(request)), command.approved_digest(request)];
+    let mut receipts = Vec::new();
+    for digest in digests.into_iter().flatten() {
+        let filter = ReceiptFilter::Command { digest: &digest, writer: &writer };
+        receipts.extend(store.index.list_receipts(store.segments, filter, limit)?);
+    }
+    Ok(receipts)
 }
 
 /// What keeps a receipt of the present state from being reused.
@@ -280,9 +331,14 @@ fn describe_difference(request: &Request, receipt: &CheckedState, now: &CheckedS
 fn refusal_of_command(request: &Request, command: &CheckedCommand<'_>) -> Option<String> {
     let words = || command.argv.iter().map(|word| word.to_string_lossy().into_owned());
     let looks_back = |word: String| HISTORY_COMMANDS.iter().any(|name| word.contains(name));
+    let is_unknown = command.counts_by_exit_code();
+    let is_elsewhere =
+        command.check.is_some_and(|check| check.elsewhere) || is_unknown && names_one_of(command, &ELSEWHERE_COMMANDS);
+    let asks_others = is_unknown && names_one_of(command, &ASKING_COMMANDS);
     let fixed = [
-        (command.check.elsewhere, "it runs in a container or on another machine"),
-        (!command.check.status_is_own, "its exit code is not the check's own"),
+        (is_elsewhere, "it runs in a container or on another machine"),
+        (command.check.is_some_and(|check| !check.status_is_own), "its exit code is not the check's own"),
+        (asks_others, "it asks the network or looks at commits"),
         (fix::has_choosing_option(words()), "it chooses each time what it checks"),
         (words().any(looks_back), "it looks at commits or at what is staged"),
         (has_input(command), "it may read its standard input"),
@@ -291,4 +347,18 @@ fn refusal_of_command(request: &Request, command: &CheckedCommand<'_>) -> Option
     refusal.or_else(|| {
         path_outside(request, command).map(|path| format!("it reads {}, outside of the work tree", text::path(&path)))
     })
+}
+
+/// Whether a word of the command is one of these: `audit` of `npm audit`, and of `cargo-audit`.
+fn names_one_of(command: &CheckedCommand<'_>, names: &[&str]) -> bool {
+    let words = command.argv.iter().flat_map(|word| {
+        let text = word.to_string_lossy().into_owned();
+        // A shell line is one word.
+        if text.contains(' ') { shell_words::split(&text).unwrap_or_else(|_| vec![text]) } else { vec![text] }
+    });
+    let is_one = |word: String| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        names.iter().any(|known| *known == name || name.rsplit('-').next() == Some(known))
+    };
+    words.into_iter().any(is_one)
 }

@@ -44,7 +44,12 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Receipt>, StoreError> {
         let (condition, one, other) = match filter {
-            ReceiptFilter::Command { digest, writer } => ("command = ?1 AND writer = ?2", digest.to_owned(), writer),
+            ReceiptFilter::Command { digest, writer } => (
+                "command = ?1 AND writer = ?2 AND EXISTS (SELECT 1 FROM events e JOIN segments USING (segment_no)
+                    WHERE e.event_id = receipts.event_id AND substr(name, 1, length(?2) + 1) = ?2 || '-')",
+                digest.to_owned(),
+                writer,
+            ),
             ReceiptFilter::Root(root) => ("root = ?1 AND ?2 = ''", to_json(root), ""),
             ReceiptFilter::Id(id) => ("substr(receipt_id, 1, length(?1)) = ?1 AND ?2 = ''", id.to_owned(), ""),
         };
