@@ -267,7 +267,7 @@ impl Settings {
                 }
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
-            ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
+            ("receipts", name) => self.receipts.apply(layer, section, name, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
