@@ -121,13 +121,10 @@ impl PortableInputs<'_> {
     fn add_folder(&mut self, folder: &Path, has_environments: bool) -> Result<(), UnknownInput> {
         let below = folder.strip_prefix(self.root).unwrap_or(folder).to_owned();
         let name_in = |name: &str| below.join(name).to_string_lossy().into_owned();
-        let mut has_list = false;
         for list in NODE_LISTS {
-            let path = folder.join(list);
-            has_list |= path.exists();
-            add_file(&mut self.inputs, &name_in("node_modules"), &path)?;
+            add_file(&mut self.inputs, &name_in("node_modules"), &folder.join(list))?;
         }
-        self.add_node_packages(&name_in("node_modules"), &folder.join("node_modules"), has_list)?;
+        self.add_node_packages(&name_in("node_modules"), &folder.join("node_modules"))?;
         for list in PACKAGE_LISTS {
             add_file(&mut self.inputs, &name_in(list), &folder.join(list))?;
         }
@@ -148,8 +145,8 @@ impl PortableInputs<'_> {
     }
 
     /// The names of what is in `node_modules`, where links lead, and the content of what no list says.
-    fn add_node_packages(&mut self, shown: &str, folder: &Path, has_list: bool) -> Result<(), UnknownInput> {
-        let listed = npm_packages(folder);
+    fn add_node_packages(&mut self, shown: &str, folder: &Path) -> Result<(), UnknownInput> {
+        let lists = NodeLists::read(folder)?;
         let mut content = FolderContent::new(shown, folder);
         let mut packages: Vec<PathBuf> = Vec::new();
         for name in entry_names(folder, shown)? {
@@ -172,9 +169,7 @@ impl PortableInputs<'_> {
                 self.inputs.add(shown, &target);
                 continue;
             }
-            let is_listed =
-                listed.as_ref().map_or(has_list, |listed| listed.contains(&name.to_string_lossy().into_owned()));
-            if !is_listed {
+            if !lists.describe(&name.to_string_lossy()) {
                 content.add(&mut self.inputs, &package)?;
             }
         }
@@ -304,14 +299,35 @@ impl PortableInputs<'_> {
     }
 }
 
-/// The names of the packages that npm says it installed in `node_modules`; `None` where it left no list.
-fn npm_packages(folder: &Path) -> Option<BTreeSet<String>> {
-    let list = read_lines(&folder.join(".package-lock.json"), "node_modules").ok().filter(|lines| !lines.is_empty())?;
-    let list: serde_json::Value = serde_json::from_str(&list.join("\n")).unwrap_or_default();
-    let packages = list.get("packages").and_then(|packages| packages.as_object());
-    let has_digest = |package: &serde_json::Value| package.get("integrity").is_some_and(serde_json::Value::is_string);
-    let listed = packages.into_iter().flatten().filter(|(_, package)| has_digest(package));
-    Some(listed.filter_map(|(path, _)| path.strip_prefix("node_modules/").map(str::to_owned)).collect())
+/// What package managers say that they installed in a `node_modules`.
+struct NodeLists {
+    /// The packages of npm's list that have digests; `None` where npm left no list.
+    npm: Option<BTreeSet<String>>,
+    /// Yarn's lists, which name packages that the lock file has the digests of.
+    yarn: String,
+}
+
+impl NodeLists {
+    fn read(folder: &Path) -> Result<Self, UnknownInput> {
+        let text = |name: &str| Ok(read_lines(&folder.join(name), "node_modules")?.join("\n"));
+        let yarn = [text(".yarn-integrity")?, text(".yarn-state.yml")?].join("\n");
+        let npm = text(".package-lock.json")?;
+        let npm = (!npm.is_empty()).then(|| {
+            let list: serde_json::Value = serde_json::from_str(&npm).unwrap_or_default();
+            let packages = list.get("packages").and_then(|packages| packages.as_object()).into_iter().flatten();
+            let has_digest = packages.filter(|(_, package)| package.get("integrity").is_some_and(|it| it.is_string()));
+            has_digest.filter_map(|(path, _)| path.strip_prefix("node_modules/").map(str::to_owned)).collect()
+        });
+        Ok(NodeLists { npm, yarn })
+    }
+
+    /// Whether a list describes the content of a package. Those of pnpm are links, and what is none it did not install.
+    fn describe(&self, package: &str) -> bool {
+        match &self.npm {
+            Some(packages) => packages.contains(package),
+            None => self.yarn.contains(&format!("\"{package}@")),
+        }
+    }
 }
 
 /// The lines of a package's list that have digests, without what the installer notes, and scripts, which have the
@@ -407,6 +423,28 @@ mod tests {
             let digest = project.digest().expect("known");
             assert!(!seen.contains(&digest), "{path}");
             seen.push(digest);
+        }
+    }
+
+    #[test]
+    fn packages_that_a_package_manager_did_not_install_count_by_their_bytes() {
+        for (list, content) in [
+            (".package-lock.json", "{\"packages\": {\"node_modules/a\": {\"integrity\": \"x\"}}}"),
+            (".yarn-integrity", "{\"lockfileEntries\": {\"a@^1.0.0\": \"x\"}}"),
+            (".yarn-state.yml", "\"a@npm:1.0.0\":\n  locations:\n    - \"node_modules/a\"\n"),
+            (".pnpm/lock.yaml", "packages:\n"),
+        ] {
+            let project = Project::new();
+            fs::remove_file(project.0.path().join("root/node_modules/.package-lock.json")).expect("removed");
+            project.write(&format!("root/node_modules/{list}"), content);
+            let mut seen = Vec::new();
+            for (package, content) in [("a", "1"), ("a", "2"), ("ab", "1"), ("ab", "2")] {
+                project.write(&format!("root/node_modules/{package}/index.js"), content);
+                seen.push(project.digest().expect("known"));
+            }
+            // What pnpm installs are links.
+            assert_eq!(seen[0] == seen[1], !list.starts_with(".pnpm"), "{list}");
+            assert_ne!(seen[2], seen[3], "{list}");
         }
     }
 
