@@ -28,6 +28,21 @@ pub struct CheckedState {
     pub programs: InputDigests,
     /// What installers write, local settings, and the files that the settings name.
     pub dependencies: InputDigests,
+    /// The same without what is the machine's own, where the settings ask for it and all programs are known tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolchain: Option<ToolchainState>,
+}
+
+/// What a check depends on outside the tree that another machine can compare.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ToolchainState {
+    /// The environment variables that count everywhere.
+    pub environment: InputDigests,
+    /// What installers write, local settings, and the files that the settings name.
+    pub dependencies: InputDigests,
+    /// The names of the programs, by the keys of their versions.
+    pub programs: BTreeMap<String, String>,
 }
 
 /// A group of inputs.

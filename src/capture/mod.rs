@@ -13,8 +13,8 @@ mod reading;
 mod session_model;
 mod spool;
 
-pub use checked_state::{CheckedState, InputDigests, InputHasher};
-pub use environment::{EnvironmentDigest, add_variables, counted_variables, remember};
+pub use checked_state::{CheckedState, InputDigests, InputHasher, ToolchainState};
+pub use environment::{EnvironmentDigest, add_portable_variables, add_variables, counted_variables, remember};
 pub use handover::{FinishedRun, RecorderWaiter, prepare_fallback};
 pub use identity::{GATE_AGENT, identify};
 pub use reading::SpoolError;

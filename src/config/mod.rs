@@ -35,7 +35,7 @@ pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
-pub use receipt::ReceiptSettings;
+pub use receipt::{ReceiptEnvironment, ReceiptSettings};
 pub use settings::{FixSettings, RawSettings, SETTINGS_FILE, Settings};
 pub use state_dir::StateDir;
 pub use strategy::StrategyTable;

@@ -16,6 +16,7 @@ mod run;
 #[cfg(test)]
 pub(crate) mod sample;
 mod scope;
+mod signed_receipt;
 mod snapshot;
 mod strategy;
 mod task;
@@ -52,6 +53,7 @@ pub(crate) use run::{
     DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
 };
 pub(crate) use scope::Scope;
+pub(crate) use signed_receipt::SignedReceipt;
 pub(crate) use snapshot::{FileChange, FileChangeKind, Snapshot, SnapshotBase};
 pub(crate) use strategy::{ErrorMatch, StrategyChange, StrategyMatchKind, StrategyNote};
 pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
@@ -122,10 +124,12 @@ pub(crate) enum EventBody {
     Receipt(Box<Receipt>),
     /// A statement about the phase of a task.
     Phase(PhaseNote),
+    /// A receipt with a signature.
+    SignedReceipt(Box<SignedReceipt>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 20] = [
+pub(crate) const KINDS: [&str; 21] = [
     "run",
     "lesson",
     "purge",
@@ -146,6 +150,7 @@ pub(crate) const KINDS: [&str; 20] = [
     "gate",
     "receipt",
     "phase",
+    "signed_receipt",
 ];
 
 /// Runs whose text was removed.
@@ -242,6 +247,7 @@ impl EventBody {
             EventBody::Gate(_) => KINDS[17],
             EventBody::Receipt(_) => KINDS[18],
             EventBody::Phase(_) => KINDS[19],
+            EventBody::SignedReceipt(_) => KINDS[20],
         }
     }
 
@@ -275,6 +281,7 @@ impl EventBody {
             },
             EventBody::Delivery(delivery) => delivery.runs.clone(),
             EventBody::Receipt(receipt) => vec![receipt.run],
+            EventBody::SignedReceipt(signed) => vec![signed.run],
             EventBody::Run(_)
             | EventBody::Lesson(_)
             | EventBody::FixNote(_)

@@ -11,8 +11,8 @@ use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof, GateNote,
     GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, PhaseNote, PhaseStep,
-    Promotion, PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase,
-    TaskNote, TaskOutcome, TaskStep, WorkPhase,
+    Promotion, PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, SignedReceipt, Snapshot,
+    SnapshotBase, TaskNote, TaskOutcome, TaskStep, WorkPhase,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -52,6 +52,7 @@ pub(crate) fn receipt(n: u64) -> Event {
         environment: inputs.clone(),
         programs: inputs.clone(),
         dependencies: inputs,
+        toolchain: None,
     };
     let body = EventBody::Receipt(Box::new(Receipt::from_run(run_id(n), &run, state)));
     Event::with_derived_id("receipt", &[&run_id(n).to_string()], run.ended_at, "w", body)
@@ -382,6 +383,22 @@ pub(crate) fn gate_step(n: u64) -> Event {
     let (evaluation, cycle) = ("g-1".to_owned(), "g-1".to_owned());
     let note = GateNote { work_tree: Lossless::from("/w"), evaluation, cycle, step, by: EventAuthor::default() };
     event(n, 13_000, EventBody::Gate(Box::new(note)))
+}
+
+/// A signed receipt of the check that passed in second `n`.
+pub(crate) fn signed_receipt(n: u64) -> Event {
+    let EventBody::Receipt(receipt) = receipt(n).body else { unreachable!("a receipt") };
+    let signed = SignedReceipt {
+        receipt: receipt.receipt,
+        run: receipt.run,
+        key: format!("{:064x}", n % 3),
+        command: format!("{:064x}", n % 5),
+        tree: receipt.state.tree,
+        ended_at: receipt.ended_at,
+        envelope: "{}".into(),
+    };
+    let id = signed.event_id();
+    Event { id, ..event(n, 15_000, EventBody::SignedReceipt(Box::new(signed))) }
 }
 
 /// What is said of the phase of a task in second `n`.

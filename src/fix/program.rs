@@ -96,12 +96,22 @@ impl CommandPrograms<'_> {
     /// # Errors
     /// The name of the program or tool that isn't there: which one would be run is unknown.
     pub(super) fn executed_files(&self) -> Result<Vec<ExecutedFile>, String> {
+        Ok(self.program_files(&[])?.into_iter().map(|(file, _)| file).collect())
+    }
+
+    /// As [`CommandPrograms::executed_files`], with further tools that a script starts; each with whether it only interprets
+    /// another one.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn program_files(&self, further: &[String]) -> Result<Vec<(ExecutedFile, bool)>, String> {
         let search = self.search();
         let (first, rest) = self.argv.split_first().ok_or("the command")?;
         let first = Path::new(first);
         let program = search.on_path(first).ok_or_else(|| first.to_string_lossy().into_owned())?;
         let mut files = vec![program];
-        let tools = self.check.map(|check| tools_of_check(check, rest.iter().map(Path::new))).unwrap_or_default();
+        let mut tools = self.check.map(|check| tools_of_check(check, rest.iter().map(Path::new))).unwrap_or_default();
+        tools.extend(further.iter().cloned());
         for word in tools {
             let found = search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word))));
             files.push(found.ok_or(word)?);
@@ -111,12 +121,13 @@ impl CommandPrograms<'_> {
             .filter_map(|file| interpreter_of(file))
             .map(|name| search.on_path(Path::new(&name)).ok_or(name))
             .collect::<Result<_, _>>()?;
-        files.extend(interpreters);
         let named = |path: PathBuf| ExecutedFile {
             name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             path,
         };
-        Ok(files.into_iter().map(named).collect())
+        let files =
+            files.into_iter().map(|path| (path, false)).chain(interpreters.into_iter().map(|path| (path, true)));
+        Ok(files.map(|(path, is_interpreter)| (named(path), is_interpreter)).collect())
     }
 
     /// The files of the work tree that the words of the command name: a script that git ignores is in no tree.

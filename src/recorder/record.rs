@@ -158,7 +158,10 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &SpooledRun, ru
     in_flight.spawn_diff(projects, store, header)?;
     events.push(Event::from_run(header.run, Timestamp::now(), store.writer_name(), run.clone()));
     events.extend(in_flight.snapshots.snapshot_event(store, header)?);
-    events.extend(receipts::receipt_event(header, run, store.writer_name()));
+    let receipt = receipts::receipt_event(header, run, store.writer_name());
+    report.asks_versions |=
+        receipt.is_some() && header.checked_state.as_ref().is_some_and(|state| state.toolchain.is_some());
+    events.extend(receipt);
     store.append_unsynced(&events)?;
     report.runs += 1;
     report.failures += usize::from(run.failure.is_some());

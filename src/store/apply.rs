@@ -83,6 +83,7 @@ pub(super) fn apply_event(
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         EventBody::Gate(note) => gate::insert_gate_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
+        EventBody::SignedReceipt(signed) => receipt::insert_signed_receipt(transaction, &id, signed)?,
         EventBody::Phase(note) => phase::insert_phase_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }

@@ -14,7 +14,9 @@ const MASKED: &str = "(masked)";
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
 /// project, branch, commit, changed dependencies, names and titles of tasks, and who worked where. What people wrote
 /// (annotations, notes on fixes) stays: it was written to be read.
-pub(crate) fn mask_event(mut event: Event) -> Event {
+///
+/// `None` for what is nothing without its private parts: a signature is about every byte of them.
+pub(crate) fn mask_event(mut event: Event) -> Option<Event> {
     if let Some(by) = event.body.author_mut() {
         by.session = by.session.as_deref().map(hash_name);
         by.task = by.task.as_deref().map(mask_task_name);
@@ -69,6 +71,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
             let tree = std::mem::take(&mut receipt.state.tree);
             receipt.state = CheckedState { tree, ..CheckedState::default() };
         }
+        EventBody::SignedReceipt(_) => return None,
         // Written for everybody.
         EventBody::Knowledge(_)
         | EventBody::Strategy(_)
@@ -81,7 +84,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
         | EventBody::Split(_)
         | EventBody::Review(_) => {}
     }
-    event
+    Some(event)
 }
 
 fn mask_run(run: &mut Run) {

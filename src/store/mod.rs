@@ -32,6 +32,7 @@ pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUs
 pub(crate) use query::memory::MemoryRow;
 pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
+pub(crate) use query::signed_receipt::SignedSubject;
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow, FailureRow, FixFilter, FixNoteRow,

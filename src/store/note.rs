@@ -61,6 +61,7 @@ impl EventBody {
             | EventBody::Gate(_)
             | EventBody::Receipt(_)
             | EventBody::Phase(_)
+            | EventBody::SignedReceipt(_)
             | EventBody::Purge(_) => false,
         }
     }

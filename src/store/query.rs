@@ -20,6 +20,7 @@ mod recent;
 pub(super) mod recovery;
 mod runs;
 mod sightings;
+pub(crate) mod signed_receipt;
 mod snapshot;
 pub(super) mod strategy;
 mod task;

@@ -301,6 +301,18 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_by_command ON receipts (command, ended_at);
 CREATE INDEX receipts_by_root ON receipts (root, ended_at);
 
+-- Receipts with a signature. Which key signed is read from the envelope, in the event.
+CREATE TABLE signed_receipts (
+    event_id TEXT PRIMARY KEY,
+    receipt_id TEXT NOT NULL,
+    -- SHA-256 of the folder and the words of the command.
+    command TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    ended_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signed_receipts_by_command ON signed_receipts (command, ended_at);
+CREATE INDEX signed_receipts_by_receipt ON signed_receipts (receipt_id);
+
 -- Files that differ from the base, as text.
 CREATE TABLE snapshot_files (
     run_id TEXT NOT NULL REFERENCES snapshots ON DELETE CASCADE,

@@ -1,6 +1,7 @@
 //! Receipts: `--reuse` skips what passed on this very tree and nothing else, and receipts prove it to others.
 
 mod attest;
+mod elsewhere;
 mod never_lies;
 mod verdict;
 

@@ -56,7 +56,7 @@ pub(crate) fn count_differences(receipt: &CheckedState, now: &CheckedState) -> u
     differ.into_iter().filter(|&differs| differs).count()
 }
 
-fn names_of_group(receipt: &InputDigests, now: &InputDigests, group: &str) -> Vec<String> {
+pub(super) fn names_of_group(receipt: &InputDigests, now: &InputDigests, group: &str) -> Vec<String> {
     match different_names(&receipt.parts, &now.parts) {
         // The short digests are equal by chance, the whole ones are not.
         names if names.is_empty() => vec![group.to_owned()],

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn what_is_no_such_statement_is_refused() {
         let EventBody::Receipt(receipt) = sample::receipt(1).body else { panic!("a receipt") };
-        let good = CheckStatement::from_receipt(&receipt, "shop").to_json();
+        let good = CheckStatement::from_receipt(&receipt, "shop", None).to_json();
         assert!(matches!(Statement::parse(good.as_bytes()), Ok(Statement::Check(_))));
         let verdict = "{\"_type\":\"https://in-toto.io/Statement/v1\",\"subject\":[{\"digest\":{\"gitTree\":\"a\"}}],\
                        \"predicateType\":\"https://in-toto.io/attestation/svr/v0.1\",\"predicate\":{\"verifier\":\
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_verdict_proves_no_command_and_a_check_no_property() {
         let EventBody::Receipt(receipt) = sample::receipt(1).body else { panic!("a receipt") };
-        let check = Statement::Check(CheckStatement::from_receipt(&receipt, "shop"));
+        let check = Statement::Check(CheckStatement::from_receipt(&receipt, "shop", None));
         let properties = ["VERIFY_RUN_F1".to_owned()];
         let demand = StatementDemand { properties: &properties, ..StatementDemand::default() };
         assert_eq!(check.prove(demand), Err(StatementMismatch::NotOfVerdict("VERIFY_RUN_F1".into())));

@@ -1,10 +1,14 @@
 //! A receipt as an in-toto Statement v1 with the predicate `test-result/v0.1`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::descriptor::{BadStatement, ResourceDescriptor, STATEMENT_TYPE, check_head, sha256_hex};
 use super::mismatch::StatementMismatch;
+use super::toolchain::StatedToolchain;
+use crate::base::clock::Timestamp;
 use crate::capture::InputDigests;
 use crate::event::Receipt;
 
@@ -48,17 +52,40 @@ pub(crate) struct StatedCommand {
 }
 
 impl StatedCommand {
+    /// The command of a receipt.
+    pub(crate) fn of_receipt(receipt: &Receipt) -> Self {
+        let argv = receipt.argv.iter().map(|word| word.display()).collect();
+        StatedCommand { argv, dir: receipt.dir.display() }
+    }
+
     /// SHA-256 of the JSON document with the words and the folder, hex.
-    fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         sha256_hex(json!({ "argv": self.argv, "dir": self.dir }).to_string().as_bytes())
     }
 }
 
+/// What a statement says beside the result, as far as it is readable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StatedCheck {
+    /// `e-…`, as the signer's machine has it.
+    pub receipt: String,
+    /// The run, as it has it.
+    pub run: String,
+    /// The folder, relative to the top of the work tree.
+    pub dir: String,
+    /// Tests that ran, of a check that tests.
+    pub tests: Option<u64>,
+    /// When the command ended.
+    pub ended_at: Timestamp,
+    /// The version of verify-run that ran it.
+    pub version: String,
+}
+
 impl CheckStatement {
-    /// The statement of a receipt; `subject` names the repository.
-    pub(crate) fn from_receipt(receipt: &Receipt, subject: &str) -> Self {
-        let argv: Vec<String> = receipt.argv.iter().map(|word| word.display()).collect();
-        let command = StatedCommand { argv, dir: receipt.dir.display() };
+    /// The statement of a receipt; `subject` names the repository. With a toolchain other machines can tell whether it is
+    /// theirs.
+    pub(crate) fn from_receipt(receipt: &Receipt, subject: &str, toolchain: Option<&StatedToolchain>) -> Self {
+        let command = StatedCommand::of_receipt(receipt);
         let about = json!({
             "argv": command.argv,
             "dir": command.dir,
@@ -75,6 +102,7 @@ impl CheckStatement {
             [("programs", &state.programs), ("dependencies", &state.dependencies), ("environment", &state.environment)];
         let described = |(name, group)| ResourceDescriptor::with_sha256(name, digest_group(group), Value::Null);
         configuration.extend(groups.map(described));
+        configuration.extend(toolchain.into_iter().flat_map(StatedToolchain::to_descriptors));
         for (path, tree) in &state.submodules {
             configuration.push(ResourceDescriptor::with_tree(path, tree));
         }
@@ -116,10 +144,40 @@ impl CheckStatement {
         self.subject.first()?.tree()
     }
 
+    /// The digest of the command that it is about.
+    pub(crate) fn command_digest(&self) -> Option<&str> {
+        self.command()?.sha256()
+    }
+
     /// The command that it is about, as its annotations say; for people only.
     pub(crate) fn command_line(&self) -> String {
         let words = self.command().and_then(|command| command.annotations.get("argv")?.as_array());
         shell_words::join(words.into_iter().flatten().filter_map(Value::as_str))
+    }
+
+    /// What it says of the run; `None` when something of that is missing.
+    pub(crate) fn check(&self) -> Option<StatedCheck> {
+        let about = &self.command()?.annotations;
+        let text = |name: &str| about.get(name)?.as_str().map(str::to_owned);
+        Some(StatedCheck {
+            receipt: text("receipt")?,
+            run: text("run")?,
+            dir: text("dir")?,
+            tests: about.get("testsRun").and_then(Value::as_u64),
+            ended_at: Timestamp::parse(&text("finishedOn")?)?,
+            version: text("verifyRun")?,
+        })
+    }
+
+    /// What it says of programs, variables and dependencies; `None` when it doesn't, so that others could compare.
+    pub(crate) fn toolchain(&self) -> Option<StatedToolchain> {
+        StatedToolchain::from_descriptors(&self.predicate.configuration)
+    }
+
+    /// The trees of the submodules, by their paths.
+    pub(crate) fn submodules(&self) -> BTreeMap<String, String> {
+        let submodule = |input: &ResourceDescriptor| Some((input.name.clone(), input.tree()?.to_owned()));
+        self.predicate.configuration.iter().filter_map(submodule).collect()
     }
 
     /// Whether it says that a check passed: on this tree, and of this command, where one is given.
@@ -161,7 +219,7 @@ mod tests {
 
     fn statement() -> CheckStatement {
         let EventBody::Receipt(receipt) = sample::receipt(1).body else { panic!("a receipt") };
-        CheckStatement::from_receipt(&receipt, "shop")
+        CheckStatement::from_receipt(&receipt, "shop", None)
     }
 
     fn npm_test(dir: &str) -> StatedCommand {

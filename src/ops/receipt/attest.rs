@@ -5,17 +5,25 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::keys::{public_file, read_own_key, read_public_key, read_small};
-use super::no_receipt;
+use super::own::is_own_receipt;
+use super::versions::{place_of, stated_toolchain};
+use super::{doubt_text, no_receipt};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
-use crate::event::{EventBody, Receipt};
+use crate::config::ReceiptEnvironment;
+use crate::event::Receipt;
 use crate::gate::receipt::dsse::{Envelope, EnvelopeError};
-use crate::gate::receipt::{CheckStatement, StatedCommand, Statement, StatementDemand, VerdictStatement};
+use crate::gate::receipt::{
+    CheckStatement, StatedCommand, StatedToolchain, Statement, StatementDemand, VerdictStatement,
+};
 use crate::ops::gate::evaluation_by_id;
 use crate::ops::reading::StoreReader;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::{ReceiptFilter, own_writer};
+
+/// What a secret was replaced by in the words of a command begins so.
+const REDACTED: &str = "[redacted:";
 
 /// An exported receipt or verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,13 +79,14 @@ pub(crate) fn export_statement(
     id: Option<&str>,
     sign: bool,
 ) -> anyhow::Result<Reply<ExportedStatement>> {
-    let reading = request.open_for_reading()?;
+    let mut reading = request.open_for_reading()?;
+    let mut notes = std::mem::take(&mut reading.notes);
     let statement = match id.filter(|id| id.starts_with("g-")) {
         Some(id) => export_verdict(request, &reading, id, sign)?,
-        None => export_receipt(request, &reading, id, sign)?,
+        None => export_receipt(request, &reading, id, sign, &mut notes)?,
     };
     let document = if sign { read_own_key(request)?.sign(&statement).to_json() } else { statement };
-    Ok(Reply::new(ExportedStatement { document }, reading.notes))
+    Ok(Reply::new(ExportedStatement { document }, notes))
 }
 
 fn export_receipt(
@@ -85,6 +94,7 @@ fn export_receipt(
     reading: &StoreReader,
     id: Option<&str>,
     is_signed: bool,
+    notes: &mut Vec<String>,
 ) -> anyhow::Result<String> {
     let index = reading.index.as_ref().ok_or_else(no_receipt)?;
     let receipt = match id {
@@ -95,10 +105,34 @@ fn export_receipt(
             newest.ok_or_else(no_receipt)?
         }
     };
-    if is_signed && !is_own_receipt(request, reading, &receipt)? {
+    if is_signed && !is_own_receipt(&request.places, index, &reading.segments, &receipt)? {
         return Err(refuse_foreign(&receipt.receipt).into());
     }
-    Ok(CheckStatement::from_receipt(&receipt, &folder_name(&receipt.root)).to_json())
+    if is_signed && let Some(doubt) = index.doubt_of_receipt(&receipt)? {
+        let (id, doubt) = (&receipt.receipt, doubt_text(doubt));
+        return Err(Refusal::conflict(format!("{id} proves nothing: {doubt}")).into());
+    }
+    let toolchain = toolchain_of(request, &receipt).map_err(|why| notes.push(why)).ok();
+    Ok(CheckStatement::from_receipt(&receipt, &folder_name(&receipt.root), toolchain.flatten().as_ref()).to_json())
+}
+
+/// What another machine can compare of a receipt; `None` where the settings don't ask for it.
+///
+/// # Errors
+/// A note: why there is nothing that it could compare.
+fn toolchain_of(request: &Request, receipt: &Receipt) -> Result<Option<StatedToolchain>, String> {
+    if request.settings().receipts.environment != ReceiptEnvironment::Toolchain {
+        return Ok(None);
+    }
+    let note = |why: &str| format!("other machines cannot reuse {}: {why}", receipt.receipt);
+    let is_exact = |word: &Lossless| word.0.to_str().is_some_and(|text| !text.contains(REDACTED));
+    if !receipt.argv.iter().chain([&receipt.dir]).all(is_exact) {
+        return Err(note("its command line is not recorded as it was"));
+    }
+    let state = receipt.state.toolchain.as_ref();
+    let state = state.ok_or_else(|| note("with which versions and contents it passed is not recorded"))?;
+    let (argv, dir) = place_of(request, receipt);
+    stated_toolchain(request, &argv, &dir, state).map(Some).map_err(|unknown| note(&unknown.to_string()))
 }
 
 fn export_verdict(request: &Request, reading: &StoreReader, id: &str, is_signed: bool) -> anyhow::Result<String> {
@@ -113,15 +147,6 @@ fn export_verdict(request: &Request, reading: &StoreReader, id: &str, is_signed:
         return Err(refuse_foreign(evaluation).into());
     }
     Ok(VerdictStatement::from_evaluation(&view, &folder_name(&Lossless::from(&request.places.root))).to_json())
-}
-
-/// Whether the receipt was recorded here.
-fn is_own_receipt(request: &Request, reading: &StoreReader, receipt: &Receipt) -> anyhow::Result<bool> {
-    let (Some(index), Some(writer)) = (&reading.index, own_writer(&request.places.state)) else { return Ok(false) };
-    let id = receipt.event_id().to_string();
-    let recorded = index.read_event(&reading.segments, &id)?.map(|event| event.body);
-    let is_it = matches!(recorded, Some(EventBody::Receipt(recorded)) if *recorded == *receipt);
-    Ok(is_it && index.is_own_event(&id, &writer)?)
 }
 
 fn refuse_foreign(id: &str) -> Refusal {

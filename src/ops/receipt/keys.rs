@@ -15,6 +15,11 @@ use crate::ops::request::Request;
 const PRIVATE_FILE: &str = "receipt-key.pem";
 /// The public key beside it.
 const PUBLIC_FILE: &str = "receipt-key.pub";
+/// The folder beside it with the public keys whose receipts count here. Only a person puts one there: no setting of a
+/// repository, and no record that is imported, names a key.
+const ACCEPTED_FOLDER: &str = "receipt-keys";
+/// Files in that folder that are read.
+const ACCEPTED_MAX: usize = 64;
 /// A larger file is not read, bytes.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -73,6 +78,28 @@ pub(super) fn read_public_key(path: &Path) -> anyhow::Result<PublicKey> {
     let unusable = |why: String| Refusal::usage(format!("{}: {why}", path.display()));
     let pem = String::from_utf8(read_small(path).map_err(unusable)?).map_err(|_| unusable("not text".to_owned()))?;
     Ok(PublicKey::parse(&pem).map_err(|error| unusable(error.to_string()))?)
+}
+
+/// The public keys whose receipts count here. What can't be read, or belongs to another user, is none.
+pub(super) fn accepted_keys(request: &Request) -> Vec<PublicKey> {
+    let Ok(folder) = accepted_folder(request) else { return Vec::new() };
+    if private::check_folder(&folder).is_err() {
+        return Vec::new();
+    }
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "pub"));
+    files.sort_unstable();
+    let read = |file: &PathBuf| String::from_utf8(private::read_start(file, FILE_BYTES_MAX).ok()?).ok();
+    files.iter().take(ACCEPTED_MAX).filter_map(|file| PublicKey::parse(&read(file)?).ok()).collect()
+}
+
+/// Where the accepted keys are.
+///
+/// # Errors
+/// Without a configuration folder.
+pub(super) fn accepted_folder(request: &Request) -> anyhow::Result<PathBuf> {
+    Ok(config_dir(request)?.join(ACCEPTED_FOLDER))
 }
 
 /// Where the user's own public key is.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::base::lossless::Lossless;
 use crate::event::Purge;
-use crate::event::sample::{failed_run, folder, gate_step, key, passed_run, receipt, run_id, snapshot};
+use crate::event::sample::{failed_run, folder, gate_step, key, passed_run, receipt, run_id, signed_receipt, snapshot};
 use crate::store::tests::{dump, open, world};
 use crate::store::{ReceiptFilter, mask_event};
 
@@ -170,7 +170,7 @@ fn a_masked_evaluation_keeps_its_counts_and_no_text() {
         "error": "e", "memory": memory, "review": review, "duration_us": 1});
     let note = serde_json::from_value(outcome).expect("a verdict");
     let masked = mask_event(Event::new(Timestamp(1), "w", EventBody::Gate(Box::new(note))));
-    let line = String::from_utf8(masked.to_line()).expect("UTF-8");
+    let line = String::from_utf8(masked.expect("an evaluation is exported").to_line()).expect("UTF-8");
     assert!(!line.contains("hunter2"), "{line}");
     for kept in [r#""failures":2"#, r#""count":2"#, r#""severity":"high""#, r#""model":"claude-opus-4""#] {
         assert!(line.contains(kept), "{kept} is not in {line}");
@@ -190,7 +190,8 @@ fn masked_events_are_recognised_and_say_nothing() {
         (run.branch, run.task) = (Some("fix/hunter2".into()), "fix/hunter2".into());
         failure.files.push("/home/hunter2/x".into());
     }
-    let line = mask_event(event).to_line();
+    let line = mask_event(event).expect("a run").to_line();
+    assert_eq!(mask_event(signed_receipt(1)), None);
     assert!(
         !String::from_utf8_lossy(&line).replace(&key("hunter2"), "").replace("exact-hunter2", "").contains("hunter2")
     );

@@ -30,6 +30,8 @@ pub(crate) enum ReceiptDoubt {
     Weakened,
     /// A later run failed, on this tree as far as is known.
     FailedSince,
+    /// A run here failed on the tree on which it passed elsewhere.
+    FailedHere,
 }
 
 impl Index {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::base::text::{count, one_line};
 use crate::ops::receipt::{
-    self, ReceiptBrief, ReceiptCheckReply, ReceiptList, ReceiptPage, VerifiedReceipt, VerifyRequest,
+    self, ImportedReceipt, ReceiptBrief, ReceiptCheckReply, ReceiptList, ReceiptPage, VerifiedReceipt, VerifyRequest,
 };
 use crate::surface::cli::{CommandContext, Exit, Output};
 
@@ -58,6 +58,11 @@ enum ReceiptAction {
         #[arg(long)]
         sign: bool,
     },
+    /// Record a receipt that an accepted key signed on another machine
+    Import {
+        /// File with the envelope
+        file: PathBuf,
+    },
     /// Exit with 0 if a signed statement proves a pass or an approval, else with 1
     Verify {
         /// File with the envelope
@@ -107,6 +112,13 @@ pub(in crate::surface::cli) fn run(args: &Args, context: &mut CommandContext) ->
             let reply = receipt::export_statement(request, id.as_deref(), *sign)?;
             output.notes(&reply.notes);
             output.line(&reply.data.document)?;
+        }
+        ReceiptAction::Import { file } => {
+            let reply = receipt::import_receipt(request, file)?;
+            output.notes(&reply.notes);
+            let ImportedReceipt { receipt, key } = &reply.data;
+            let id = one_line(&receipt.id);
+            output.line(&format!("{id}\t{}\tsigned by {key}", one_line(&receipt.command)))?;
         }
         ReceiptAction::Verify { file, tree, command, property, key, json } => {
             let (tree, command) = (tree.as_deref(), command.as_deref());
