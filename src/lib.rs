@@ -24,6 +24,7 @@
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
 //! - [`checkup`]: what keeps checks from being recorded here: hosts, shells, shims, the store, lessons
 //! - [`gate`]: the quality gate: checklist, tools, measures and verdict about one exact tree
+//! - [`learn`]: jobs that show a fix again, the smallest change that works, and the pattern library
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
@@ -68,6 +69,7 @@ mod fix;
 mod gate;
 pub mod host;
 mod knowledge;
+mod learn;
 pub mod lesson;
 mod ops;
 mod pattern;

@@ -5,7 +5,9 @@ mod by;
 mod fix;
 mod gate;
 mod knowledge;
+mod learn;
 mod lesson;
+mod library;
 mod memory;
 mod pattern;
 mod promotion;
@@ -38,7 +40,14 @@ pub(crate) use gate::{
 pub(crate) use knowledge::{
     EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,
 };
+pub(crate) use learn::{
+    CaptureRecord, CrystallisedPage, EvidenceLabel, HarvestNovelty, HarvestRecord, HarvestRuns, HarvestTrees,
+    HarvestTrigger, IsolationLevel, JobState, JudgementRecord, LearnNote, LearnStep, ManualReason, MinimalChange,
+    MissingScenario, NoPageRule, RunnerLease, ScenarioCommand, ScenarioRecord, ScenarioService, ScenarioSource,
+    SignedScenario, SkippedHarvest, SkippedHarvestRule, TrialFailureCause, TrialOutcome, TrialPurpose, TrialRecord,
+};
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
+pub(crate) use library::{LibraryFolderName, LibraryNote, LibraryStep, WrittenPage};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
 pub(crate) use promotion::{Promotion, PromotionChangeKind, PromotionState, PromotionStep};
@@ -115,10 +124,14 @@ pub(crate) enum EventBody {
     Gate(Box<GateNote>),
     /// A check passed on exactly this tree.
     Receipt(Box<Receipt>),
+    /// A step of a job of the learning pipeline.
+    Learn(Box<LearnNote>),
+    /// A step of a page of the pattern library.
+    Library(Box<LibraryNote>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 19] = [
+pub(crate) const KINDS: [&str; 21] = [
     "run",
     "lesson",
     "purge",
@@ -138,6 +151,8 @@ pub(crate) const KINDS: [&str; 19] = [
     "promotion",
     "gate",
     "receipt",
+    "learn",
+    "library",
 ];
 
 /// Runs whose text was removed.
@@ -233,6 +248,8 @@ impl EventBody {
             EventBody::Promotion(_) => KINDS[16],
             EventBody::Gate(_) => KINDS[17],
             EventBody::Receipt(_) => KINDS[18],
+            EventBody::Learn(_) => KINDS[19],
+            EventBody::Library(_) => KINDS[20],
         }
     }
 
@@ -247,6 +264,8 @@ impl EventBody {
             EventBody::Memory(note) => Some(&mut note.by),
             EventBody::Promotion(said) => Some(&mut said.by),
             EventBody::Gate(note) => Some(&mut note.by),
+            EventBody::Learn(note) => Some(&mut note.by),
+            EventBody::Library(note) => Some(&mut note.by),
             _ => None,
         }
     }
@@ -265,6 +284,8 @@ impl EventBody {
             },
             EventBody::Delivery(delivery) => delivery.runs.clone(),
             EventBody::Receipt(receipt) => vec![receipt.run],
+            EventBody::Learn(note) => note.step.quoted_runs(),
+            EventBody::Library(note) => note.step.quoted_runs(),
             EventBody::Run(_)
             | EventBody::Lesson(_)
             | EventBody::FixNote(_)
@@ -400,6 +421,11 @@ mod tests {
             sample::gate_step(1),
             sample::gate_step(2),
             sample::receipt(2),
+            sample::learn_step(1),
+            sample::learn_step(2),
+            sample::learn_step(3),
+            sample::library_step(1),
+            sample::library_step(2),
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

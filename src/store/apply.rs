@@ -4,6 +4,7 @@ mod advice;
 mod fix;
 mod gate;
 mod knowledge;
+mod learn;
 mod lesson;
 mod memory;
 mod outcome;
@@ -82,6 +83,8 @@ pub(super) fn apply_event(
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         EventBody::Gate(note) => gate::insert_gate_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
+        EventBody::Learn(note) => learn::insert_learn_note(transaction, &id, event, note)?,
+        EventBody::Library(note) => learn::insert_library_note(transaction, &id, event, note)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(ApplyResult::Done)

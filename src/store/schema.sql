@@ -669,6 +669,40 @@ CREATE TABLE gate_steps (
 CREATE INDEX gate_steps_of_work_tree ON gate_steps (work_tree, at, event_id);
 CREATE INDEX gate_steps_of_evaluation ON gate_steps (evaluation);
 
+-- Steps of the jobs of the learning pipeline, whole: the state of a job is computed from them in order.
+CREATE TABLE learn_steps (
+    event_id TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    -- The state that it leads to; NULL of a step within a state.
+    state TEXT,
+    at TEXT NOT NULL,
+    -- Only what this machine recorded itself is ever run.
+    writer TEXT NOT NULL,
+    -- Of a harvest.
+    task TEXT,
+    fix_id TEXT,
+    -- The library page that it is about.
+    artifact_id TEXT,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learn_steps_of_job ON learn_steps (job_id, at, event_id);
+CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id) WHERE fix_id IS NOT NULL;
+CREATE INDEX learn_steps_of_artifact ON learn_steps (artifact_id) WHERE artifact_id IS NOT NULL;
+CREATE INDEX learn_steps_by_state ON learn_steps (job_id, at, event_id, state) WHERE state IS NOT NULL;
+
+-- Steps of the pages of the pattern library.
+CREATE TABLE library_steps (
+    event_id TEXT PRIMARY KEY,
+    artifact_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    at TEXT NOT NULL,
+    -- Only approvals of accepted writers count.
+    writer TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX library_steps_of_artifact ON library_steps (artifact_id, at, event_id);
+
 -- What was said of promotions.
 CREATE TABLE promotion_changes (
     event_id TEXT PRIMARY KEY,
@@ -1029,3 +1063,8 @@ INSERT INTO knowledge_types VALUES
     ('gotcha', 'a mistake that happens here, and what to do instead'),
     ('pattern', 'a way of doing something that works here'),
     ('decision', 'what was chosen, and why');
+
+-- The state of every job: what its last step led to.
+CREATE VIEW learn_job_states AS
+SELECT job_id, state, substr(MAX(at || event_id), 1, 27) AS at, MIN(at) AS first_at
+FROM learn_steps WHERE state IS NOT NULL GROUP BY job_id;

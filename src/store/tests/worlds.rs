@@ -6,8 +6,9 @@ use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::event::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gate_step, gotcha, key,
-    memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run, promotion, receipt, review,
-    run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started, tried,
+    learn_step, library_step, memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run,
+    promotion, receipt, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started,
+    tried,
 };
 use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
@@ -108,6 +109,8 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (2, (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))).boxed()),
         (2, (40..60u64).prop_map(receipt).boxed()),
         (2, (0..20u64).prop_map(gate_step).boxed()),
+        (3, (0..40u64).prop_map(learn_step).boxed()),
+        (3, (0..40u64).prop_map(library_step).boxed()),
         (1, (1..60u64).prop_map(purge).boxed()),
         (2, (0..9u64, task.clone()).prop_map(|(n, task)| task_started(n, task, &format!("Title {n}"))).boxed()),
         (1, (0..9u64, task.clone()).prop_map(|(n, task)| task_done(n, task)).boxed()),
