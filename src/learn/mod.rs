@@ -5,3 +5,4 @@
 pub(crate) mod job;
 pub(crate) mod minimal;
 pub(crate) mod queue;
+pub(crate) mod trial;
