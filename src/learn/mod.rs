@@ -3,6 +3,7 @@
 //! asked for by value.
 
 pub(crate) mod job;
+pub(crate) mod library;
 pub(crate) mod minimal;
 pub(crate) mod queue;
 pub(crate) mod trial;
