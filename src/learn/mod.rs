@@ -2,6 +2,7 @@
 //! still works, and the page about it. Pure: jobs are folds over recorded steps, and whatever has to be run or read is
 //! asked for by value.
 
+pub(crate) mod crystal;
 pub(crate) mod job;
 pub(crate) mod library;
 pub(crate) mod minimal;

@@ -104,7 +104,7 @@ pub(crate) struct PageFrontMatter {
 impl PageFrontMatter {
     /// The front matter with its fences.
     pub(crate) fn render(&self) -> String {
-        let mut out = format!("---\nschema: {PAGE_SCHEMA}\nid: {}\nstatus: {}\n", self.id, self.status);
+        let mut out = format!("---\nschema: {PAGE_SCHEMA}\nid: {}\nstatus: {}\n", self.id, status_word(self.status));
         push_text(&mut out, "title", &self.title);
         let _ = write!(out, "kind: {}\nevidence: {}\n", self.kind.as_str(), self.evidence);
         if let Some((passed, all)) = self.robust {
@@ -135,6 +135,20 @@ impl PageFrontMatter {
         out.push_str("---\n");
         out
     }
+}
+
+/// The word for a page of a folder.
+fn status_word(folder: LibraryFolderName) -> &'static str {
+    match folder {
+        LibraryFolderName::Candidates => "candidate",
+        LibraryFolderName::Active => "active",
+        LibraryFolderName::Deprecated => "deprecated",
+    }
+}
+
+fn read_status(word: &str) -> Option<LibraryFolderName> {
+    let folders = [LibraryFolderName::Candidates, LibraryFolderName::Active, LibraryFolderName::Deprecated];
+    folders.into_iter().find(|folder| status_word(*folder) == word)
 }
 
 fn push_text(out: &mut String, key: &str, value: &str) {
@@ -218,7 +232,7 @@ impl PageFrontMatter {
             "job" => self.job = Some(node.as_text(key)?.to_owned()),
             "snapshot" => self.snapshot = Some(node.as_text(key)?.to_owned()),
             "change" => self.change = Some(node.as_text(key)?.to_owned()),
-            "status" => self.status = known(node, key, LibraryFolderName::from_word)?,
+            "status" => self.status = known(node, key, read_status)?,
             "kind" => self.kind = known(node, key, PageKind::from_word)?,
             "evidence" => self.evidence = known(node, key, EvidenceLabel::from_word)?,
             "level" => self.level = known(node, key, IsolationLevel::from_word)?,
@@ -266,7 +280,7 @@ pub(crate) fn set_status(page: &str, status: LibraryFolderName) -> String {
     let line = |line: &str| {
         let is_it = !is_done && line.starts_with("status:");
         is_done |= is_it;
-        if is_it { format!("status: {status}\n") } else { line.to_owned() }
+        if is_it { format!("status: {}\n", status_word(status)) } else { line.to_owned() }
     };
     page.split_inclusive('\n').map(line).collect()
 }
@@ -311,10 +325,10 @@ mod tests {
 
     #[test]
     fn only_the_status_changes_with_the_folder() {
-        let page = front_matter().render() + "\nstatus: candidates\n";
+        let page = front_matter().render() + "\nstatus: candidate\n";
         let moved = set_status(&page, LibraryFolderName::Active);
         assert_eq!(parse_page(&moved).expect("a page").0.status, LibraryFolderName::Active);
-        assert_eq!(moved.replacen("status: active", "status: candidates", 1), page);
+        assert_eq!(moved.replacen("status: active", "status: candidate", 1), page);
     }
 
     #[test]
