@@ -154,12 +154,13 @@ fn bounded(line: &str) -> String {
     text::ellipsis(&text::one_line(line), LINE_BYTES_MAX)
 }
 
-/// A block that keeps every byte of the text, so that a diff in it still applies, and that nothing in it can close.
+/// A block that keeps every byte of the text, so that a diff in it still applies, and that nothing in it can close. Prettier
+/// would take blanks off the ends of its lines.
 fn verbatim_block(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(3.max(longest + 1));
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{ticks}{language}\n{text}{end}{ticks}\n")
+    format!("<!-- prettier-ignore -->\n{ticks}{language}\n{text}{end}{ticks}\n")
 }
 
 #[cfg(test)]
