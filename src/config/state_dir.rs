@@ -14,8 +14,8 @@ pub struct StateDir(PathBuf);
 
 impl StateDir {
     /// Every folder in it that belongs to verify-run, `install` and `lessons` excepted, which outlive the records.
-    pub(crate) const FOLDERS: [&str; 10] =
-        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate"];
+    pub(crate) const FOLDERS: [&str; 11] =
+        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate", "learn"];
 
     /// Every file in it that belongs to verify-run.
     pub(crate) const FILES: [&str; 11] = [
@@ -50,6 +50,26 @@ impl StateDir {
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")
+    }
+
+    /// `learn/git/`: the repository that keeps the trees of jobs.
+    pub(crate) fn learn_repository(&self) -> PathBuf {
+        self.learn_folder().join("git")
+    }
+
+    /// `learn/scratch/`: files of jobs that are needed for a moment.
+    pub(crate) fn learn_scratch(&self) -> PathBuf {
+        self.learn_folder().join("scratch")
+    }
+
+    /// `learn/runs/`: what jobs leave for people and other programs.
+    pub(crate) fn learn_runs(&self) -> PathBuf {
+        self.learn_folder().join("runs")
+    }
+
+    /// `learn/`: what jobs of the learning pipeline keep.
+    fn learn_folder(&self) -> PathBuf {
+        self.0.join("learn")
     }
 
     /// `store.db`: the index over the events.
@@ -254,6 +274,7 @@ mod tests {
             state.unwritten_lessons(),
             state.backups(),
             state.gate_sessions(),
+            state.learn_folder(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));
         let files = [

@@ -691,6 +691,15 @@ CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id) WHERE fix_id IS NOT NULL
 CREATE INDEX learn_steps_of_artifact ON learn_steps (artifact_id) WHERE artifact_id IS NOT NULL;
 CREATE INDEX learn_steps_by_state ON learn_steps (job_id, at, event_id, state) WHERE state IS NOT NULL;
 
+-- The shapes of the changed lines of a harvest: the same shape is the same change in another task.
+CREATE TABLE learn_shapes (
+    shape_key TEXT NOT NULL,
+    job_id TEXT NOT NULL,
+    event_id TEXT NOT NULL REFERENCES learn_steps ON DELETE CASCADE,
+    PRIMARY KEY (shape_key, job_id, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learn_shapes_of_event ON learn_shapes (event_id);
+
 -- Steps of the pages of the pattern library.
 CREATE TABLE library_steps (
     event_id TEXT PRIMARY KEY,

@@ -37,6 +37,12 @@ pub(super) fn insert_learn_note(
             body
         ],
     )?;
+    if let LearnStep::Harvested(harvest) = &note.step {
+        let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO learn_shapes VALUES (?1, ?2, ?3)")?;
+        for shape in &harvest.shapes {
+            insert.execute(params![shape, note.job, event_id])?;
+        }
+    }
     Ok(())
 }
 

@@ -46,6 +46,15 @@ pub(crate) struct JobRow {
     pub at: Timestamp,
 }
 
+/// A job about a change of a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShapeJobRow {
+    /// `j-…`
+    pub job: String,
+    /// `a-…` of the page that it wrote or proves.
+    pub artifact: Option<String>,
+}
+
 impl Index {
     /// Jobs in any of these states (all without), the last changed first.
     ///
@@ -118,6 +127,24 @@ impl Index {
     /// SQLite's.
     pub(crate) fn jobs_of_fix(&self, fix: &str) -> Result<Vec<LearnStepRow>, StoreError> {
         self.read_learn_steps("fix_id = ?1", fix)
+    }
+
+    /// Jobs about changes with one of these shapes, each with the page that it wrote or proves.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn jobs_of_shapes(&self, shapes: &[String]) -> Result<Vec<ShapeJobRow>, StoreError> {
+        let wanted = serde_json::to_string(shapes).unwrap_or_default();
+        let read = || -> rusqlite::Result<Vec<ShapeJobRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT job_id, (SELECT artifact_id FROM learn_steps s
+                     WHERE s.job_id = learn_shapes.job_id AND artifact_id IS NOT NULL LIMIT 1)
+                 FROM learn_shapes WHERE shape_key IN (SELECT value FROM json_each(?1)) ORDER BY job_id LIMIT ?2",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| Ok(ShapeJobRow { job: row.get(0)?, artifact: row.get(1)? });
+            statement.query_map(params![wanted, STEPS_MAX], row)?.collect()
+        };
+        self.sql_result("read", read())
     }
 
     /// The steps of jobs that wrote or prove a page.

@@ -1,0 +1,9 @@
+//! The learning pipeline and the pattern library: what tasks leave to learn from, jobs that show it again, pages and the
+//! decisions about them.
+
+mod candidate;
+mod harvest;
+
+pub(in crate::ops) use candidate::ensure_inside_root;
+pub(crate) use candidate::{CandidatePage, CandidatePageOutcome, write_candidate_page};
+pub(crate) use harvest::{HarvestReply, HarvestRequest, HarvestedJob, SkippedFix, harvest};
