@@ -193,12 +193,8 @@ impl Harvester<'_> {
             _ if last.changed_dependencies.is_empty() => return Ok(None),
             _ => HarvestTrees::default(),
         };
-        let base = self.index.last_passing_tree(
-            &row.key,
-            &Lossless::from(&self.request.places.root),
-            first.ended_at,
-            last.run,
-        )?;
+        let root = Lossless::from(&self.request.places.root);
+        let base = self.index.last_passing_tree(&row.key, &root, first.ended_at, last.run)?;
         let mut runs = HarvestRuns { before: Some(first.before), pass: Some(last.run), base: None };
         let mut trees = trees;
         if let Some(base) = base.filter(|base| base.run != last.run && is_earlier(base.run, first.before)) {
