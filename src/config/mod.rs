@@ -7,6 +7,7 @@ mod hooks;
 mod input_name;
 mod knowledge;
 mod layer;
+mod learn;
 mod learning;
 mod lesson;
 pub mod packager;
@@ -28,6 +29,7 @@ pub use gate::{
 };
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
+pub use learn::{LearnIsolation, LearnNetwork, LearnSettings, LearnWork, LibrarySettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};

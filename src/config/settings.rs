@@ -14,6 +14,7 @@ use super::hooks::{self, HookSettings};
 use super::input_name::is_variable;
 use super::knowledge::KnowledgeSettings;
 use super::layer::SettingsLayer;
+use super::learn::{LearnSettings, LibrarySettings};
 use super::learning::{ConfidenceSettings, PatternSettings};
 use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
@@ -111,6 +112,10 @@ pub struct Settings {
     pub receipts: ReceiptSettings,
     /// `[gate]`
     pub gate: GateSettings,
+    /// `[learn]`
+    pub learn: LearnSettings,
+    /// `[library]`
+    pub library: LibrarySettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -138,6 +143,8 @@ impl Default for Settings {
             promotion: PromotionSettings::default(),
             receipts: ReceiptSettings::default(),
             gate: GateSettings::default(),
+            learn: LearnSettings::default(),
+            library: LibrarySettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -176,8 +183,19 @@ impl Settings {
     /// The settings of one file, with what is wrong in it.
     #[cfg(test)]
     pub fn of(text: &str) -> (Self, Vec<Problem>) {
+        Settings::of_layer(text, true)
+    }
+
+    /// The same of a repository's file.
+    #[cfg(test)]
+    pub fn of_repository(text: &str) -> (Self, Vec<Problem>) {
+        Settings::of_layer(text, false)
+    }
+
+    #[cfg(test)]
+    fn of_layer(text: &str, is_user: bool) -> (Self, Vec<Problem>) {
         let (mut settings, mut problems) = (Settings::default(), Vec::new());
-        settings.apply(Path::new(SETTINGS_FILE), true, &text.into(), &mut problems);
+        settings.apply(Path::new(SETTINGS_FILE), is_user, &text.into(), &mut problems);
         problems.sort_by_key(|problem| problem.line);
         (settings, problems)
     }
@@ -269,6 +287,8 @@ impl Settings {
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
             ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
+            ("learn", name) => self.learn.apply(layer, section, name, value),
+            ("library", name) => self.library.apply(layer, name, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
                     layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
