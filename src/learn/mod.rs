@@ -7,4 +7,5 @@ pub(crate) mod job;
 pub(crate) mod library;
 pub(crate) mod minimal;
 pub(crate) mod queue;
+pub(crate) mod scenario;
 pub(crate) mod trial;

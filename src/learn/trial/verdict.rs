@@ -26,6 +26,8 @@ pub(crate) struct TrialFacts<'a> {
     pub weakened: Option<&'a str>,
     /// Files that are not in the kept trees.
     pub left_out: u64,
+    /// A failing run was recorded. Else the tests of the change are what has to fail without its sources.
+    pub has_recorded_failure: bool,
 }
 
 /// What comes next.
@@ -74,6 +76,9 @@ fn decide(facts: &TrialFacts<'_>, trials: &[TrialRecord]) -> Result<JudgementRec
         return Err(judge_failing_change(good, run(TrialPurpose::Before)?));
     }
     check_known_good(facts, good)?;
+    if !facts.has_recorded_failure {
+        return decide_without_failure(facts, &run);
+    }
     let before = run(TrialPurpose::Before)?;
     check_limits(before)?;
     if let Some(note) = missing_failure(facts, before) {
@@ -90,6 +95,37 @@ fn decide(facts: &TrialFacts<'_>, trials: &[TrialRecord]) -> Result<JudgementRec
         }
         notes.extend(describe_old_tests(facts, run(TrialPurpose::AfterWithoutTests)?));
     }
+    confirm(before, notes, &run)
+}
+
+/// The tests of the change have to fail on the tree before it.
+fn decide_without_failure<'a>(
+    facts: &TrialFacts<'_>,
+    run: &dyn Fn(TrialPurpose) -> Result<&'a TrialRecord, TrialStep>,
+) -> Result<JudgementRecord, TrialStep> {
+    let replayed = |note: &str| {
+        let notes = vec![note.to_owned()];
+        Ok(JudgementRecord { evidence: EvidenceLabel::Replayed, notes, ..JudgementRecord::default() })
+    };
+    if !facts.changes_tests {
+        return replayed("no failure was recorded, and the change has no tests");
+    }
+    let before = run(TrialPurpose::BeforeWithTests)?;
+    check_limits(before)?;
+    match before.outcome {
+        TrialOutcome::Failed => {
+            confirm(before, vec!["no failure was recorded: the tests of the change show it".to_owned()], run)
+        }
+        _ => replayed("no failure was recorded, and the tests of the change pass without it"),
+    }
+}
+
+/// Both sides once more.
+fn confirm<'a>(
+    before: &TrialRecord,
+    notes: Vec<String>,
+    run: &dyn Fn(TrialPurpose) -> Result<&'a TrialRecord, TrialStep>,
+) -> Result<JudgementRecord, TrialStep> {
     check_again(run(TrialPurpose::BeforeAgain)?, before)?;
     let again = run(TrialPurpose::AfterAgain)?;
     check_limits(again)?;
@@ -224,6 +260,7 @@ mod tests {
             changes_sources: true,
             weakened: None,
             left_out: 0,
+            has_recorded_failure: true,
         }
     }
 
@@ -321,6 +358,22 @@ mod tests {
             _ => vec!["a"],
         });
         assert_eq!(cause(&twice.1).0, TrialFailureCause::Flaky);
+    }
+
+    #[test]
+    fn without_a_recorded_failure_the_tests_of_the_change_show_it() {
+        let expected = AtomList::default();
+        let whole = TrialFacts { has_recorded_failure: false, changes_tests: true, ..facts(&expected) };
+        let fails_before = |purpose| match purpose {
+            BeforeWithTests | BeforeAgain => vec!["a"],
+            _ => Vec::new(),
+        };
+        let (runs, verdict) = judge(&whole, &fails_before);
+        assert_eq!(runs, [KnownGood, BeforeWithTests, BeforeAgain, AfterAgain]);
+        assert_eq!(evidence(&verdict), EvidenceLabel::Proven);
+        assert_eq!(evidence(&judge(&whole, &|_| Vec::new()).1), EvidenceLabel::Replayed);
+        let without_tests = TrialFacts { changes_tests: false, ..whole };
+        assert_eq!(judge(&without_tests, &fails_before).0, [KnownGood]);
     }
 
     #[test]
