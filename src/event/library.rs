@@ -37,9 +37,6 @@ pub(crate) enum LibraryStep {
         /// It is not proven, and the person knows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unproven: bool,
-        /// `k-…` of the entry under which its use is counted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        entry: Option<String>,
     },
     /// It is not wanted. Its text stays in the event that wrote it.
     Rejected {

@@ -23,6 +23,7 @@ mod hostile;
 mod init;
 mod json_replies;
 mod knowledge;
+mod learning;
 mod lessons;
 mod look_back;
 mod mcp;

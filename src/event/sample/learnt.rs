@@ -28,7 +28,7 @@ pub(crate) fn learn_step(n: u64) -> Event {
 pub(crate) fn library_step(n: u64) -> Event {
     let (reason, digest) = (format!("because of {n}"), format!("sha256:{n}"));
     let step = match n % 4 {
-        0 => LibraryStep::Approved { reason, digest, supersedes: Vec::new(), unproven: false, entry: None },
+        0 => LibraryStep::Approved { reason, digest, supersedes: Vec::new(), unproven: false },
         1 => {
             let page = WrittenPage { file: "a.md".into(), digest, quotes: vec![run_id(n)], ..WrittenPage::default() };
             LibraryStep::Written(Box::new(page))

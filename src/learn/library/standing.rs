@@ -47,8 +47,6 @@ pub(crate) struct LibraryPage {
     pub written_at: Option<Timestamp>,
     /// `sha256:…` of the file that a person last approved or restored.
     pub approved: Option<String>,
-    /// `k-…` of the entry under which its use is counted.
-    pub entry: Option<String>,
     /// It was approved without proof.
     pub is_unproven: bool,
     /// What people decided, the oldest first.
@@ -112,10 +110,9 @@ impl LibraryPage {
                 (self.written, self.written_at) = (Some((**page).clone()), Some(row.at));
                 self.folder = Some(LibraryFolderName::Candidates);
             }
-            LibraryStep::Approved { reason, digest, unproven, entry, .. } => {
+            LibraryStep::Approved { reason, digest, unproven, .. } => {
                 (self.folder, self.approved) = (Some(LibraryFolderName::Active), Some(digest.clone()));
                 (self.is_unproven, self.proposed) = (*unproven, None);
-                self.entry = entry.clone().or_else(|| self.entry.take());
                 self.decide(row, "approved", reason);
             }
             LibraryStep::Restored { reason, digest } => {
@@ -199,7 +196,7 @@ mod tests {
 
     fn approved(digest: &str) -> LibraryStep {
         let (reason, digest) = ("good".to_owned(), digest.to_owned());
-        LibraryStep::Approved { reason, digest, supersedes: Vec::new(), unproven: false, entry: None }
+        LibraryStep::Approved { reason, digest, supersedes: Vec::new(), unproven: false }
     }
 
     fn written() -> LibraryStep {

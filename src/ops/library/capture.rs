@@ -19,6 +19,7 @@ use crate::learn::job::{CAPTURE_TRIES_MAX, Job};
 use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
 use crate::recorder;
+use crate::run;
 
 /// Jobs whose trees are kept in one go.
 const JOBS_MAX: usize = 50;
@@ -29,11 +30,21 @@ const BACKOFF: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)]
 /// Differing files that a job names.
 const DIFFERING_MAX: usize = 50;
 
+/// Keeps the trees of waiting jobs in a process of its own. To be called by a process of one thread.
+pub(crate) fn start_capture(request: &Request) {
+    // Without a process, the next harvest takes what waits.
+    let _ = run::run_detached(&[], || {
+        if let Err(error) = capture_waiting(request) {
+            recorder::note(&request.places, &[format!("cannot keep the trees of jobs: {error:#}")]);
+        }
+    });
+}
+
 /// Keeps the trees of every job of this work tree that waits for it.
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(crate) fn capture_waiting(request: &Request) -> anyhow::Result<()> {
+fn capture_waiting(request: &Request) -> anyhow::Result<()> {
     let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(()) };
     let root = Lossless::from(&request.places.root);
     let waiting = index.list_jobs(&[JobState::Harvested, JobState::SnapshotFailed], JOBS_MAX)?;

@@ -101,14 +101,6 @@ pub(crate) fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Resu
         reply.take(&id, &row, &step);
         steps.push((id, step));
     }
-    let is_whole = steps.is_empty() && asked.fix.is_none() && asked.trigger != HarvestTrigger::Merged;
-    if let Some((id, step)) = is_whole.then(|| harvester.whole_change()).transpose()?.flatten() {
-        if let LearnStep::Harvested(harvest) = &step {
-            let (novelty, summary) = (harvest.novelty.clone(), format!("the change of {task}"));
-            reply.jobs.push(HarvestedJob { job: id.clone(), fix: None, summary, novelty });
-        }
-        steps.push((id, step));
-    }
     if steps.is_empty() {
         return Ok(reply);
     }
@@ -224,22 +216,6 @@ impl Harvester<'_> {
             command: command.map(|command| command.line.clone()),
             ..self.described()?
         }))
-    }
-
-    /// The change of a task without a fix, as a whole.
-    fn whole_change(&self) -> anyhow::Result<Option<(String, LearnStep)>> {
-        if self.asked.trigger == HarvestTrigger::TaskDone && self.index.find_task(self.task)?.is_none() {
-            return Ok(None);
-        }
-        let record = HarvestRecord {
-            task: self.task.to_owned(),
-            trigger: self.asked.trigger,
-            root: Lossless::from(&self.request.places.root),
-            ..self.described()?
-        };
-        let moment = self.request.now().0.to_string();
-        let id = ids::short(IdKind::Job, format!("{}\0{moment}", self.task).as_bytes());
-        Ok(Some((id, LearnStep::Harvested(Box::new(record)))))
     }
 
     /// What was asked for, and what someone adds.

@@ -4,9 +4,22 @@
 mod alert;
 mod candidate;
 mod capture;
+mod consent;
+mod folder;
 mod harvest;
+mod job_decision;
+mod job_page;
+mod job_writer;
+mod page_list;
+mod review;
+mod standing;
 
 pub(in crate::ops) use candidate::ensure_inside_root;
 pub(crate) use candidate::{CandidatePage, CandidatePageOutcome, write_candidate_page};
-pub(crate) use capture::capture_waiting;
+pub(crate) use capture::start_capture;
+pub(crate) use consent::{LibraryConsent, give_consent, withdraw_consent};
 pub(crate) use harvest::{HarvestReply, HarvestRequest, HarvestedJob, SkippedFix, harvest};
+pub(crate) use job_decision::{JobReview, JobReviewDecision, review_job};
+pub(crate) use job_page::{JobList, JobPage, JobSummary, list_jobs, show_job};
+pub(crate) use page_list::{PageDetail, PageList, PageSummary, list_pages, show_page};
+pub(crate) use review::{PageDecisionReply, PageReview, PageReviewDecision, review_page};
