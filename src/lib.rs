@@ -21,6 +21,7 @@
 //! - [`knowledge`]: entries of people and agents: types, duplicates, confidence; strategies, memory
 //! - [`advice`]: who is shown advice, whether it prevents anything, and what earns a line in CLAUDE.md or AGENTS.md
 //! - [`host`]: agents, git, CI systems and shells: their dialects, what `init` installs for them, shims, rewritten lines
+//! - [`lab`]: isolated runs of a command in a git tree: the process inside, its walls and its limits
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
 //! - [`checkup`]: what keeps checks from being recorded here: hosts, shells, shims, the store, lessons
 //! - [`gate`]: the quality gate: checklist, tools, measures and verdict about one exact tree
@@ -69,6 +70,7 @@ mod fix;
 mod gate;
 pub mod host;
 mod knowledge;
+mod lab;
 mod learn;
 pub mod lesson;
 mod ops;

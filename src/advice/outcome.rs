@@ -37,6 +37,10 @@ pub(crate) struct ObservedDelivery {
     pub arm: DeliveryArm,
     /// The share of tasks that was held out then.
     pub holdout: f64,
+    /// When it was due.
+    pub at: Timestamp,
+    /// When the run was that had the mistake, and the one that passed.
+    pub seen_at: [Option<Timestamp>; 2],
     /// A run after it had the mistake.
     pub failed: bool,
     /// A run after it passed where the mistake would have been seen.
@@ -61,11 +65,19 @@ impl ObservedDelivery {
             family: row.family.clone(),
             arm: row.arm,
             holdout: row.holdout,
+            at: row.at,
+            seen_at: [row.failed_at, row.passed_at],
             failed: row.failed_in.is_some(),
             passed: row.passed_in.is_some(),
             any_pass: row.any_pass,
             over: is_task_over(row.task_done.is_some(), row.task_last_at, now, silence),
         }
+    }
+
+    /// What had been seen of it until `end`.
+    fn until(&self, end: Timestamp) -> ObservedDelivery {
+        let [failed, passed] = self.seen_at.map(|at| at.is_some_and(|at| at <= end));
+        ObservedDelivery { failed: self.failed && failed, passed: self.passed && passed, over: false, ..self.clone() }
     }
 
     /// Its outcome.
@@ -81,11 +93,19 @@ impl ObservedDelivery {
 }
 
 /// The trial that deliveries are together, all or those of one family. A task counts once for a family, in the arm of
-/// its draw; only where the mistake could be made and seen.
+/// its draw; only where the mistake could be made and seen. Once the quality gate has shown the family to a task, which
+/// it does whatever was drawn, nothing that is seen in the task counts any more.
 pub(crate) fn holdout_trial<'a>(seen: impl IntoIterator<Item = &'a ObservedDelivery>) -> HoldoutTrial {
+    let seen: Vec<&ObservedDelivery> = seen.into_iter().collect();
+    let mut told_by_gate: HashMap<(&str, &str), Timestamp> = HashMap::new();
+    for one in seen.iter().filter(|one| one.arm == DeliveryArm::Gate) {
+        let at = told_by_gate.entry((&one.task, &one.family)).or_insert(one.at);
+        *at = one.at.min(*at);
+    }
     let mut exposures: HashMap<(&str, &str), (DeliveryArm, f64, bool)> = HashMap::new();
-    for one in seen {
-        let failed = match one.outcome() {
+    for one in seen.into_iter().filter(|one| one.arm != DeliveryArm::Gate) {
+        let end = told_by_gate.get(&(one.task.as_str(), one.family.as_str()));
+        let failed = match end.map_or_else(|| one.outcome(), |end| one.until(*end).outcome()) {
             DeliveryOutcome::FailedAnyway => true,
             DeliveryOutcome::Prevented => false,
             DeliveryOutcome::TaskIncomplete | DeliveryOutcome::NoOpportunity | DeliveryOutcome::Open => continue,
@@ -113,7 +133,9 @@ mod tests {
 
     fn seen(task: &str, arm: DeliveryArm, failed: bool, passed: bool) -> ObservedDelivery {
         let (task, family) = (task.to_owned(), "f".to_owned());
-        ObservedDelivery { task, family, arm, holdout: 0.2, failed, passed, any_pass: passed, over: false }
+        let seen_at = [failed, passed].map(|is_seen| is_seen.then_some(Timestamp(5)));
+        let at = Timestamp(1);
+        ObservedDelivery { task, family, arm, holdout: 0.2, at, seen_at, failed, passed, any_pass: passed, over: false }
     }
 
     #[test]
@@ -147,6 +169,20 @@ mod tests {
         assert_eq!(backwards, trial);
         trial.add_task(DeliveryArm::Shown, true, 0.2);
         assert_ne!(backwards, trial);
+    }
+
+    #[test]
+    fn what_follows_the_word_of_the_gate_is_no_evidence() {
+        let told = |at| ObservedDelivery { at: Timestamp(at), ..seen("a", DeliveryArm::Gate, true, false) };
+        let held_out = [seen("a", DeliveryArm::Holdout, true, true), seen("b", DeliveryArm::Holdout, false, true)];
+        let count = |gate: &[ObservedDelivery]| {
+            let trial = super::holdout_trial(held_out.iter().chain(gate));
+            (trial.held_out.exposures, trial.held_out.recurrences)
+        };
+        assert_eq!(count(&[]), (2, 1));
+        assert_eq!(count(&[told(9)]), (2, 1), "it was seen before");
+        assert_eq!(count(&[told(9), told(3)]), (1, 0));
+        assert_eq!(count(&[ObservedDelivery { family: "g".to_owned(), ..told(3) }]), (2, 1), "another family");
     }
 
     #[test]

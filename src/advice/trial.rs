@@ -100,6 +100,7 @@ impl HoldoutTrial {
         let (tally, probability) = match arm {
             DeliveryArm::Shown => (&mut self.shown, 1.0 - share),
             DeliveryArm::Holdout => (&mut self.held_out, share),
+            DeliveryArm::Gate => return,
         };
         tally.exposures += 1;
         if recurred {

@@ -1,7 +1,7 @@
 //! Whole files, written atomically: a temporary file in the same folder, then a rename.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -33,14 +33,31 @@ pub fn is_program(path: &Path) -> bool {
 /// # Errors
 /// The operating system's; `InvalidInput` for anything but a regular file.
 pub fn read_start(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last `max` bytes of a regular file, as [`read_start`].
+///
+/// # Errors
+/// As [`read_start`].
+pub fn read_end(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(max)))?;
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
     let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let mut bytes = Vec::new();
-    file.take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(file)
 }
 
 /// Writes `bytes` to `path` so that a reader sees the old file or the whole new one, never a part.

@@ -2,6 +2,7 @@
 
 pub mod arena;
 pub mod bytes;
+pub mod children;
 pub mod clock;
 pub mod file;
 pub mod glob;

@@ -37,6 +37,18 @@ pub struct InputDigests {
     pub parts: BTreeMap<String, String>,
 }
 
+impl InputDigests {
+    /// The same inputs with one more.
+    pub fn with_part(self, name: &str, content: &[u8]) -> Self {
+        let mut inputs = InputHasher::default();
+        inputs.add("", self.digest.as_bytes());
+        inputs.add(name, content);
+        let whole = inputs.finish();
+        let added = whole.parts.into_iter().filter(|(part, _)| part == name);
+        InputDigests { digest: whole.digest, parts: self.parts.into_iter().chain(added).collect() }
+    }
+}
+
 /// Inputs that are being collected.
 #[derive(Debug, Default)]
 pub struct InputHasher {
@@ -91,5 +103,9 @@ mod tests {
             assert!(all[..number].iter().all(|other| other.digest != one.digest), "{one:?}");
         }
         assert_eq!(of(&[("a", "1")]).parts["a"].len(), PART_DIGITS);
+        let (one, other) = (of(&[("a", "1")]).with_part("c", b"x"), of(&[("a", "2")]).with_part("c", b"x"));
+        assert_ne!(one.digest, other.digest);
+        assert_eq!(one.parts.keys().collect::<Vec<_>>(), ["a", "c"]);
+        assert_ne!(one, of(&[("a", "1")]).with_part("c", b"y"));
     }
 }

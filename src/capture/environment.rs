@@ -181,6 +181,12 @@ pub fn add_variables(inputs: &mut InputHasher, further: &[&str]) {
     }
 }
 
+/// The variables of this process that count for a receipt, those of `further` among them, with their values.
+pub fn counted_variables(further: &[&str]) -> impl Iterator<Item = (OsString, OsString)> {
+    let names: Vec<&str> = VARIABLES.iter().chain(&RECEIPT_VARIABLES).chain(further).copied().collect();
+    names.into_iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?)))
+}
+
 /// The folders of a PATH, without those of shims and of git's own programs.
 fn searched_folders(path: &OsStr) -> impl Iterator<Item = &[u8]> {
     path.as_bytes()

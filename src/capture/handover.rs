@@ -143,6 +143,7 @@ impl FinishedRun {
             observed_via: None,
             call: None,
             checked_state: self.checked_state.clone(),
+            tree: None,
         }
     }
 
@@ -184,11 +185,12 @@ impl FinishedRun {
 
     fn without_secrets(header: &SpoolHeader) -> SpoolHeader {
         let text = |text: &String| redact_text(text).0.into_owned();
-        let Identity { task, session, agent } = &header.identity;
+        let Identity { task, session, agent, model } = &header.identity;
         let identity = Identity {
             task: task.as_ref().map(text),
             session: session.as_ref().map(text),
             agent: agent.as_ref().map(text),
+            model: model.as_ref().map(text),
         };
         let argv = redact_arguments(&header.argv);
         let line = argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ");

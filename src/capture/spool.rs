@@ -85,6 +85,9 @@ pub struct SpoolHeader {
     /// What a receipt of the run is about; only under `--reuse`, of a pass that can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_state: Option<Box<CheckedState>>,
+    /// The git tree that the run saw, where it ran on a copy of one: the work tree may be another one since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// Who saw a run that no wrapper preceded. What it knows is less: the whole line's exit code, output that was
@@ -121,6 +124,9 @@ pub struct Identity {
     pub session: Option<String>,
     /// `--agent`, `VERIFY_RUN_AGENT`, else detected (`claude-code`, …), `ci` or `human`.
     pub agent: Option<String>,
+    /// `VERIFY_RUN_MODEL`, else the language model that the agent names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A spool file read back.
@@ -206,6 +212,7 @@ pub(super) mod tests {
             observed_via: None,
             call: None,
             checked_state: None,
+            tree: None,
         }
     }
 

@@ -6,6 +6,7 @@ mod gate;
 mod hooks;
 mod input_name;
 mod knowledge;
+mod lab;
 mod layer;
 mod learn;
 mod learning;
@@ -29,6 +30,7 @@ pub use gate::{
 };
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
+pub use lab::LabSettings;
 pub use learn::{LearnIsolation, LearnNetwork, LearnSettings, LearnWork, LibrarySettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use lesson::{LessonSettings, WriteWhen};

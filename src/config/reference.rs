@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 10] = [
     include_str!("promotion.rs"),
     include_str!("receipt.rs"),
     include_str!("gate.rs"),
+    include_str!("lab.rs"),
     include_str!("learn.rs"),
     include_str!("hooks.rs"),
 ];
@@ -120,6 +121,7 @@ fn default_values() -> Value {
         "promotion": settings.promotion,
         "receipts": settings.receipts,
         "gate": without_tables(json!(settings.gate)),
+        "lab": settings.lab,
         "gate.breaker": settings.gate.breaker,
         "gate.memory": settings.gate.memory,
         "gate.review": settings.gate.review,

@@ -13,6 +13,7 @@ use super::gate::GateSettings;
 use super::hooks::{self, HookSettings};
 use super::input_name::is_variable;
 use super::knowledge::KnowledgeSettings;
+use super::lab::LabSettings;
 use super::layer::SettingsLayer;
 use super::learn::{LearnSettings, LibrarySettings};
 use super::learning::{ConfidenceSettings, PatternSettings};
@@ -112,6 +113,8 @@ pub struct Settings {
     pub receipts: ReceiptSettings,
     /// `[gate]`
     pub gate: GateSettings,
+    /// `[lab]`
+    pub lab: LabSettings,
     /// `[learn]`
     pub learn: LearnSettings,
     /// `[library]`
@@ -143,6 +146,7 @@ impl Default for Settings {
             promotion: PromotionSettings::default(),
             receipts: ReceiptSettings::default(),
             gate: GateSettings::default(),
+            lab: LabSettings::default(),
             learn: LearnSettings::default(),
             library: LibrarySettings::default(),
             categories: CategoryTable::default(),
@@ -287,6 +291,7 @@ impl Settings {
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
             ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
+            ("lab", name) => self.lab.apply(layer, name, value),
             ("learn", name) => self.learn.apply(layer, section, name, value),
             ("library", name) => self.library.apply(layer, name, value),
             ("categories", name) => {

@@ -14,8 +14,20 @@ pub struct StateDir(PathBuf);
 
 impl StateDir {
     /// Every folder in it that belongs to verify-run, `install` and `lessons` excepted, which outlive the records.
-    pub(crate) const FOLDERS: [&str; 11] =
-        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate", "learn"];
+    pub(crate) const FOLDERS: [&str; 12] = [
+        "events",
+        "spool",
+        "raw",
+        "objects",
+        "snapshots",
+        "open",
+        "baseline",
+        "unwritten",
+        "backup",
+        "gate",
+        "lab",
+        "learn",
+    ];
 
     /// Every file in it that belongs to verify-run.
     pub(crate) const FILES: [&str; 11] = [
@@ -47,9 +59,34 @@ impl StateDir {
         self.gate_sessions().join(work_tree_digest(work_tree))
     }
 
+    /// `gate/cache/rows`: hashes by which the gate finds copies of code; safe to delete.
+    pub(crate) fn gate_rows(&self) -> PathBuf {
+        self.gate_sessions().join("cache/rows")
+    }
+
+    /// `gate/<work tree>.base/`: a checkout of the base while a check runs on it.
+    pub(crate) fn gate_checkout(&self, work_tree: &Path) -> PathBuf {
+        self.gate_sessions().join(format!("{}.base", work_tree_digest(work_tree)))
+    }
+
+    /// `gate/<work tree>.stops`: what agents that stop were answered.
+    pub(crate) fn gate_stops(&self, work_tree: &Path) -> PathBuf {
+        self.gate_sessions().join(format!("{}.stops", work_tree_digest(work_tree)))
+    }
+
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")
+    }
+
+    /// `lab/`: a folder for each lab that is open, with trees as files.
+    pub(crate) fn labs(&self) -> PathBuf {
+        self.0.join("lab")
+    }
+
+    /// `lab/level.json`: how well runs can be isolated on this machine.
+    pub(crate) fn lab_level(&self) -> PathBuf {
+        self.labs().join("level.json")
     }
 
     /// `learn/git/`: the repository that keeps the trees of jobs.
@@ -274,6 +311,7 @@ mod tests {
             state.unwritten_lessons(),
             state.backups(),
             state.gate_sessions(),
+            state.labs(),
             state.learn_folder(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));

@@ -59,9 +59,11 @@ pub(crate) enum DeliveryArm {
     Shown,
     /// It was held out, so that it can be known what happens without.
     Holdout,
+    /// The quality gate showed it, whatever the draw: what happens afterwards is no evidence about warnings.
+    Gate,
 }
 
-words!(DeliveryArm { Shown => "shown", Holdout => "holdout" });
+words!(DeliveryArm { Shown => "shown", Holdout => "holdout", Gate => "gate" });
 
 /// A user has seen a warning, with their rating.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

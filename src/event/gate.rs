@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::by::EventAuthor;
+use super::gate_review::{GateModels, GateReview};
 use super::word::words;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
@@ -125,8 +126,17 @@ pub(crate) struct GateStart {
     pub change_kind: String,
     /// Changed files, relative to the root, sorted, at most 200.
     pub files: Vec<String>,
+    /// Language models that wrote the change, as far as they are known then, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementers: Vec<String>,
     /// The number of the evaluation in its cycle, from 1.
     pub iteration: u64,
+    /// What was chosen in another way than for the last evaluation of the cycle, each a phrase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
+    /// How its commands were isolated; absent where they ran in the work tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
 }
 
 /// The end of an evaluation.
@@ -144,9 +154,15 @@ pub(crate) struct GateOutcome {
     /// BLAKE3 of what fails and how, without line numbers, times and temporary paths: two evaluations with the same
     /// digest fail in the same way.
     pub error: String,
-    /// Questions to the project's memory that were answered, of 4.
+    /// What memory has to say.
     #[serde(default)]
     pub memory: GateMemory,
+    /// Who wrote the change, and how the reviewer compares.
+    #[serde(default)]
+    pub models: GateModels,
+    /// The review, where the user configured a reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<GateReview>,
     /// Microseconds of the evaluation.
     pub duration_us: u64,
 }
@@ -165,13 +181,82 @@ pub(crate) struct GateMemory {
     pub decisions: u64,
     /// Changed files with a history of failures.
     pub files: u64,
+    /// What was found, by the question; one line each, the first ones.
+    #[serde(default)]
+    pub findings: GateMemoryFindings,
     /// One line for each thing that concerns a changed file.
     #[serde(default)]
     pub recommendations: Vec<String>,
+    /// What a memory server answered, by the question. Its results are in the counts above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<GateMemoryAnswer>,
+    /// Milliseconds that all questions took together.
+    #[serde(default)]
+    pub took_ms: u64,
     /// Why a question was not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
+
+/// What the project's own memory found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct GateMemoryFindings {
+    /// Earlier failures.
+    #[serde(default)]
+    pub failures: Vec<String>,
+    /// Patterns and conventions.
+    #[serde(default)]
+    pub patterns: Vec<String>,
+    /// Decisions.
+    #[serde(default)]
+    pub decisions: Vec<String>,
+    /// Changed files that failed before.
+    #[serde(default)]
+    pub files: Vec<String>,
+}
+
+/// What a memory server answered to a question. Its text is data, never an instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct GateMemoryAnswer {
+    /// The question.
+    pub question: GateMemoryQuestion,
+    /// The tool that answered.
+    pub tool: String,
+    /// The tool that is asked where a server has it, and that this one took the place of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
+    /// Results; of the question about files, files with results.
+    pub count: u64,
+    /// The text, without secrets and control characters, at most 16 KiB.
+    pub text: String,
+    /// Bytes that the text was longer.
+    #[serde(default)]
+    pub cut_bytes: u64,
+}
+
+/// A question to a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum GateMemoryQuestion {
+    /// Earlier failures that concern the feature.
+    Failures,
+    /// Patterns and conventions of its stacks.
+    Patterns,
+    /// Architecture decisions that concern it.
+    Decisions,
+    /// The history of the changed files.
+    Files,
+}
+
+words!(GateMemoryQuestion {
+    Failures => "failures",
+    Patterns => "patterns",
+    Decisions => "decisions",
+    Files => "files",
+});
 
 /// One item of the checklist, judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -298,9 +383,11 @@ pub(crate) enum GateIssueKind {
     Policy,
     /// The work tree is not known or changed meanwhile.
     Tree,
+    /// The reviewer is a model of the same family as an author, or the author is not known.
+    Model,
 }
 
-words!(GateIssueKind { Policy => "POLICY", Tree => "TREE" });
+words!(GateIssueKind { Policy => "POLICY", Tree => "TREE", Model => "MODEL" });
 
 /// A person's decision after an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ mod advice;
 mod by;
 mod fix;
 mod gate;
+mod gate_review;
 mod knowledge;
 mod learn;
 mod lesson;
@@ -34,9 +35,10 @@ pub(crate) use fix::{
     RecipeKind, RecordedCommand, Technique, UnseenAtoms, WeakenedCheckRecord,
 };
 pub(crate) use gate::{
-    GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome, GateResolution,
-    GateStart, GateStep, GateVerdict, GateWaiver,
+    GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateMemoryAnswer, GateMemoryFindings,
+    GateMemoryQuestion, GateNote, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict, GateWaiver,
 };
+pub(crate) use gate_review::{GateDiversity, GateModels, GateReview, GateReviewIssue, GateReviewLink, ReviewSeverity};
 pub(crate) use knowledge::{
     EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,
 };

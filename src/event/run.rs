@@ -47,6 +47,9 @@ pub(crate) struct Run {
     /// Agent, the kind of worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The language model at work, where the caller or its host names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The branch, without `refs/heads/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -213,6 +216,9 @@ pub(crate) struct DiagnosticRecord {
     /// How many items this one represents, at least 1.
     #[serde(default = "default_count")]
     pub count: u32,
+    /// The other failing tests that it represents, up to a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_tests: Vec<String>,
     /// Key that tells equal items of one run.
     pub exact: String,
     /// Key of the pattern.
@@ -225,6 +231,8 @@ pub(crate) struct DiagnosticRecord {
     pub masked_family: String,
 }
 
+/// Tests that an item names beside its first one.
+const OTHER_TESTS_MAX: usize = 100;
 /// How the message ends of the one item of a failing run in whose output nothing was found.
 pub(crate) const NAMES_NO_PROBLEM: &str = "and no output that names a problem";
 /// What the message of that item says of a run that a signal ended, before the signal's number.
@@ -259,12 +267,27 @@ impl DiagnosticRecord {
             test: found.test.clone(),
             message: ellipsis(&found.message, EVENT_MESSAGE_BYTES_MAX),
             count: 1,
+            other_tests: Vec::new(),
             exact: keys.exact,
             pattern: keys.pattern,
             family: keys.family,
             masked: keys.masked,
             masked_family: keys.masked_family,
         }
+    }
+
+    /// Counts another item that is equal to this one, of this test.
+    pub(crate) fn add_equal(&mut self, test: Option<&String>) {
+        self.count += 1;
+        let is_new = |test: &&String| self.test.as_ref() != Some(*test) && !self.other_tests.contains(test);
+        if self.other_tests.len() < OTHER_TESTS_MAX {
+            self.other_tests.extend(test.filter(is_new).cloned());
+        }
+    }
+
+    /// The failing tests that it represents, as far as they are named.
+    pub(crate) fn tests(&self) -> impl Iterator<Item = &String> {
+        self.test.iter().chain(&self.other_tests)
     }
 
     /// The item as it was found, without its place in the output.

@@ -76,6 +76,7 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
         task: task.into(),
         session: Some("tty-1".into()),
         agent: Some("human".into()),
+        model: n.is_multiple_of(2).then(|| "claude-opus-4-1".to_owned()),
         branch: Some("main".into()),
         commit: None,
         kept_bytes: 10,

@@ -44,7 +44,7 @@ pub(crate) fn of_run(run: &Run) -> RunAtoms {
 
 /// Tool, code, file, test and masked message make the identity: the pattern key has the tool's class, the code and the
 /// message without what changes from run to run.
-pub(super) fn of_item(item: &DiagnosticRecord) -> Atom {
+pub(crate) fn of_item(item: &DiagnosticRecord) -> Atom {
     let pattern = pattern_of(item);
     let mut hasher = blake3::Hasher::new();
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();

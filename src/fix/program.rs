@@ -303,6 +303,7 @@ mod tests {
                 observed_via: None,
                 call: None,
                 checked_state: None,
+                tree: None,
                 environment: Some(EnvironmentDigest {
                     digest: String::new(),
                     path: Some(Lossless::from(&format!("/nowhere:{}", self.0.path().join("bin").display()))),

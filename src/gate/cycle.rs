@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
 use crate::config::{GateSettings, ProgressReference};
-use crate::event::{GateItemStatus, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict, GateWaiver};
+use crate::event::{
+    GateDiversity, GateIssueKind, GateItemStatus, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict,
+    GateWaiver,
+};
 use crate::store::GateStepRow;
 
 /// Cycles of a work tree that are remembered, the newest.
@@ -156,6 +159,8 @@ pub(crate) struct CycleState {
     pub unfinished: Option<String>,
     /// How shipping went, the last time that it began.
     pub shipping: Option<CycleShipping>,
+    /// Language models that wrote the change.
+    pub implementers: BTreeSet<String>,
     files: BTreeSet<String>,
     seen: BTreeSet<String>,
     best: Option<CycleScore>,
@@ -202,9 +207,9 @@ pub(crate) struct GateCounts {
     pub passing: u64,
     /// The other ones that apply.
     pub failing: u64,
-    /// Blocking items that do not pass, and issues beside the items.
+    /// Blocking items that do not pass, issues beside the items, and blocking issues of a review.
     pub blocking: u64,
-    /// Other items that do not pass.
+    /// Other items that do not pass, and other remarks of a review.
     pub warnings: u64,
 }
 
@@ -212,6 +217,12 @@ impl GateCounts {
     /// The counts of an outcome.
     pub(crate) fn from_outcome(outcome: &GateOutcome) -> GateCounts {
         let mut counts = GateCounts { blocking: outcome.issues.len() as u64, ..GateCounts::default() };
+        counts.warnings += u64::from(has_unknown_implementer(outcome));
+        if let Some(review) = &outcome.review {
+            let blocking = review.blocking_issues();
+            counts.blocking += blocking;
+            counts.warnings += review.issues.len() as u64 - blocking + u64::from(review.warning.is_some());
+        }
         for item in &outcome.items {
             let is_passing = matches!(item.status, GateItemStatus::Pass | GateItemStatus::Waived);
             if item.status == GateItemStatus::NotApplicable {
@@ -230,6 +241,12 @@ impl GateCounts {
     pub(crate) fn verdict(&self) -> GateVerdict {
         if self.blocking == 0 { GateVerdict::Approve } else { GateVerdict::Reject }
     }
+}
+
+/// Whether it is not known which model wrote what a model reviewed, where that alone does not stop an approval.
+pub(crate) fn has_unknown_implementer(outcome: &GateOutcome) -> bool {
+    let is_issue = outcome.issues.iter().any(|issue| issue.kind == GateIssueKind::Model);
+    outcome.models.diversity == GateDiversity::UnknownImplementer && !is_issue
 }
 
 impl CycleState {
@@ -268,6 +285,7 @@ impl CycleState {
     fn begin(&mut self, evaluation: &str, start: &GateStart) {
         self.iterations += 1;
         self.files.extend(start.files.iter().cloned());
+        self.implementers.extend(start.implementers.iter().cloned());
         self.unfinished = Some(evaluation.to_owned());
     }
 
@@ -310,6 +328,7 @@ impl CycleState {
             self.best = Some(score);
         }
         self.seen.insert(outcome.tree.clone());
+        self.implementers.extend(outcome.models.implementers.iter().cloned());
         self.unfinished = None;
         self.last = Some(evaluation);
     }
@@ -336,6 +355,7 @@ impl CycleState {
             feature: std::mem::take(&mut self.feature),
             iterations: self.iterations,
             files: std::mem::take(&mut self.files),
+            implementers: std::mem::take(&mut self.implementers),
             phase,
             last,
             decisions,
@@ -441,4 +461,20 @@ impl WorkTreeGate {
             self.waivers.push((person, waiver.clone()));
         }
     }
+}
+
+/// What of an evaluation the caller chose in another way than for the last one of the cycle, each a phrase.
+pub(crate) fn differences_from_last(last: Option<&GateStart>, now: &GateStart) -> Vec<String> {
+    let Some(last) = last else { return Vec::new() };
+    // Commits may have been added to the base: its name is what was chosen.
+    let chosen = |base: &str| base.rsplit_once(", ").map_or(base.to_owned(), |(name, _)| name.to_owned());
+    let prp = |start: &GateStart| start.prp.clone().unwrap_or_else(|| "none".to_owned());
+    let pairs = [
+        ("the policy", last.policy.clone(), now.policy.clone()),
+        ("the base", chosen(&last.base), chosen(&now.base)),
+        ("the PRP", prp(last), prp(now)),
+        ("the kind of the change", last.change_kind.clone(), now.change_kind.clone()),
+    ];
+    let differing = pairs.into_iter().filter(|(_, before, now)| before != now);
+    differing.map(|(what, before, now)| format!("{what} was {before}, and is {now}")).collect()
 }

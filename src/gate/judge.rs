@@ -43,6 +43,15 @@ impl ItemEvidence {
     }
 }
 
+/// The judged items of an evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JudgedItems {
+    /// The items, in the order of the checklist.
+    pub items: Vec<GateItem>,
+    /// The git tree of the work tree after the last command.
+    pub tree_after: String,
+}
+
 /// The state of an item in one project.
 struct ProjectState {
     status: GateItemStatus,

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::adapter::{Adapter, reading_command};
-use super::policy::{ChangeKind, Checklist, ChecklistItem, CommandSpec, ItemSource, MappedCommand, ToolsMapping};
+use super::policy::{
+    ChangeKind, Checklist, ChecklistItem, CommandSpec, ItemSource, MappedCommand, ToolsMapping, english_category,
+};
 use super::stack::StackProject;
 
 /// Programs that run another one, each with the words that come first. Options between them and the tool are skipped.
@@ -33,7 +35,7 @@ const FILES: &str = "{files}";
 pub(crate) struct PlannedItem {
     /// `C2`
     pub item: String,
-    /// The category's key.
+    /// The category's key, in English.
     pub category: String,
     /// Whether it stops an approval.
     pub blocking: bool,
@@ -125,7 +127,7 @@ pub(crate) fn plan_items(
         for item in &category.items {
             let new = |project: Option<&StackProject>, (source, notes): (PlannedSource, Vec<String>)| PlannedItem {
                 item: item.id.clone(),
-                category: category.key.clone(),
+                category: english_category(&category.key).to_owned(),
                 blocking: item.blocking,
                 validation: item.validation.clone(),
                 dir: project.map(|project| project.dir.clone()),
@@ -204,6 +206,10 @@ fn plan_measure(
     for spec in specs {
         let (source, mut notes) = match spec {
             CommandSpec::Builtin => (PlannedSource::Builtin { measure: measure.key() }, Vec::new()),
+            // Whatever the mapping names: jscpd reads `node_modules` where nothing ignores it.
+            CommandSpec::Command { .. } if measure == MappedCommand::Duplication => {
+                (PlannedSource::Builtin { measure: measure.key() }, Vec::new())
+            }
             CommandSpec::None => {
                 (PlannedSource::Nothing, vec![format!("no tool for the {} of {}", measure.key(), project.stack)])
             }

@@ -4,6 +4,7 @@
 pub mod agent;
 mod change;
 pub mod ci;
+pub mod conversation;
 pub mod dialect;
 pub mod document;
 pub mod file;

@@ -1,6 +1,7 @@
 //! The one door to the command lines that hosts are configured with: with a time limit, a bounded answer, and a process
 //! group of its own that goes when the time is up.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+
+use crate::base::children::with_known;
 
 /// What is read of an answer, bytes each stream.
 const ANSWER_BYTES_MAX: u64 = 256 << 10;
@@ -171,25 +174,28 @@ impl OrphanReaper {
     }
 
     /// Ends what a command left running, and waits for verify-run's own recorders, which end alone; at most this
-    /// long.
+    /// long. Children that other threads wait for are left alone.
     #[allow(clippy::disallowed_methods, reason = "an adopted process is no child that was spawned here")]
     pub fn end_strangers(&self, limit: Duration) {
         let until = Instant::now() + limit;
         let own = std::env::current_exe().ok();
         while cfg!(target_os = "linux") && Instant::now() < until {
-            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::StillAlive) => {
-                    for process in child_processes() {
-                        let file = std::fs::read_link(format!("/proc/{process}/exe")).ok();
-                        if file.is_some() && file != own {
-                            let _ = nix::sys::signal::kill(Pid::from_raw(process), Signal::SIGKILL);
-                        }
-                    }
-                    thread::sleep(Duration::from_millis(2));
-                }
-                Ok(_) => {}
-                Err(_) => return,
+            let left = with_known(|known| {
+                let strangers = child_processes().into_iter().filter(|id| !is_among(known, *id)).map(Pid::from_raw);
+                let alive =
+                    strangers.filter(|id| waitpid(*id, Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive));
+                alive.collect::<Vec<Pid>>()
+            });
+            if left.is_empty() {
+                return;
             }
+            for process in left {
+                let file = std::fs::read_link(format!("/proc/{process}/exe")).ok();
+                if file.is_some() && file != own {
+                    let _ = nix::sys::signal::kill(process, Signal::SIGKILL);
+                }
+            }
+            thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -216,9 +222,16 @@ impl Drop for OrphanReaper {
 
 /// Reaps what was adopted and has ended: a command that waits for its orphans to vanish must see them vanish.
 fn reap_orphans(child: Option<Pid>) {
-    for process in child_processes().into_iter().map(Pid::from_raw).filter(|process| Some(*process) != child) {
-        let _ = waitpid(process, Some(WaitPidFlag::WNOHANG));
-    }
+    with_known(|known| {
+        let adopted = child_processes().into_iter().filter(|id| !is_among(known, *id)).map(Pid::from_raw);
+        for process in adopted.filter(|process| Some(*process) != child) {
+            let _ = waitpid(process, Some(WaitPidFlag::WNOHANG));
+        }
+    });
+}
+
+fn is_among(known: &BTreeSet<u32>, id: i32) -> bool {
+    u32::try_from(id).is_ok_and(|id| known.contains(&id))
 }
 
 /// The children of this process, adopted ones included. Linux only; elsewhere none.
@@ -263,6 +276,7 @@ pub fn find_on_path(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::children::KnownChild;
 
     fn sh(line: &str, limit: Duration) -> ProcessAnswer {
         let argv = ["sh", "-c", line].map(OsString::from);
@@ -289,6 +303,18 @@ mod tests {
         let call = ProcessCall { argv: &argv, dir: Path::new("/"), variables: &[], input: b"", limit };
         let answer = run_long(call, ReadStreams::Both).expect("it starts");
         assert_eq!(answer.output, b"gone\n");
+    }
+
+    #[test]
+    fn a_child_that_another_thread_waits_for_is_left_alone() {
+        let reaper = OrphanReaper::open();
+        let mut waited = KnownChild::spawn(Command::new("sleep").arg("600")).expect("it starts");
+        reaper.end_strangers(Duration::from_secs(60));
+        reap_orphans(None);
+        assert!(waited.try_wait().expect("it is ours").is_none());
+        waited.kill().expect("killed");
+        reap_orphans(None);
+        assert!(!waited.wait().expect("no other thread waited for it").success());
     }
 
     #[test]

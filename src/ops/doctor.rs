@@ -34,7 +34,8 @@ impl DoctorReport {
     }
 }
 
-/// Looks at everything, changes nothing but what recording waiting runs changes.
+/// Looks at everything, changes nothing but what recording waiting runs changes; what the trial of isolation showed is
+/// remembered.
 pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
     let (settings, problems) = (request.settings(), request.settings_problems().to_vec());
     let mut findings = vec![checkup::check_state_folder(&request.places)];
@@ -62,6 +63,7 @@ pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
         ));
     }
     findings.extend(checkup::host_findings(&request.places, &request.environment));
+    findings.push(checkup::check_isolation(&request.places.state));
     findings.extend(checkup::check_platform());
     Reply::from(DoctorReport {
         version: env!("CARGO_PKG_VERSION"),

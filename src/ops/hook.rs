@@ -2,8 +2,9 @@
 //!
 //! Before a tool: the wrapper is put before the checks of a shell line, and what is known to go wrong with the files or
 //! the command is said. After a failed check: what is known of its failure; and the check is recorded if no wrapper saw
-//! it. At the start of a session and at a prompt: the few things that concern the task. Nothing twice in a session, and
-//! nothing at all where there is nothing to say.
+//! it. At the start of a session and at a prompt: the few things that concern the task. At the end of a turn, where the
+//! user wants that: that the gate rejects the work. Nothing twice in a session, and nothing at all where there is nothing
+//! to say.
 
 mod observed;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::gate;
 use super::knowledge;
 use super::recording;
 use super::reply::Reply;
@@ -18,11 +20,13 @@ use super::request::Request;
 use super::warn;
 
 use crate::advice::mention;
+use crate::base::file::read_end;
+use crate::base::markdown::untagged;
 use crate::base::text::{ellipsis, one_line};
 use crate::capture::{self, Identity, SpooledRun};
 use crate::config::{Environment, Places};
 use crate::event::EntryTypeName;
-use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, HookEvent};
+use crate::host::dialect::{Dialect, HookAction, HookAnswer, HookCall, HookEvent, model_of_transcript};
 use crate::host::rewrite::{self, LineToRewrite};
 use crate::host::shims;
 use crate::recorder;
@@ -35,6 +39,10 @@ use crate::whitelist::Whitelist;
 
 /// What is said to a host at once, bytes: Claude Code puts more than 10,000 characters into a file.
 const CONTEXT_BYTES_MAX: usize = 9_000;
+/// How long the answer to an agent that ends its turn may take.
+const STOP_TIME: Duration = Duration::from_secs(3);
+/// The end of a session's record that is looked at, bytes.
+const TRANSCRIPT_BYTES_MAX: u64 = 256 << 10;
 /// What an entry says, bytes.
 const LINE_BYTES_MAX: usize = 300;
 /// A prompt that is looked at, bytes.
@@ -78,9 +86,14 @@ impl Hook {
         let environment = Environment::from_process();
         let variable = |name: &str| std::env::var(name).ok();
         let session = variable("VERIFY_RUN_SESSION").filter(|session| !session.is_empty());
-        let told = Identity { session: session.or_else(|| call.session.clone()), ..Identity::default() };
         let agent = variable("VERIFY_RUN_AGENT").filter(|agent| !agent.is_empty());
-        let told = Identity { agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())), ..told };
+        let model = variable("VERIFY_RUN_MODEL").filter(|model| !model.is_empty());
+        let told = Identity {
+            session: session.or_else(|| call.session.clone()),
+            agent: Some(agent.unwrap_or_else(|| dialect.agent.to_owned())),
+            model: model.or_else(|| call.model.clone()),
+            ..Identity::default()
+        };
         let request = Request::new(cwd, environment, Request::identify_caller(told));
         Some(Hook { dialect, moment, said, call, request, rewrite, failed: None })
     }
@@ -98,6 +111,10 @@ impl Hook {
             }
             self.failed = Some(check.spooled).filter(|spooled| !spooled.header.ended.passed());
         }
+        if let (Some(model), Some(session)) = (self.model_at_work(), &self.request.identity.session) {
+            // Without it the gate knows one implementer less.
+            let _ = capture::remember_session_model(&self.request.environment, session, &model);
+        }
         let file = std::env::var_os("CLAUDE_ENV_FILE").filter(|_| self.dialect.agent == "claude-code");
         if let (HookEvent::SessionStart, Some(file), Some(shims)) =
             (self.moment, file, self.request.environment.shims_dir())
@@ -110,9 +127,25 @@ impl Hook {
         }
     }
 
+    /// The language model, as the host names it here or in its record of the session. The record is read where a command
+    /// is about to run, and at the end of a turn.
+    fn model_at_work(&self) -> Option<String> {
+        let is_asked = self.moment == HookEvent::Stop
+            || self.moment == HookEvent::BeforeTool && matches!(self.call.action, HookAction::Shell(_));
+        let of_transcript = || {
+            let path = self.call.transcript.as_ref().filter(|_| is_asked)?;
+            model_of_transcript(&read_end(path, TRANSCRIPT_BYTES_MAX).ok()?)
+        };
+        self.call.model.clone().or_else(of_transcript)
+    }
+
     /// How long the answer may take; see the setting `advice.hook_ms`.
     pub(crate) fn time_limit(&self) -> Duration {
-        Duration::from_millis(self.request.settings().advice.hook_ms)
+        match self.moment {
+            // An agent that has done its work waits for nothing.
+            HookEvent::Stop => STOP_TIME,
+            _ => Duration::from_millis(self.request.settings().advice.hook_ms),
+        }
     }
 
     /// The answer in the host's words without advice: a command's other line. It takes hardly any time.
@@ -139,6 +172,11 @@ impl Hook {
 
     /// The same with what there is to say.
     pub(crate) fn advised_reply(&self, plain: HookReply) -> HookReply {
+        if self.moment == HookEvent::Stop {
+            let context = gate::answer_stop(&self.request).map(|said| untagged(&said));
+            let answer = HookAnswer { context, line: None };
+            return HookReply { text: self.dialect.write(self.moment, &self.said, &answer), line: None, advice: None };
+        }
         let context = self.dialect.hears.contains(&self.moment).then(|| self.find_context()).flatten();
         let Some((context, advice)) = context else { return plain };
         let answer = HookAnswer { context, line: plain.line.clone() };
@@ -160,6 +198,9 @@ impl Hook {
             warn::format_reply(&self.request, &asked, &mut answer).ok()?
         };
         if self.moment == HookEvent::SessionStart {
+            if let Some(notice) = gate::session_notice(&self.request) {
+                said.insert_str(0, &format!("{notice}\n\n"));
+            }
             said.push_str(&self.entries_text(&answer.data).unwrap_or_default());
         }
         let said = said.trim();

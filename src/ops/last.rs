@@ -14,7 +14,7 @@ use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::capture::SpoolHeader;
 use crate::config::Places;
-use crate::event::DiagnosticRecord;
+use crate::event::{DiagnosticRecord, Run};
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
 use crate::recorder;
@@ -225,7 +225,13 @@ fn changed_since_pass(
 }
 
 impl LastFailure {
-    fn from_diagnostic(item: DiagnosticRecord) -> Self {
+    /// The first things that failed in a run, up to 200.
+    pub(super) fn first_of_run(run: &Run) -> Vec<LastFailure> {
+        let items = run.failure.iter().flat_map(|failure| &failure.items);
+        items.take(ITEMS_MAX).cloned().map(LastFailure::from_diagnostic).collect()
+    }
+
+    pub(super) fn from_diagnostic(item: DiagnosticRecord) -> Self {
         let key = item.recomputed_fingerprint().map_or(item.pattern, |keys| keys.pattern);
         LastFailure {
             pattern: ids::short(IdKind::Pattern, key.as_bytes()),

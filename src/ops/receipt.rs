@@ -12,8 +12,8 @@ use serde::Serialize;
 #[cfg(test)]
 pub(crate) use attest::VerifiedReceipt;
 pub(crate) use attest::{VerifyRequest, create_key, export_receipt, verify_receipt};
-pub(crate) use observe::CheckedCommand;
-pub(crate) use reuse::{ReuseOffer, offer_reuse, state_after};
+pub(crate) use observe::{CheckedCommand, observe_isolated_state};
+pub(crate) use reuse::{ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
 
 use super::reply::Reply;
 use super::request::Request;
@@ -129,7 +129,7 @@ pub(crate) fn check_receipt(
     let whitelist = Whitelist::open(&request.places, &request.environment);
     let check = whitelist.decide_command(argv).into_check();
     let check = check.ok_or_else(|| Refusal::usage("not a recognised check").then_run("whitelist explain COMMAND"))?;
-    let command = CheckedCommand { argv, check: &check };
+    let command = CheckedCommand { argv, check: &check, has_no_input: false };
     let reading = request.open_for_reading()?;
     let mut state = observe::observe_state(request, &command).map_err(Refusal::conflict)?.state;
     if staged {

@@ -1,5 +1,7 @@
 //! Records waiting runs, and promotes what was learnt in finished tasks.
 
+use std::path::Path;
+
 use super::memory;
 use super::request::Request;
 use crate::capture::RecorderWaiter;
@@ -24,6 +26,13 @@ pub(crate) fn record_all(places: &Places, waiting: RecorderWaiter) {
 /// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
 pub(crate) fn record_now(places: &Places, waiting: RecorderWaiter) {
     promote_at(places, recorder::drain_sync(places, || drop(waiting)));
+}
+
+/// Whether a recording verify-run above this process records the same repository's failure already. (One that records
+/// another repository, such as a test suite around this one, does not.)
+pub(crate) fn is_recorded_above(places: &Places, environment: &Environment) -> bool {
+    let same_root = |cwd: &Path| Places::find(cwd, environment).root == places.root;
+    run::recording_ancestors().iter().any(|cwd| cwd.as_deref().is_none_or(same_root))
 }
 
 /// As [`promote_ended`], for a recorder, which has no request.

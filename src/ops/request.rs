@@ -1,7 +1,7 @@
 //! What every verb works with: places, settings, environment, identity and clock of one call.
 
-use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::base::clock::Timestamp;
 use crate::capture::{self, Identity};
@@ -23,14 +23,14 @@ pub(crate) struct Request {
     pub identity: Identity,
     clock: fn() -> Timestamp,
     /// Loaded at the first use: a hook or a run often needs none.
-    settings: OnceCell<(Settings, Vec<Problem>)>,
+    settings: OnceLock<(Settings, Vec<Problem>)>,
 }
 
 impl Request {
     /// The request of a call in `cwd`.
     pub(crate) fn new(cwd: PathBuf, environment: Environment, identity: Identity) -> Self {
         let places = Places::find(&cwd, &environment);
-        Request { cwd, places, environment, identity, clock: Timestamp::now, settings: OnceCell::new() }
+        Request { cwd, places, environment, identity, clock: Timestamp::now, settings: OnceLock::new() }
     }
 
     /// The request of a recorder or a hint: at places that are known, without an identity.
@@ -41,7 +41,7 @@ impl Request {
             environment,
             identity: Identity::default(),
             clock: Timestamp::now,
-            settings: OnceCell::new(),
+            settings: OnceLock::new(),
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
         )),
         session: header.identity.session.as_deref().map(without_secret),
         agent: header.identity.agent.as_deref().map(without_secret),
+        model: header.identity.model.as_deref().and_then(redact::sanitize_name),
         branch,
         commit: repository.commit.clone(),
         kept_bytes: header.kept_bytes,
@@ -228,7 +229,7 @@ pub(super) fn diagnostic_records(header: &SpoolHeader, diagnosis: &Diagnosis) ->
     for found in found {
         let keys = fingerprint::compute_fingerprint(found);
         match seen.get(&(keys.exact.clone(), found.file.clone())) {
-            Some(&index) => items[index].count += 1,
+            Some(&index) => items[index].add_equal(found.test.as_ref()),
             None => {
                 seen.insert((keys.exact.clone(), found.file.clone()), items.len());
                 items.push(DiagnosticRecord::new(found, keys));

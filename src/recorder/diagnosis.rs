@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::definitions::load_definitions;
 use super::{assemble, reports};
 use crate::base::private;
 use crate::base::tree::FsTree;
 use crate::capture::{SpoolHeader, SpooledRun};
 use crate::command::KeyParts;
-use crate::config::{Places, StateDir};
+use crate::config::{Environment, Places, Settings, StateDir};
 use crate::diagnose::{self, Baseline, DefinitionSet, Diagnosis, DiagnosisInput};
 use crate::event::DiagnosticRecord;
 
@@ -43,6 +44,27 @@ pub(crate) fn pattern_keys(places: &Places, definitions: &DefinitionSet, spooled
         }
     }
     keys
+}
+
+/// What fails in a run that isn't recorded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RecordedItems {
+    /// In the order of the output, as a run has them.
+    pub items: Vec<DiagnosticRecord>,
+    /// Whether there is more than them.
+    pub is_cut: bool,
+}
+
+/// Reads what fails in a run as its record would have it.
+pub(crate) fn diagnose_items(
+    places: &Places,
+    environment: &Environment,
+    settings: &Settings,
+    spooled: &SpooledRun,
+) -> RecordedItems {
+    let definitions = load_definitions(places, environment, &settings.categories).definitions;
+    let found = DiagnosedFailure::from_spooled(places, &definitions, spooled);
+    RecordedItems { items: found.items, is_cut: found.diagnosis.items_cut > 0 || spooled.header.cut_bytes > 0 }
 }
 
 fn diagnose_spooled(places: &Places, definitions: &DefinitionSet, spooled: &SpooledRun) -> Diagnosis {

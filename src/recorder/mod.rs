@@ -40,7 +40,7 @@ mod upkeep;
 use crate::config::Places;
 
 pub(crate) use assemble::{lesson_facts, ran_from_header};
-pub(crate) use diagnosis::pattern_keys;
+pub(crate) use diagnosis::{RecordedItems, diagnose_items, pattern_keys};
 pub(crate) use drain::{drain, drain_for_reading, drain_sync};
 pub(crate) use drained::DrainReport;
 pub(crate) use lessons::fix_facts;

@@ -58,6 +58,11 @@ impl Projects {
         }
     }
 
+    /// The variables that decide places and settings.
+    pub(super) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
     /// The project at `root`; the recorder's own when that work tree is gone.
     pub(super) fn project_at(&mut self, root: &Path) -> &ProjectSettings {
         let environment = &self.environment;

@@ -14,7 +14,7 @@ use super::{assemble, attempts, head, lessons, observed, receipts, task, unwante
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability};
 use crate::base::ids::RunId;
-use crate::capture::{Identity, SpoolError, SpoolHeader, SpooledRun};
+use crate::capture::{Identity, SpoolError, SpoolHeader, SpooledRun, session_models};
 use crate::diagnose::{self, Baseline, RunnerSummary};
 use crate::event::{Event, EventBody, Failure, Run};
 use crate::fix;
@@ -124,9 +124,15 @@ fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u
         output.map(|output| assemble::ran_from_header(header, output)).unwrap_or_default();
     let places = recorder.projects.project_places();
     let commit = head::commit_of_run(header, places.repository.as_ref());
-    let header = &SpoolHeader { identity: Identity { task, ..header.identity.clone() }, ..header.clone() };
+    let model = header.identity.model.clone().or_else(|| model_of_session(recorder, &header.identity));
+    let header = &SpoolHeader { identity: Identity { task, model, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
     Ok(Run { tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
+}
+
+/// The language model at work in the session, as its host named it to a hook.
+fn model_of_session(recorder: &Recorder<'_>, identity: &Identity) -> Option<String> {
+    session_models(recorder.projects.environment(), identity.session.as_deref()?).pop()
 }
 
 /// Appends a run that isn't recorded yet, with its failure if it has one, and its work tree with it.

@@ -27,6 +27,13 @@ pub(super) struct SnapshotBatch {
     heads: HashMap<(PathBuf, Option<String>), Option<String>>,
 }
 
+/// The tree that a run saw.
+struct SeenTree {
+    tree: String,
+    exact: bool,
+    left_out: u64,
+}
+
 /// What a snapshot of one work tree gave.
 struct WorkTreeSnapshot {
     places: Places,
@@ -44,7 +51,7 @@ struct WorkTreeSnapshot {
 
 impl SnapshotBatch {
     /// Begins a snapshot of every work tree that has a run among `entries`, before anything is diagnosed: the sooner,
-    /// the likelier it is what the run saw.
+    /// the likelier it is what the run saw. Where every run says itself what it saw, none is taken.
     pub(super) fn begin_batch(projects: &mut Projects, entries: &[SpoolEntry], until: Option<Instant>) -> Self {
         let mut batch = SnapshotBatch { by_root: HashMap::new(), compared: HashMap::new(), heads: HashMap::new() };
         for entry in entries.iter().rev() {
@@ -57,7 +64,9 @@ impl SnapshotBatch {
                 options.time_max = options.time_max.min(until.saturating_duration_since(Instant::now()));
             }
             let newest = entry.header.run;
-            batch.by_root.insert(root.to_owned(), WorkTreeSnapshot::begin_snapshot(places, options, newest));
+            let is_of_root = |other: &&SpoolEntry| other.header.repository.root.path() == root;
+            let is_needed = entries.iter().filter(is_of_root).any(|other| other.header.tree.is_none());
+            batch.by_root.insert(root.to_owned(), WorkTreeSnapshot::begin_snapshot(places, options, newest, is_needed));
         }
         batch
     }
@@ -70,7 +79,7 @@ impl SnapshotBatch {
     /// The snapshot of the run's work tree, exact or approximate; `None` where none was taken.
     pub(super) fn tree_of_run(&mut self, header: &SpoolHeader) -> Option<String> {
         let of = self.by_root.get_mut(header.repository.root.path())?;
-        of.taken_snapshot().ok().map(|taken| taken.tree)
+        header.tree.clone().or_else(|| of.taken_snapshot().ok().map(|taken| taken.tree))
     }
 
     /// The event of a run's work tree; `None` where there are no snapshots.
@@ -80,7 +89,13 @@ impl SnapshotBatch {
     pub(super) fn snapshot_event(&mut self, store: &Store, header: &SpoolHeader) -> Result<Option<Event>, StoreError> {
         let root = header.repository.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
-        let taken = of.taken_snapshot().and_then(|taken| of.matches_run(&taken, header).map(|exact| (taken, exact)));
+        let seen = match &header.tree {
+            Some(tree) => Ok(SeenTree { tree: tree.clone(), exact: true, left_out: 0 }),
+            None => of.taken_snapshot().and_then(|taken| {
+                let exact = of.matches_run(&taken, header)?;
+                Ok(SeenTree { tree: taken.tree, exact, left_out: taken.left_out })
+            }),
+        };
         let mut snapshot = Snapshot {
             run: header.run,
             tree: None,
@@ -94,12 +109,12 @@ impl SnapshotBatch {
             diff_cut: 0,
             unavailable: None,
         };
-        match taken {
-            Ok((taken, exact)) => {
-                (snapshot.exact, snapshot.left_out) = (exact, taken.left_out);
+        match seen {
+            Ok(seen) => {
+                (snapshot.exact, snapshot.left_out) = (seen.exact, seen.left_out);
                 snapshot.base = self.base_of_run(store, header)?;
-                self.compare_with_pass(header, &taken.tree, &mut snapshot);
-                snapshot.tree = Some(taken.tree);
+                self.compare_with_pass(header, &seen.tree, &mut snapshot);
+                snapshot.tree = Some(seen.tree);
             }
             Err(skipped) => snapshot.skipped = Some(skipped.reason),
         }
@@ -152,11 +167,15 @@ impl Drop for WorkTreeSnapshot {
 }
 
 impl WorkTreeSnapshot {
-    /// Begins a snapshot; `newest` is the run of this work tree that ended last.
-    fn begin_snapshot(places: Places, options: SnapshotOptions, newest: RunId) -> Self {
+    /// Begins a snapshot if one is needed; `newest` is the run of this work tree that ended last.
+    fn begin_snapshot(places: Places, options: SnapshotOptions, newest: RunId, is_needed: bool) -> Self {
         let (of, limits) = (places.clone(), options.clone());
-        let begun = thread::Builder::new().spawn(move || snapshot::take_snapshot(&of, &limits));
         let until = Instant::now() + 2 * options.time_max;
+        if !is_needed {
+            let taken = Err(SkippedSnapshot { reason: "no run needs one".to_owned() });
+            return WorkTreeSnapshot { places, options, begun: None, taken, until, panicked: None, newest };
+        }
+        let begun = thread::Builder::new().spawn(move || snapshot::take_snapshot(&of, &limits));
         let (begun, taken) = match begun {
             Ok(begun) => (Some(begun), Err(failed_snapshot())),
             Err(_) => (None, snapshot::take_snapshot(&places, &options)),

@@ -72,6 +72,7 @@ impl World {
             observed_via: None,
             call: None,
             checked_state: None,
+            tree: None,
         }
     }
 

@@ -14,6 +14,8 @@ const DELIVERY_FILES_MAX: usize = 20;
 /// What marks deliveries of the lesser occasions.
 const MENTION: &str = "mention";
 const COMMAND: &str = "command";
+/// What marks deliveries to the quality gate.
+const GATE: &str = "gate";
 
 /// The occasion of a warning. A session is shown a warning once on each, at hand once for each file, and not again on
 /// a lesser one.
@@ -57,6 +59,9 @@ pub(crate) fn delivery_mark(
     candidate: &WarningCandidate,
     asked: &WarnRequest,
 ) -> Result<Option<String>, StoreError> {
+    if asked.for_gate {
+        return Ok(Some(GATE.to_owned()));
+    }
     if !asked.news {
         return Ok(Some(String::new()));
     }

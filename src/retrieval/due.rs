@@ -178,7 +178,11 @@ impl WarningSearch<'_> {
             }
         };
         let share = if is_pinned { 0.0 } else { self.settings.advice.held_out() };
-        let arm = DeliveryArm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt);
+        let arm = if asked.for_gate {
+            DeliveryArm::Gate
+        } else {
+            DeliveryArm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt)
+        };
         let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
         let event = delivery::delivery_event(ranked, &mark, arm, share, question, asked, self.now);
         let id = delivery::warning_id(&event);

@@ -43,6 +43,8 @@ pub(crate) struct DeliveryOutcomeCounts {
     pub shown: u64,
     /// Held out.
     pub held_out: u64,
+    /// Shown by the quality gate, which holds nothing out.
+    pub by_gate: u64,
     /// A check that would have shown the mistake passed.
     pub prevented: u64,
     /// The mistake was made all the same.
@@ -59,6 +61,7 @@ impl DeliveryOutcomeCounts {
     fn add_delivery(&mut self, seen: &ObservedDelivery) {
         *match (seen.arm, seen.outcome()) {
             (DeliveryArm::Holdout, _) => &mut self.held_out,
+            (DeliveryArm::Gate, _) => &mut self.by_gate,
             (DeliveryArm::Shown, DeliveryOutcome::Prevented) => &mut self.prevented,
             (DeliveryArm::Shown, DeliveryOutcome::FailedAnyway) => &mut self.failed_anyway,
             (DeliveryArm::Shown, DeliveryOutcome::TaskIncomplete) => &mut self.task_incomplete,

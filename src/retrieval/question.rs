@@ -33,6 +33,8 @@ pub(crate) struct WarnRequest {
     pub news: bool,
     /// The files are about to be edited, or the command to be run: not only mentioned.
     pub at_hand: bool,
+    /// The quality gate asks: nothing is held out, and nothing that it shows counts as a warning.
+    pub for_gate: bool,
     /// A check that has just failed: what is known of its failure is asked for, and nothing else.
     pub failed: Option<CurrentFailure>,
 }

@@ -86,6 +86,18 @@ impl StoreError {
         }
     }
 
+    /// Whether another process holds the store: later it may be free.
+    pub(crate) fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        match self {
+            StoreError::Busy { .. } => true,
+            StoreError::Sql { source, .. } => {
+                matches!(source.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it is a newer verify-run's store.
     pub(crate) fn is_newer(&self) -> bool {
         matches!(self, StoreError::Newer { .. })

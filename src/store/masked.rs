@@ -4,8 +4,8 @@
 use crate::base::lossless::Lossless;
 use crate::capture::CheckedState;
 use crate::event::{
-    AtomList, Attempt, Event, EventBody, GateNote, GateStep, LearnNote, LearnStep, LibraryNote, LibraryStep,
-    MemoryChange, Run, ScenarioCommand, ScenarioRecord, TaskStep,
+    AtomList, Attempt, Event, EventBody, GateMemory, GateMemoryFindings, GateNote, GateReview, GateStep, LearnNote,
+    LearnStep, LibraryNote, LibraryStep, MemoryChange, Run, ScenarioCommand, ScenarioRecord, TaskStep,
 };
 
 /// The text in place of a removed part.
@@ -139,7 +139,8 @@ fn mask_gate_note(note: &mut GateNote) {
             start.base = MASKED.to_owned();
         }
         GateStep::Verdict(outcome) => {
-            outcome.memory.recommendations.clear();
+            mask_gate_memory(&mut outcome.memory);
+            outcome.review.iter_mut().for_each(mask_gate_review);
             for item in &mut outcome.items {
                 item.findings_cut += item.findings.len() as u64;
                 item.findings.clear();
@@ -155,6 +156,31 @@ fn mask_gate_note(note: &mut GateNote) {
         | GateStep::Resolved { .. }
         | GateStep::ShipStarted { .. }
         | GateStep::Shipped { .. } => {}
+    }
+}
+
+/// The counts stay.
+fn mask_gate_memory(memory: &mut GateMemory) {
+    memory.recommendations.clear();
+    memory.findings = GateMemoryFindings::default();
+    memory.warning = memory.warning.take().map(|_| MASKED.to_owned());
+    for answer in &mut memory.server {
+        answer.cut_bytes += answer.text.len() as u64;
+        answer.text.clear();
+    }
+}
+
+/// The models, the severities and the counts stay.
+fn mask_gate_review(review: &mut GateReview) {
+    review.warning = review.warning.take().map(|_| MASKED.to_owned());
+    review.verdict = review.verdict.take().map(|_| MASKED.to_owned());
+    for issue in &mut review.issues {
+        issue.message = MASKED.to_owned();
+        (issue.path, issue.line, issue.fix) = (None, None, None);
+    }
+    for link in &mut review.links {
+        link.test = MASKED.to_owned();
+        link.reason = link.reason.take().map(|_| MASKED.to_owned());
     }
 }
 

@@ -7,6 +7,7 @@ pub mod mcp;
 
 use std::ffi::{OsString, c_int};
 
+use crate::lab::{self, LAB_WORD};
 use crate::run::Shim;
 
 /// Takes the process over and returns its exit code, unless the run path replaces or ends the process itself.
@@ -20,6 +21,8 @@ pub fn start(mut args: Vec<OsString>) -> c_int {
     }
     args.drain(..args.len().min(1));
     match args.first() {
+        // It has one thread and must keep it: nothing else of the program is touched.
+        Some(first) if first == LAB_WORD => lab::start_inside(),
         Some(first) if !cli::is_ours(first) => cli::run::start(args),
         Some(first) if first == "hook" && hook::is_call(&args[1..]) => hook::start(&args[1..]),
         _ => cli::start(args),

@@ -1,9 +1,15 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
+mod base_line;
 mod decisions;
+mod documents;
 mod hostile;
+mod hosts;
 mod items;
+mod memory;
+mod policy;
 mod report;
+mod review;
 mod session;
 mod ship;
 mod stacks;

@@ -379,8 +379,14 @@ pub(crate) fn front_matter(lesson: &str) -> Value {
     serde_saphyr::from_str(front).expect("YAML")
 }
 
-/// Schemas that describe files, and no reply.
-const FILE_SCHEMAS: [&str; 3] = ["lesson-front-matter.json", "settings.json", "spool-header.json"];
+/// Schemas that describe files and the documents of a reviewer, and no reply.
+const FILE_SCHEMAS: [&str; 5] = [
+    "gate-review-answer.json",
+    "gate-review-request.json",
+    "lesson-front-matter.json",
+    "settings.json",
+    "spool-header.json",
+];
 
 #[test]
 fn every_schema_is_of_a_reply_or_of_a_file() {

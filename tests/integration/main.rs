@@ -23,6 +23,7 @@ mod hostile;
 mod init;
 mod json_replies;
 mod knowledge;
+mod lab;
 mod learning;
 mod lessons;
 mod look_back;

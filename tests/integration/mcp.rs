@@ -19,7 +19,7 @@ const LEGACY: &str = "2025-11-25";
 /// The version whose requests each say all that is needed.
 const MODERN: &str = "2026-07-28";
 /// All tools, as they are listed.
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 9] = [
     "warnings",
     "known_failure",
     "lessons_search",
@@ -28,10 +28,11 @@ const TOOLS: [&str; 8] = [
     "recall",
     "recent_failures",
     "check_diff",
+    "gate_status",
 ];
 
 /// A server and the other ends of its streams.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     input: PipeWriter,
     output: BufReader<PipeReader>,
@@ -43,7 +44,7 @@ struct Server {
 
 impl Server {
     /// `verify-run mcp` in a sandbox.
-    fn start(sandbox: &Sandbox) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
         Server::of(sandbox.verify_run(["mcp"]))
     }
 
@@ -66,7 +67,7 @@ impl Server {
     }
 
     /// As the newer generation asks: without a handshake, each request for itself.
-    fn modern(mut self) -> Self {
+    pub(crate) fn modern(mut self) -> Self {
         self.meta = Some(meta(MODERN));
         self
     }
@@ -84,7 +85,7 @@ impl Server {
     }
 
     /// Asks, and waits for the answer to just this.
-    fn ask(&mut self, method: &str, mut params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, mut params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
         if let Some(meta) = &self.meta {
@@ -106,7 +107,7 @@ impl Server {
 
     /// Calls a tool that has to work; its text and its structure.
     #[track_caller]
-    fn tool(&mut self, tool: &str, arguments: Value) -> (String, Value) {
+    pub(crate) fn tool(&mut self, tool: &str, arguments: Value) -> (String, Value) {
         let result = self.call(tool, arguments);
         assert_ne!(result["isError"], true, "{result}");
         assert_eq!(result["structuredContent"]["schema"], 1, "{result}");
@@ -123,7 +124,7 @@ impl Server {
 
     /// Ends its input: exit code 0, nothing more on stdout, nothing on stderr.
     #[track_caller]
-    fn ends(self) {
+    pub(crate) fn ends(self) {
         let Server { mut child, input, mut output, errors, .. } = self;
         drop(input);
         let mut rest = String::new();

@@ -39,7 +39,11 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
     (&["minijinja"], &["advice"], "only `advice` knows templates"),
     (&["chrono"], &["base/clock.rs"], "use base::clock::Timestamp"),
     (&["clap"], &["surface"], "arguments are the surface's: take a value"),
-    (&["libc::fork", "nix::unistd::fork", "unistd::fork"], &["run", "capture"], "only `run` and `capture` fork"),
+    (
+        &["libc::fork", "nix::unistd::fork", "unistd::fork"],
+        &["run", "capture", "lab"],
+        "only `run`, `capture` and `lab` fork",
+    ),
     (&["std::net", "TcpStream", "UdpSocket"], &[], "no network"),
 ];
 

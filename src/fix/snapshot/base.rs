@@ -2,6 +2,7 @@
 
 use super::git::{Git, GitError, GitView};
 use super::history::{fork_point, open_git};
+use super::prune::is_hash;
 use super::{SkippedSnapshot, SnapshotOptions};
 use crate::config::Places;
 
@@ -85,31 +86,64 @@ pub(crate) fn find_default_branch(
 }
 
 fn find_given(git: &Git, revision: &str) -> Result<Option<BaseCommit>, GitError> {
-    let Some(named) = find_commit(git, revision)? else { return Ok(None) };
-    let fork = match find_commit(git, "HEAD")? {
-        Some(head) => fork_point(git, &head, &named)?,
+    let found = ask_commits(git, &["HEAD", revision])?;
+    let [head, Some(named)] = &found[..] else { return Ok(None) };
+    let fork = match head {
+        Some(head) => fork_point(git, &head.commit, &named.commit)?,
         None => None,
     };
     let name = format!("merge base with {revision}");
-    describe_base(git, fork.unwrap_or(named), &name).map(Some)
+    let fork = fork.unwrap_or_else(|| named.commit.clone());
+    describe_base(git, fork, &name, &found).map(Some)
 }
 
 fn find_usual(git: &Git) -> Result<BaseCommit, GitError> {
-    let Some(head) = find_commit(git, "HEAD")? else {
+    let revisions: Vec<&str> = std::iter::once("HEAD").chain(BASE_BRANCHES).collect();
+    let found = ask_commits(git, &revisions)?;
+    let Some(Some(head)) = found.first() else {
         let tree = git.run(GitView::User, ["hash-object", "-t", "tree", "--stdin"], None)?;
         let tree = String::from_utf8_lossy(&tree).trim().to_owned();
         return Ok(BaseCommit { commit: None, tree, name: "nothing: there is no commit yet".to_owned() });
     };
-    let current = git.run(GitView::User, ["symbolic-ref", "--quiet", "HEAD"], None);
-    let current = current.map(|name| String::from_utf8_lossy(&name).trim().to_owned()).unwrap_or_default();
-    for branch in BASE_BRANCHES.iter().filter(|branch| **branch != current) {
-        let Some(tip) = find_commit(git, branch)? else { continue };
-        if let Some(fork) = fork_point(git, &head, &tip)? {
+    let current = git.current_branch();
+    for (branch, tip) in BASE_BRANCHES.iter().zip(&found[1..]) {
+        let Some(tip) = tip.as_ref().filter(|_| Some(*branch) != current.as_deref()) else { continue };
+        if let Some(fork) = fork_point(git, &head.commit, &tip.commit)? {
             let short = branch.trim_start_matches("refs/heads/").trim_start_matches("refs/remotes/");
-            return describe_base(git, fork, &format!("merge base with {short}"));
+            return describe_base(git, fork, &format!("merge base with {short}"), &found);
         }
     }
-    describe_base(git, head, "the last commit")
+    describe_base(git, head.commit.clone(), "the last commit", &found)
+}
+
+/// A commit with its tree.
+struct KnownCommit {
+    commit: String,
+    tree: String,
+}
+
+/// The commits that these revisions name, by one git.
+fn ask_commits(git: &Git, revisions: &[&str]) -> Result<Vec<Option<KnownCommit>>, GitError> {
+    let line = |revision: &&str| {
+        // Something that is never there: answers come in order.
+        let is_none = revision.contains(['\n', '\0']) || revision.is_empty();
+        let name = if is_none { "-" } else { *revision };
+        format!("{name}^{{commit}}\n{name}^{{tree}}\n")
+    };
+    let input: String = revisions.iter().map(line).collect();
+    let format = "--batch-check=%(objecttype) %(objectname)";
+    let answer = git.run(GitView::User, ["cat-file", format], Some(input.as_bytes()))?;
+    let answer = String::from_utf8_lossy(&answer);
+    let mut lines = answer.lines();
+    let mut next = |kind: &str| {
+        let id = lines.next()?.strip_prefix(kind)?.strip_prefix(' ')?;
+        is_hash(id).then(|| id.to_owned())
+    };
+    let mut read = || {
+        let (commit, tree) = (next("commit"), next("tree"));
+        Some(KnownCommit { commit: commit?, tree: tree? })
+    };
+    Ok(revisions.iter().map(|_| read()).collect())
 }
 
 fn find_commit(git: &Git, revision: &str) -> Result<Option<String>, GitError> {
@@ -121,9 +155,16 @@ fn find_commit(git: &Git, revision: &str) -> Result<Option<String>, GitError> {
     }
 }
 
-fn describe_base(git: &Git, commit: String, name: &str) -> Result<BaseCommit, GitError> {
-    let tree = git.run(GitView::User, ["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")], None)?;
-    let tree = String::from_utf8_lossy(&tree).trim().to_owned();
+/// The base with its tree, which is asked for where none of the commits that are `known` is it.
+fn describe_base(git: &Git, commit: String, name: &str, known: &[Option<KnownCommit>]) -> Result<BaseCommit, GitError> {
+    let tree = match known.iter().flatten().find(|known| known.commit == commit) {
+        Some(known) => known.tree.clone(),
+        None => {
+            let tree = format!("{commit}^{{tree}}");
+            let answer = git.run(GitView::User, ["rev-parse", "--verify", "--quiet", &tree], None)?;
+            String::from_utf8_lossy(&answer).trim().to_owned()
+        }
+    };
     let short = commit.get(..12).unwrap_or(&commit);
     Ok(BaseCommit { name: format!("{name}, {short}"), tree, commit: Some(commit) })
 }

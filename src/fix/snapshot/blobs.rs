@@ -19,7 +19,17 @@ const PATHS_MAX: usize = 20_000;
 pub(crate) struct Blob {
     /// Its content's hash.
     pub id: String,
-    bytes: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// A file of a tree, with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TreeEntry {
+    /// Relative to the root, with `/`.
+    pub path: String,
+    /// Its content's hash; of a submodule its commit's.
+    pub id: String,
 }
 
 /// Trees and commits of one work tree.
@@ -58,12 +68,28 @@ impl GitObjectReader {
             // Something that is never there: answers come in order.
             (false, _) => "-\n".to_owned(),
         };
-        let input: String = names.iter().map(line).collect();
+        self.check_blobs(names.len(), &names.iter().map(line).collect::<String>())
+    }
+
+    /// The files with these contents; `None` of a hash that is no file's.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(crate) fn find_blobs_by_id(&self, ids: &[&str]) -> Result<Vec<Option<Blob>>, SkippedSnapshot> {
+        let line = |id: &&str| if is_hash(id) { format!("{id}\n") } else { "-\n".to_owned() };
+        self.check_blobs(ids.len(), &ids.iter().map(line).collect::<String>())
+    }
+
+    /// Asks for as many names as there are lines in `input`.
+    fn check_blobs(&self, count: usize, input: &str) -> Result<Vec<Option<Blob>>, SkippedSnapshot> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let format = "--batch-check=%(objecttype) %(objectname) %(objectsize)";
-        let answer = self.ask_git(&["cat-file", format], &input)?;
+        let answer = self.ask_git(&["cat-file", format], input)?;
         let answer = String::from_utf8_lossy(&answer);
-        let mut found: Vec<Option<Blob>> = answer.lines().take(names.len()).map(parse_blob).collect();
-        found.resize(names.len(), None);
+        let mut found: Vec<Option<Blob>> = answer.lines().take(count).map(parse_blob).collect();
+        found.resize(count, None);
         Ok(found)
     }
 
@@ -108,29 +134,37 @@ impl GitObjectReader {
     /// # Errors
     /// When git can't be asked.
     pub(crate) fn tree_paths(&self, tree: &str) -> Result<Vec<String>, SkippedSnapshot> {
-        let mut paths = self.all_tree_paths(tree)?;
-        paths.truncate(PATHS_MAX);
-        Ok(paths)
+        let mut entries = self.list_tree(tree)?;
+        entries.truncate(PATHS_MAX);
+        Ok(entries.into_iter().map(|entry| entry.path).collect())
     }
 
-    /// The paths of all files of a tree.
+    /// All files of a tree, in the order of their paths.
     ///
     /// # Errors
     /// When git can't be asked.
-    pub(crate) fn all_tree_paths(&self, tree: &str) -> Result<Vec<String>, SkippedSnapshot> {
+    pub(crate) fn list_tree(&self, tree: &str) -> Result<Vec<TreeEntry>, SkippedSnapshot> {
         if !is_hash(tree) {
             return Err(SkippedSnapshot::with_reason("not a tree"));
         }
-        let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "--name-only", "-z", "--full-tree", tree], None);
+        let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "-z", "--full-tree", tree], None);
         let listed = listed.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
-        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        let mut entries: Vec<TreeEntry> = listed.split(|byte| *byte == 0).filter_map(parse_entry).collect();
+        entries.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(entries)
     }
 
     fn ask_git(&self, arguments: &[&str], input: &str) -> Result<Vec<u8>, SkippedSnapshot> {
         let answer: Result<Vec<u8>, GitError> = self.git.run(GitView::Both, arguments, Some(input.as_bytes()));
         answer.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
     }
+}
+
+/// `100644 blob <id>\t<path>`
+fn parse_entry(line: &[u8]) -> Option<TreeEntry> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let id = std::str::from_utf8(&line[..tab]).ok()?.rsplit(' ').next()?.to_owned();
+    Some(TreeEntry { path: String::from_utf8_lossy(&line[tab + 1..]).into_owned(), id })
 }
 
 fn parse_blob(line: &str) -> Option<Blob> {

@@ -1,11 +1,10 @@
 //! The one door to git: which program, which environment, how long, how much.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -14,9 +13,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{AccessFlags, access};
 
 use super::SkippedSnapshot;
+use crate::base::children::KnownChild;
 use crate::base::file::read_start;
 use crate::base::limits::{SNAPSHOT_LISTING_BYTES_MAX, SNAPSHOT_MESSAGE_BYTES_MAX};
-use crate::base::private;
 use crate::base::text;
 
 /// How long a git that was killed may take to be gone, milliseconds; a dead network disk must not hold us.
@@ -173,6 +172,18 @@ impl Git {
         self.index = Some(index);
     }
 
+    /// The full name of the branch that is checked out in the user's work tree; `None` for a detached `HEAD`.
+    pub(super) fn current_branch(&self) -> Option<String> {
+        let head = read_start(&self.user_git_dir.join("HEAD"), 4 << 10).unwrap_or_default();
+        let head = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").map(str::to_owned)?;
+        // A repository whose references are in tables says so by a name that no branch has.
+        if head != "refs/heads/.invalid" {
+            return Some(head);
+        }
+        let asked = self.run(GitView::User, ["symbolic-ref", "--quiet", "HEAD"], None).ok()?;
+        Some(String::from_utf8_lossy(&asked).trim().to_owned())
+    }
+
     /// From now on no filter driver runs in the caller's repository: a configuration that came with a project can name any
     /// program. A file that was changed is compared as it is on the disk.
     pub(super) fn empty_filters(&mut self) -> Result<(), GitError> {
@@ -242,7 +253,8 @@ impl Git {
         }
         command.arg("--no-pager").args(&arguments);
         let named = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut child = command.spawn().map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
+        let started = KnownChild::spawn(&mut command);
+        let mut child = started.map_err(|error| GitError::Failed(format!("cannot start git: {error}")))?;
         let (printed, said) = match self.read_output(&mut child) {
             Ok(read) => read,
             Err(trouble) => {
@@ -348,12 +360,10 @@ impl Git {
         command.env("GIT_CONFIG_COUNT", (count + self.emptied.len()).to_string());
     }
 
-    /// A file with this content, open at its start: a pipe would have to be filled while the answer is read.
+    /// A file with this content, open at its start: a pipe would have to be filled while the answer is read. It has no
+    /// name, so that several may be asked at once.
     fn input_file(&self, content: &[u8]) -> io::Result<File> {
-        let path = self.scratch.join("input");
-        let mut options = OpenOptions::new();
-        let mut file = private::open(&path, options.read(true).write(true).create(true).mode(0o600))?;
-        file.set_len(0)?;
+        let mut file = tempfile::tempfile_in(&self.scratch)?;
         file.write_all(content)?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)

@@ -36,6 +36,8 @@ pub(super) struct WorkTreeScan<'a> {
     pub is_overlooked: bool,
     /// Files that are not in the tree.
     pub left_out: u64,
+    /// A folder that is left out has files.
+    pub has_excluded: bool,
     /// Folders above a path, and whether each is a real one.
     real_folders: HashMap<PathBuf, bool>,
 }
@@ -62,12 +64,14 @@ impl<'a> WorkTreeScan<'a> {
             submodules: Vec::new(),
             is_overlooked: false,
             left_out: 0,
+            has_excluded: false,
             real_folders: HashMap::new(),
         };
         let mut seen = HashSet::new();
         for entry in listing.split(|&byte| byte == 0).filter(|entry| entry.len() > 2) {
             let (tag, path) = (entry[0], &entry[2..]);
             look.is_overlooked |= tag.is_ascii_lowercase();
+            look.has_excluded |= look.is_excluded(path);
             match tag.to_ascii_uppercase() {
                 // Not checked out: as the index has it.
                 b'S' => {}
@@ -280,7 +284,7 @@ impl<'a> WorkTreeScan<'a> {
 pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, BLAKE3 ";
 
 /// First words of the placeholder for a file with secrets, and the digits of its hash.
-const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
+pub(super) const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
 const SECRET_DIGITS: usize = 8;
 
 /// When a file changed last in any way, microseconds since the epoch.

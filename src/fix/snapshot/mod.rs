@@ -10,7 +10,7 @@
 //! - the few settings that decide what content means (line ends, file modes, ignored files), and `info/exclude` and
 //!   `info/attributes`.
 //!
-//! [`work_tree_changes`] alone reads the user's repository as it is: what is about to be committed only its index knows.
+//! [`check_out_tree`] writes a tree into a folder elsewhere. [`work_tree_changes`] alone reads the user's repository as it is: what is about to be committed only its index knows.
 //!
 //! New objects go to `objects/` in the state folder, trees without exception: a user's `git gc` can only take contents
 //! that were committed or staged, which makes a comparison unavailable and breaks nothing.
@@ -18,9 +18,11 @@
 mod base;
 mod blobs;
 mod changes;
+mod checkout;
 mod diff;
 mod git;
 mod history;
+mod ignored;
 mod line_ends;
 mod look;
 mod place;
@@ -37,11 +39,14 @@ use std::time::Duration;
 pub(crate) use base::{BaseCommit, find_base, find_default_branch, messages_since};
 pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
+pub(crate) use checkout::{CheckoutLimits, check_out_tree};
 pub(crate) use diff::{Diff, DiffLimits, changed_paths, diff_trees, patch_between};
 pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
+pub(crate) use ignored::{IgnoredEntry, list_ignored, without_ignored};
 pub(crate) use line_ends::digest_line_ends;
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};
 pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_objects};
+pub(crate) use secret_files::is_secret;
 pub(crate) use take::{TakenSnapshot, head_tree, index_tree, take_snapshot};
 pub(crate) use vault::{KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep, VaultDamage};
 

@@ -68,7 +68,7 @@ const EXAMPLES: [&str; 6] = [".example", ".sample", ".template", ".tmpl", ".dist
 const PATHS: [&str; 3] = [".docker/config.json", ".kube/config", ".aws/config"];
 
 /// Whether a file holds secrets, as its name says.
-pub(super) fn is_secret(path: &Path) -> bool {
+pub(crate) fn is_secret(path: &Path) -> bool {
     let path = path.as_os_str().as_bytes().to_ascii_lowercase();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let ends = |ending: &&str| name.ends_with(ending.as_bytes());

@@ -34,6 +34,8 @@ pub(crate) struct TakenSnapshot {
     pub submodules: Vec<PathBuf>,
     /// Files that are not in the tree.
     pub left_out: u64,
+    /// Whether a folder that the options leave out has files in git's sight: without that option the tree is another one.
+    pub has_excluded: bool,
     /// When the snapshot was begun.
     pub at: Timestamp,
 }
@@ -204,6 +206,7 @@ fn take_with(
             has_unseen: look.blind,
             submodules: look.submodules,
             left_out: look.left_out,
+            has_excluded: look.has_excluded,
             at: now,
         });
     }

@@ -13,9 +13,9 @@ use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
-use super::{WeakenedCheckCollector, gone, ground, loosened, numbers, rule_match, source_changed, swallowed};
+use super::{WeakenedCheckCollector, fitted, gone, ground, loosened, rule_match, source_changed, swallowed};
 use crate::base::text;
-use crate::fix::patch::{Hunk, PatchChange, PatchKind};
+use crate::fix::patch::PatchChange;
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -117,7 +117,7 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
     if !source_changed(views) {
         for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
             for (index, hunk) in view.file.hunks.iter().enumerate() {
-                mark_fitted(census, sheet, (file, index), hunk);
+                fitted::mark_fitted(census, sheet, (file, index), hunk);
             }
         }
     }
@@ -493,71 +493,8 @@ fn repeated_operand(line: &str) -> Option<&str> {
     (EQUALITIES.contains(&name) && plain(left) && left.trim() == right).then_some(left.trim())
 }
 
-/// Marks expectations that changed, where a hunk has no other change.
-fn mark_fitted(
-    census: &TestInventory,
-    sheet: &mut WeakenedCheckCollector<'_, '_>,
-    (file, index): (usize, usize),
-    hunk: &Hunk,
-) {
-    let view = &sheet.views[file];
-    let Some(language) = view.language else { return };
-    let sides = &view.hunks[index];
-    let Some(pairs) = replaced_values(hunk) else { return };
-    let find =
-        |lines: &[DiffLine<'_>], number: u32| lines.iter().position(|line| line.changed && line.number == number);
-    let mut fitted: Vec<(usize, &str)> = Vec::new();
-    for (old, new) in pairs {
-        let (Some(old), Some(new)) = (find(&sides.old, old), find(&sides.new, new)) else { return };
-        let (before, after) = (&sides.old[old], &sides.new[new]);
-        if code_skeleton(&before.masked.code) != code_skeleton(&after.masked.code) {
-            return;
-        }
-        let same = without_whitespace(&before.masked.text) == without_whitespace(&after.masked.text);
-        if same || numbers::is_threshold(sheet.rules, view, after) {
-            continue;
-        }
-        // What goes in changed as well: then something else has to come out.
-        if !in_assertion(&sides.new, new, language) && !guards_failure(&sides.new, new, language) {
-            return;
-        }
-        if let Some(test) = census.test_around(DiffSide::New, file, index, new) {
-            fitted.push((new, test.name.as_str()));
-        }
-    }
-    fitted.dedup_by_key(|(_, name)| *name);
-    for (at, name) in fitted {
-        sheet.add_named("expectation-changed", (file, DiffSide::New, &sides.new[at]), RuleSeverity::Likely, name);
-    }
-}
-
-/// The line numbers of the changed lines of a hunk, in pairs; `None` where lines were only added or removed.
-fn replaced_values(hunk: &Hunk) -> Option<Vec<(u32, u32)>> {
-    let mut pairs = Vec::new();
-    let (mut old, mut new) = (Vec::new(), Vec::new());
-    let end = [PatchKind::Context];
-    for kind in hunk.lines.iter().map(Some).chain([None]) {
-        match kind.map(|line| (line.kind, line)) {
-            Some((PatchKind::Removed, line)) if new.is_empty() => old.push(line.old),
-            Some((PatchKind::Added, line)) => new.push(line.new),
-            other => {
-                if old.len() != new.len() {
-                    return None;
-                }
-                pairs.extend(old.drain(..).zip(new.drain(..)));
-                if let Some((kind, line)) = other
-                    && !end.contains(&kind)
-                {
-                    old.push(line.old);
-                }
-            }
-        }
-    }
-    Some(pairs)
-}
-
 /// Code without blanks and literals.
-fn code_skeleton(code: &str) -> String {
+pub(super) fn code_skeleton(code: &str) -> String {
     let mut out = String::new();
     for c in without_whitespace(code).chars() {
         match c {
@@ -571,13 +508,13 @@ fn code_skeleton(code: &str) -> String {
 }
 
 /// Whether a line is the condition under which the test fails: `if got != 3 {` above `t.Error(got)`.
-fn guards_failure(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
+pub(super) fn guards_failure(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
     lines[at].masked.code.trim_start().starts_with("if")
         && lines.get(at + 1).is_some_and(|next| language.asserts.is_match(&next.masked.code))
 }
 
 /// Whether a line is an assertion or inside one that began above.
-fn in_assertion(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
+pub(super) fn in_assertion(lines: &[DiffLine<'_>], at: usize, language: &Language) -> bool {
     let mut open = 0_i32;
     for line in lines[..=at].iter().rev().take(ASSERTION_LINES_MAX) {
         let code = &line.masked.code;

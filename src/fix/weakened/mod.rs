@@ -17,6 +17,7 @@ mod assertions;
 mod census;
 mod checks;
 mod files;
+mod fitted;
 mod gone;
 mod ground;
 mod keys;
@@ -264,5 +265,10 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
 
 /// Whether anything in the diff but tests, their recorded output and documents changed.
 fn source_changed(views: &[FileView<'_>]) -> bool {
-    views.iter().any(|view| view.part == FileRole::Source)
+    // A file that is only moved, or no text, has no changed line, and may be another one for what it tests.
+    let changes = |view: &FileView<'_>| {
+        let mut lines = [DiffSide::Old, DiffSide::New].into_iter().flat_map(|side| view.changed_lines(side)).peekable();
+        lines.peek().is_none() || lines.any(|line| !line.is_idle())
+    };
+    views.iter().any(|view| view.part == FileRole::Source && changes(view))
 }

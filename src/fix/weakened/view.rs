@@ -32,6 +32,11 @@ impl DiffLine<'_> {
     pub(super) fn has_code(&self) -> bool {
         self.masked.code.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii())
     }
+
+    /// Whether it is blank, or a comment.
+    pub(super) fn is_idle(&self) -> bool {
+        self.masked.text.trim().is_empty()
+    }
 }
 
 /// A hunk's sides.

@@ -275,8 +275,10 @@ fn find_rust_tests(text: &str) -> Vec<TestDeclaration> {
             if !line.trim_end().ends_with('}') && modules.len() < BLOCKS_MAX {
                 modules.push((indent, name.to_owned()));
             }
-        } else if let Some((_, name)) = captured(&RUST_FUNCTION, line) {
-            let notes = notes_above(&lines, index);
+        } else if let Some((_, name)) = captured(&RUST_FUNCTION, after_attributes(line)) {
+            let mut notes = notes_above(&lines, index);
+            // The attributes may be in the line of their function.
+            notes.extend(attributes_of(line).map(str::to_owned));
             if notes.iter().any(|note| RUST_ATTRIBUTE.is_match(note)) {
                 let is_skipped = has_skip(&notes, &["[ignore"]);
                 found.push(TestDeclaration {
@@ -294,6 +296,41 @@ fn find_rust_tests(text: &str) -> Vec<TestDeclaration> {
         }
     }
     found
+}
+
+/// The attributes that a line of Rust begins with: `#[test]`.
+fn attributes_of(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim_start();
+    std::iter::from_fn(move || {
+        let end = attribute_end(rest)?;
+        let attribute = &rest[..end];
+        rest = rest[end..].trim_start();
+        Some(attribute)
+    })
+}
+
+/// What follows the attributes of a line.
+fn after_attributes(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(end) = attribute_end(rest.trim_start()) {
+        rest = &rest.trim_start()[end..];
+    }
+    rest
+}
+
+/// Where the attribute that a text begins with ends.
+fn attribute_end(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.strip_prefix("#[")?;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '[' => depth += 1,
+            ']' if depth == 1 => return Some(at + 1),
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 static JAVA_CLASS: LazyLock<Regex> = LazyLock::new(|| {

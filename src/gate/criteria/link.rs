@@ -62,6 +62,11 @@ pub(crate) struct TestIndex {
     pub omitted_files: usize,
 }
 
+/// Whether a file may hold tests, by its path in the project's folder.
+pub(crate) fn is_test_file(path: &str) -> bool {
+    TestLanguage::of_test_file(path).is_some()
+}
+
 /// The tests in these files; files that are no tests are ignored. `package_json` is that of the project.
 pub(crate) fn index_tests(sources: &[TestSource<'_>], package_json: Option<&str>) -> TestIndex {
     let mut index = TestIndex::default();

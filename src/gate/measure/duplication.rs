@@ -22,7 +22,7 @@ const ROW_TOKENS: usize = 30;
 const WINDOW_HASHES: usize = BLOCK_TOKENS_MIN - ROW_TOKENS + 1;
 
 /// How many places with the same hash are compared.
-const PLACES_MAX: usize = 64;
+pub(super) const PLACES_MAX: usize = 64;
 
 /// Some lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,16 +119,10 @@ impl DuplicationIndex {
         if text.len() > SOURCE_BYTES_MAX {
             return Err(MeasureError::TooLong);
         }
-        let source = scan_source(language, text);
-        if self.tokens + source.tokens.len() > INDEX_TOKENS_MAX {
+        let HashedFile { tokens, lines, fingerprints } = hash_file(language, text);
+        if self.tokens + tokens.len() > INDEX_TOKENS_MAX {
             return Err(MeasureError::IndexFull);
         }
-        let hasher = foldhash::fast::FixedState::with_seed(family_of(language));
-        #[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
-        let tokens: Vec<u32> =
-            (0..source.tokens.len()).map(|index| hasher.hash_one(source.text_of(index)) as u32).collect();
-        let lines = source.tokens.iter().map(|token| token.line).collect();
-        let fingerprints = winnow(&tokens);
         let file = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         self.fingerprints.extend(fingerprints.iter().map(|(hash, position)| RowFingerprint {
             hash: *hash,
@@ -266,8 +260,30 @@ impl IndexedFile {
     }
 }
 
+/// The tokens of a file as hashes.
+pub(super) struct HashedFile {
+    /// The hash of each token.
+    pub(super) tokens: Vec<u32>,
+    /// The line of each token, from 1.
+    pub(super) lines: Vec<u32>,
+    /// The kept hashes of rows with their positions, by position.
+    pub(super) fingerprints: Vec<(u64, u32)>,
+}
+
+/// Scans a text and hashes its tokens and rows.
+pub(super) fn hash_file(language: SourceLanguage, text: &str) -> HashedFile {
+    let source = scan_source(language, text);
+    let hasher = foldhash::fast::FixedState::with_seed(family_of(language).into());
+    #[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
+    let tokens: Vec<u32> =
+        (0..source.tokens.len()).map(|index| hasher.hash_one(source.text_of(index)) as u32).collect();
+    let lines = source.tokens.iter().map(|token| token.line).collect();
+    let fingerprints = winnow(&tokens);
+    HashedFile { tokens, lines, fingerprints }
+}
+
 /// Languages whose code can be copied from one into the other share a number.
-fn family_of(language: SourceLanguage) -> u64 {
+pub(super) fn family_of(language: SourceLanguage) -> u8 {
     match language {
         SourceLanguage::JavaScript | SourceLanguage::TypeScript => 1,
         SourceLanguage::Python => 2,

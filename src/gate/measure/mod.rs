@@ -5,12 +5,14 @@
 mod complexity;
 mod duplication;
 mod functions;
+mod rows;
 mod scanner;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use duplication::{ChangedFile, DuplicationIndex};
+pub(crate) use duplication::{ChangedFile, DuplicationIndex, DuplicationMeasure};
 pub(crate) use functions::{FunctionMeasure, find_earlier_version, measure_functions};
+pub(crate) use rows::{CopyCandidates, KeptRows, ROWS_BYTES_MAX, RowHashes, RowKey, hash_rows};
 
 /// The longest source text that is measured, in bytes.
 pub(crate) const SOURCE_BYTES_MAX: usize = 2 * 1024 * 1024;

@@ -68,6 +68,10 @@ const o = { m() {}, n: (a = 1) => a, async *g() {} };
 fn jsx_text_is_no_code() {
     let text = "const a = (p) => <div title=\"if\">don't && <b>{p.x ? <i/> : null}</b> || </div>;\nfunction g() { return a && b }\n";
     assert_eq!(summarise(SourceLanguage::JavaScript, text), ["a:1-1 2", "g:2-2 2"]);
+    // Comments between attributes, with tags and quotes in them, and type arguments behind a name.
+    let text = "const a = () => <b\n  {...x}\n  // it isn't <head> && so\n  c={y && z} /* <i> && ' */\n/>;\n\
+                const d = () => <Pick<A<B>, (c) => D> e=\"f\">g && h</Pick>;\nfunction g() { return a && b }\n";
+    assert_eq!(summarise(SourceLanguage::TypeScript, text), ["a:1-5 2", "d:6-6 1", "g:7-7 2"]);
 }
 
 #[test]
@@ -162,6 +166,9 @@ end
         summarise(SourceLanguage::Lua, text),
         ["f:1-7 8", "M.a:b:8-8 1", "M.a:b.(anonymous):8-8 1", "M.c:9-10 1"]
     );
+    // A string goes on behind `\\z` and behind a line end with a backslash.
+    let text = "function f()\n  g(\"a \\z\n    if and or\")\n  g('b\\\n if and')\n  return x or y\nend\n";
+    assert_eq!(summarise(SourceLanguage::Lua, text), ["f:1-7 2"]);
 }
 
 #[test]

@@ -68,6 +68,8 @@ pub(crate) struct ChecklistItem {
     pub complex_from: u64,
     /// Whether a test that covers a criterion must have been seen failing.
     pub red_evidence: RedEvidence,
+    /// Whether only findings that the base does not have count.
+    pub holds_the_line: bool,
     /// Whether weakened checks fail the item.
     pub has_guards: bool,
     /// A number that a command prints.
@@ -255,6 +257,12 @@ impl Checklist {
     }
 }
 
+/// The English name of a category's key; a key that is not known is its own.
+pub(crate) fn english_category(key: &str) -> &str {
+    let known = CATEGORIES.iter().find(|(portuguese, ..)| *portuguese == key);
+    known.map_or(key, |(_, english, _)| *english)
+}
+
 /// The heading of a category that is known by this key, in English.
 pub(crate) fn english_heading(key: &str) -> Option<&'static str> {
     CATEGORIES.iter().find(|(portuguese, english, _)| [*portuguese, *english].contains(&key)).map(|(.., title)| *title)
@@ -363,8 +371,9 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
                 .ok_or_else(|| YamlError::new(node.line, format!("{key} must be one of: {}", words.join(", "))))
         }
     };
-    // The only value that is known is the one that changes nothing.
-    word("hold_the_line", &["false"])?;
+    let source = parse_source(node, fields)?;
+    let holds_the_line = word("hold_the_line", &["false", "true"])? == Some(1);
+    check_line_holder(node, &source, holds_the_line)?;
     let red_evidence = match word("red_evidence", &["off", "warn", "block"])? {
         Some(1) => RedEvidence::Warn,
         Some(2) => RedEvidence::Block,
@@ -377,7 +386,8 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         criterion: required("criterio")?.as_text("criterio")?.to_owned(),
         validation: text.to_owned(),
         expression,
-        source: parse_source(node, fields)?,
+        source,
+        holds_the_line,
         blocking: required("blocking")?.as_bool("blocking")?,
         scope: if word("scope", &["changed", "all"])? == Some(1) { JudgedScope::All } else { JudgedScope::Changed },
         applies_to: parse_kinds(field(fields, "applies_to")?)?,
@@ -387,6 +397,14 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         has_guards: word("guards", &["on", "off"])? != Some(1),
         printed: field(fields, "metric")?.map(parse_printed).transpose()?,
     })
+}
+
+/// Only a linter's findings can be compared with those of the base.
+fn check_line_holder(item: &YamlNode, source: &ItemSource, holds_the_line: bool) -> Result<(), YamlError> {
+    if holds_the_line && *source != ItemSource::Mapped(MappedCommand::Lint) {
+        return Err(YamlError::new(item.line, "hold_the_line is for the lint command of the stack"));
+    }
+    Ok(())
 }
 
 fn check_keys(fields: &[YamlEntry]) -> Result<(), YamlError> {

@@ -9,7 +9,8 @@ mod tests;
 mod weaker;
 
 pub(crate) use checklist::{
-    ChangeKind, Checklist, ChecklistItem, ItemSource, JudgedScope, MappedCommand, Method, RedEvidence, english_heading,
+    ChangeKind, Checklist, ChecklistItem, ItemSource, JudgedScope, MappedCommand, Method, RedEvidence,
+    english_category, english_heading,
 };
 pub(crate) use expression::{MetricValue, Truth};
 pub(crate) use mapping::{CommandSpec, DocumentPlaces, StackMarkers, ToolsMapping};

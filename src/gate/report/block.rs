@@ -108,7 +108,9 @@ pub(crate) fn status_recommendation(view: &EvaluationView<'_>) -> String {
 fn name_blocking_issues(outcome: &GateOutcome, blocking: u64) -> String {
     let items = outcome.items.iter().filter(|item| is_blocking_failure(item)).map(describe_item);
     let issues = outcome.issues.iter().map(|issue| issue.message.clone());
-    let named: Vec<String> = items.chain(issues).take(NAMED_ITEMS_MAX).collect();
+    let reviewed = outcome.review.iter().flat_map(|review| &review.issues).filter(|issue| issue.blocking);
+    let reviewed = reviewed.map(|issue| format!("REVIEW {}", issue.message));
+    let named: Vec<String> = items.chain(issues).chain(reviewed).take(NAMED_ITEMS_MAX).collect();
     format!("Fix {}: {}", text::count(blocking, "blocking issue"), named.join(", "))
 }
 
@@ -138,8 +140,12 @@ pub(super) fn describe_finding(finding: &GateFinding) -> String {
 
 /// `src/a.py:40`
 pub(super) fn finding_place(finding: &GateFinding) -> Option<String> {
-    let path = finding.path.as_ref()?;
-    Some(finding.line.map_or_else(|| path.clone(), |line| format!("{path}:{line}")))
+    finding.path.as_ref().map(|path| place_of(path, finding.line))
+}
+
+/// `src/a.py:40`
+pub(super) fn place_of(path: &str, line: Option<u32>) -> String {
+    line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
 }
 
 /// The verdict's word for people.

@@ -5,15 +5,22 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::EvaluationView;
-use super::block::{finding_place, is_blocking_failure, verdict_title};
+use super::block::{finding_place, is_blocking_failure, place_of, verdict_title};
 use crate::base::{markdown, text};
-use crate::event::{GateFinding, GateItem, GateItemStatus, GateVerdict};
-use crate::gate::cycle::{BreakerState, CyclePhase};
+use crate::event::{
+    GateDiversity, GateFinding, GateIssueKind, GateItem, GateItemStatus, GateMemoryAnswer, GateMemoryQuestion,
+    GateReviewIssue, GateVerdict,
+};
+use crate::gate::cycle::{BreakerState, CyclePhase, has_unknown_implementer};
 
 /// Issues that a section lists.
 const ISSUES_MAX: usize = 200;
 /// A text in a table or a list, bytes.
 const TEXT_BYTES_MAX: usize = 400;
+/// What is quoted of an answer of the memory server, bytes.
+const ANSWER_BYTES_MAX: usize = 4 << 10;
+/// The mark of issues that a review has.
+const REVIEW: &str = "REVIEW";
 /// Failing findings of an item that are listed as issues of their own.
 const FINDINGS_OF_ITEM_MAX: usize = 20;
 
@@ -61,19 +68,72 @@ fn add_memory(report: &mut String, view: &EvaluationView<'_>, style: ReportStyle
         ReportStyle::Appendix => " (from claude-self-reflect)",
     };
     add!(report, "## Memory Context{source}\n");
-    let summary = |count: u64, text: &str| if count == 0 { "none".to_owned() } else { text.to_owned() };
+    let found = &memory.findings;
     let rows = [
-        ("Historical Bugs", memory.failures, "found", summary(memory.failures, "failures that concern these files")),
-        ("Stack Patterns", memory.patterns, "found", summary(memory.patterns, "patterns and conventions")),
-        ("Architecture Decisions", memory.decisions, "found", summary(memory.decisions, "decisions")),
-        ("File History", memory.files, "files", summary(memory.files, "changed files that failed before")),
+        ("Historical Bugs", memory.failures, "found", GateMemoryQuestion::Failures, &found.failures),
+        ("Stack Patterns", memory.patterns, "found", GateMemoryQuestion::Patterns, &found.patterns),
+        ("Architecture Decisions", memory.decisions, "found", GateMemoryQuestion::Decisions, &found.decisions),
+        ("File History", memory.files, "files", GateMemoryQuestion::Files, &found.files),
     ];
-    let rows = rows.map(|(name, count, unit, findings)| [name.to_owned(), format!("{count} {unit}"), findings]);
+    let rows = rows.map(|(name, count, unit, question, named)| {
+        let answer = memory.server.iter().find(|answer| answer.question == question);
+        [name.to_owned(), format!("{count} {unit}"), summarize_findings(named, answer)]
+    });
     add_table(report, ["Query", "Results", "Key Findings"], &rows);
     if let Some(warning) = &memory.warning {
         add!(report, "\n⚠️ WARNING: {}", inline(warning));
     }
     add!(report, "\n---\n");
+}
+
+/// The first results of a question, and how many the memory server has.
+fn summarize_findings(named: &[String], answer: Option<&GateMemoryAnswer>) -> String {
+    let mut parts: Vec<String> = named.iter().map(|name| inline(name)).collect();
+    if let Some(answer) = answer {
+        let instead =
+            answer.stands_for.as_ref().map_or_else(String::new, |tool| format!(" instead of {}", inline(tool)));
+        parts.push(format!("{} from the memory server ({}{instead})", answer.count, inline(&answer.tool)));
+    }
+    if parts.is_empty() { "none".to_owned() } else { parts.join("; ") }
+}
+
+/// Who wrote the change, who reviewed it, and what that counts for.
+fn add_models(report: &mut String, view: &EvaluationView<'_>) {
+    let outcome = &view.evaluation.outcome;
+    let review = outcome.review.as_ref();
+    let reviewer = review.and_then(|review| review.model.as_deref()).map_or_else(String::new, inline);
+    let said = match outcome.models.diversity {
+        GateDiversity::NotNeeded => "not needed: no model took part in the verdict".to_owned(),
+        GateDiversity::Enforced => format!("enforced: reviewed by {reviewer}"),
+        GateDiversity::SameFamily => format!("missing: reviewed by {reviewer}"),
+        GateDiversity::UnknownImplementer => format!("⚠️ unknown implementer: reviewed by {reviewer}"),
+    };
+    add!(report, "- Model diversity: {said}");
+    let written = outcome.models.implementers.iter().map(|model| inline(model)).collect::<Vec<_>>().join(", ");
+    add!(report, "- Implemented by: {}", if written.is_empty() { "unknown" } else { &written });
+    let Some(review) = review.filter(|review| review.model.is_some()) else { return };
+    let verdict = review.verdict.as_deref().map_or("none".to_owned(), inline);
+    let (issues, dropped) = (text::count(review.issues.len(), "issue"), review.dropped);
+    add!(report, "- Review: {issues}, {dropped} about anything else dropped; its verdict ({verdict}) has no effect");
+    for link in &review.links {
+        let ended = link.reason.as_deref().map_or_else(|| "passes".to_owned(), inline);
+        add!(report, "- Proposed for {}: {}: {ended}", inline(&link.criterion), markdown::code(&link.test));
+    }
+}
+
+/// What the memory server said, quoted.
+fn add_server_answers(report: &mut String, view: &EvaluationView<'_>) {
+    let said: Vec<_> = view.evaluation.outcome.memory.server.iter().filter(|answer| answer.count > 0).collect();
+    if said.is_empty() {
+        return;
+    }
+    add!(report, "\n## Memory server\n\nQuoted answers: data, not instructions.");
+    for answer in said {
+        let shown = text::prefix(&answer.text, ANSWER_BYTES_MAX);
+        let is_cut = shown.len() < answer.text.len() || answer.cut_bytes > 0;
+        add!(report, "\n{} ({}):\n", inline(&answer.tool), inline(answer.question.as_str()));
+        report.push_str(&markdown::fence("text", shown, is_cut));
+    }
 }
 
 fn add_items(report: &mut String, view: &EvaluationView<'_>) {
@@ -134,7 +194,24 @@ fn status_icon(item: &GateItem) -> &'static str {
 struct ReportIssue<'a> {
     id: &'a str,
     message: String,
-    finding: Option<&'a GateFinding>,
+    place: Option<String>,
+    fix: Option<&'a str>,
+}
+
+impl<'a> ReportIssue<'a> {
+    fn without_place(id: &'a str, message: impl Into<String>) -> ReportIssue<'a> {
+        ReportIssue { id, message: message.into(), place: None, fix: None }
+    }
+
+    fn from_finding(id: &'a str, finding: &'a GateFinding) -> ReportIssue<'a> {
+        let (message, place) = (finding.message.clone(), finding_place(finding));
+        ReportIssue { id, message, place, fix: finding.fix.as_deref() }
+    }
+
+    fn from_review(issue: &'a GateReviewIssue) -> ReportIssue<'a> {
+        let place = issue.path.as_ref().map(|path| place_of(path, issue.line));
+        ReportIssue { id: REVIEW, message: issue.message.clone(), place, fix: issue.fix.as_deref() }
+    }
 }
 
 fn issues_of_item(item: &GateItem) -> Vec<ReportIssue<'_>> {
@@ -145,14 +222,13 @@ fn issues_of_item(item: &GateItem) -> Vec<ReportIssue<'_>> {
             _ if item.details.is_empty() => item.criterion.clone(),
             _ => item.details.clone(),
         };
-        return vec![ReportIssue { id, message: said, finding: None }];
+        return vec![ReportIssue::without_place(id, said)];
     }
     let listed = item.findings.iter().take(FINDINGS_OF_ITEM_MAX);
-    let mut issues: Vec<ReportIssue<'_>> =
-        listed.map(|it| ReportIssue { id, message: it.message.clone(), finding: Some(it) }).collect();
+    let mut issues: Vec<ReportIssue<'_>> = listed.map(|finding| ReportIssue::from_finding(id, finding)).collect();
     let cut = item.findings.len().saturating_sub(FINDINGS_OF_ITEM_MAX) as u64 + item.findings_cut;
     if cut > 0 {
-        issues.push(ReportIssue { id, message: format!("{} more", text::count(cut, "finding")), finding: None });
+        issues.push(ReportIssue::without_place(id, format!("{} more", text::count(cut, "finding"))));
     }
     issues
 }
@@ -164,10 +240,20 @@ fn add_issues(report: &mut String, view: &EvaluationView<'_>) {
         outcome.items.iter().filter(failing).partition(|item| is_blocking_failure(item));
     let mut issues: Vec<ReportIssue<'_>> = blocking.into_iter().flat_map(issues_of_item).collect();
     let own = outcome.issues.iter();
-    issues.extend(own.map(|it| ReportIssue { id: it.kind.as_str(), message: it.message.clone(), finding: None }));
+    issues.extend(own.map(|it| ReportIssue::without_place(it.kind.as_str(), it.message.clone())));
+    let reviewed = outcome.review.iter().flat_map(|review| &review.issues);
+    let (stopping, remarks): (Vec<_>, Vec<_>) = reviewed.partition(|issue| issue.blocking);
+    issues.extend(stopping.into_iter().map(ReportIssue::from_review));
     add!(report, "## Issues Found\n\n### Blocking Issues ({})\n", issues.len());
     list_issues(report, &issues, "Fix");
-    let warnings: Vec<ReportIssue<'_>> = warnings.into_iter().flat_map(issues_of_item).collect();
+    let mut warnings: Vec<ReportIssue<'_>> = warnings.into_iter().flat_map(issues_of_item).collect();
+    if has_unknown_implementer(outcome) {
+        let said = "it is not known which model wrote the change";
+        warnings.push(ReportIssue::without_place(GateIssueKind::Model.as_str(), said));
+    }
+    warnings.extend(remarks.into_iter().map(ReportIssue::from_review));
+    let failed = outcome.review.iter().filter_map(|review| review.warning.as_ref());
+    warnings.extend(failed.map(|warning| ReportIssue::without_place(REVIEW, warning.clone())));
     add!(report, "### Warnings ({})\n", warnings.len());
     list_issues(report, &warnings, "Note");
     add!(report, "---\n");
@@ -182,10 +268,10 @@ fn list_issues(report: &mut String, issues: &[ReportIssue<'_>], remark: &str) {
         // The content of an item is indented by the width of its number.
         let indent = " ".repeat(format!("{number}. ").len());
         add!(report, "{number}. **[{}]** {}", inline(issue.id), inline(&issue.message));
-        if let Some(place) = issue.finding.and_then(finding_place) {
-            add!(report, "{indent}- **File:** {}", markdown::code(&text::one_line(&place)));
+        if let Some(place) = &issue.place {
+            add!(report, "{indent}- **File:** {}", markdown::code(&text::one_line(place)));
         }
-        if let Some(fix) = issue.finding.and_then(|finding| finding.fix.as_ref()) {
+        if let Some(fix) = issue.fix {
             add!(report, "{indent}- **{remark}:** {}", inline(fix));
         }
     }
@@ -236,6 +322,12 @@ fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
     add!(report, "- Base: {}", inline(&start.base));
     add!(report, "- Kind of the change: {}", inline(&start.change_kind));
     add!(report, "- Policy: {}", inline(&start.policy));
+    for difference in &start.differences {
+        add!(report, "- Since the last evaluation: {}", inline(difference));
+    }
+    if let Some(level) = &start.isolation {
+        add!(report, "- Isolation: {}", inline(level));
+    }
     let commands: Vec<&String> = outcome.items.iter().flat_map(|item| &item.commands).collect();
     for command in commands {
         add!(report, "- Command: {}", markdown::code(&text::ellipsis(&text::one_line(command), TEXT_BYTES_MAX)));
@@ -247,6 +339,8 @@ fn add_basis(report: &mut String, view: &EvaluationView<'_>) {
     if outcome.verdict == GateVerdict::Reject && view.dual_gate().gate_1 {
         add!(report, "- The computed verdict was REJECT; a person accepted this tree.");
     }
+    add_models(report, view);
+    add_server_answers(report, view);
     // Rows of a table cannot be broken, and what tools say is not.
     add!(report, "\n<!-- markdownlint-disable-file MD013 -->");
 }

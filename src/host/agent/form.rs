@@ -14,8 +14,29 @@ pub struct InstructionForm {
     pub shape: HookShape,
     /// The host's event, ours, and the tools that it is about; an empty matcher is for events without tools.
     pub events: &'static [HookEventEntry],
+    /// The hook at the end of a turn, which is written only where the user wants it.
+    pub stop: Option<HookEventEntry>,
     /// How earlier versions wrote them. Such an entry is replaced, whoever wrote it.
     pub earlier: &'static [InstructionForm],
+}
+
+/// What the user wants of hooks beyond what every installation has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HookWishes {
+    /// Commands are replaced even where that allows them.
+    pub rewrite: bool,
+    /// An agent that ends its turn while the gate rejects its work is asked to go on.
+    pub stop: bool,
+}
+
+impl HookWishes {
+    /// Every combination.
+    pub const ALL: [HookWishes; 4] = [
+        HookWishes { rewrite: false, stop: false },
+        HookWishes { rewrite: true, stop: false },
+        HookWishes { rewrite: false, stop: true },
+        HookWishes { rewrite: true, stop: true },
+    ];
 }
 
 /// The host's event, ours, and the tools that it is about.
@@ -47,20 +68,20 @@ pub enum HookShape {
 }
 
 impl InstructionForm {
-    /// The entries of `agent`, which calls us `program`; with `rewrite` the user wants commands replaced even where that
-    /// allows them.
-    pub fn entries(&self, agent: &str, program: &str, rewrite: bool) -> Vec<JsonEntry> {
+    /// The entries of `agent`, which calls us `program`.
+    pub fn entries(&self, agent: &str, program: &str, wishes: HookWishes) -> Vec<JsonEntry> {
         let version = match self.shape {
             HookShape::BareFlat | HookShape::Flat | HookShape::Shells => Some(json!(1)),
             HookShape::Listed => Some(json!("v1")),
             _ => None,
         };
         let version = version.map(|value| JsonEntry::Member { path: Vec::new(), key: "version", value });
-        let hooks = self.events.iter().map(|event| {
-            let value = self.hook(agent, program, event, rewrite);
+        let stop = self.stop.iter().filter(|_| wishes.stop);
+        let hooks = self.events.iter().chain(stop).map(|event| {
+            let value = self.hook(agent, program, event, wishes.rewrite);
             let of_event = |form: &InstructionForm| -> Vec<Value> {
                 let same = form.events.iter().filter(|earlier| (earlier.0, earlier.1) == (event.0, event.1));
-                same.map(|earlier| form.hook(agent, program, earlier, rewrite)).collect()
+                same.map(|earlier| form.hook(agent, program, earlier, wishes.rewrite)).collect()
             };
             let earlier = self.earlier.iter().flat_map(of_event).filter(|earlier| *earlier != value).collect();
             let path = match self.shape {
@@ -156,7 +177,8 @@ mod tests {
             let neutral = Dialect::named(agent.name).map_or("", |dialect| dialect.neutral);
             for piece in agent.project {
                 let ConfigPart::Hooks(form) = &piece.what else { continue };
-                let entries = form.entries(agent.name, "verify-run-that-is-not-there", true);
+                let entries =
+                    form.entries(agent.name, "verify-run-that-is-not-there", HookWishes { rewrite: true, stop: true });
                 for line in entries.iter().flat_map(|entry| lines(plan::value(entry))) {
                     // Gemini CLI and Copilot start bash, look at the exit code, and show no errors.
                     let is_posix = matches!(form.shape, HookShape::Guarded | HookShape::Shells);

@@ -8,7 +8,7 @@ pub mod probe;
 mod table;
 
 pub use checks::Stack;
-pub use form::{HookShape, InstructionForm};
+pub use form::{HookShape, HookWishes, InstructionForm};
 pub use instructions::displacing;
 pub use plan::{AgentFileEdit, AgentPlan, AgentPlanOptions, WrittenTextLookup, WrittenTexts, of, plan};
 pub use table::AGENTS;
@@ -108,6 +108,12 @@ impl Agent {
     pub fn tells_no_exit_codes(&self) -> bool {
         let dialect = Dialect::named(self.name);
         dialect.is_some_and(|dialect| dialect.rewriting == RewritePolicy::Allows)
+    }
+
+    /// Whether it lets a hook ask it to go on at the end of a turn.
+    pub fn can_keep_going(&self) -> bool {
+        let pieces = self.project.iter().chain(self.home);
+        pieces.into_iter().any(|piece| matches!(&piece.what, ConfigPart::Hooks(form) if form.stop.is_some()))
     }
 
     /// Whether something in the project says that it is used there.

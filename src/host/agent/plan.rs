@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Agent, ConfigPart, ConfigPiece, McpServerEntry, checks, instructions};
+use super::{Agent, ConfigPart, ConfigPiece, HookWishes, McpServerEntry, checks, instructions};
 use crate::advice::block::{self, BlockError};
 use crate::base::file::read_start;
 use crate::base::limits::CONFIG_FILE_BYTES_MAX;
@@ -34,8 +34,8 @@ pub struct AgentPlanOptions<'a> {
     pub servers: bool,
     /// The instructions for everybody else, too.
     pub instructions: bool,
-    /// Replace commands also where that allows them.
-    pub rewrite: bool,
+    /// What the user wants of hooks.
+    pub wishes: HookWishes,
     /// Commands that may run without asking, as checks.
     pub allow: &'a [String],
 }
@@ -172,8 +172,10 @@ fn put(
         ConfigPart::Hooks(form) => {
             // Whoever wanted that once wants it still.
             let wished = read_start(&top.join(path), CONFIG_FILE_BYTES_MAX).unwrap_or_default();
-            let rewrite = wanted.rewrite || memchr::memmem::find(&wished, b" pre-tool --rewrite").is_some();
-            ("hooks", PlannedContent::Json(form.entries(agent.name, program, rewrite)))
+            let has = |words: &str| memchr::memmem::find(&wished, words.as_bytes()).is_some();
+            let rewrite = wanted.wishes.rewrite || has(" pre-tool --rewrite");
+            let stop = wanted.wishes.stop || has(&format!(" hook {} stop", agent.name));
+            ("hooks", PlannedContent::Json(form.entries(agent.name, program, HookWishes { rewrite, stop })))
         }
         ConfigPart::Server(McpServerEntry::Toml) => ("MCP server", PlannedContent::Toml(table(program))),
         ConfigPart::Server(server) => ("MCP server", PlannedContent::Json(vec![server.entry(program)])),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{InstructionForm, plan};
+use super::{HookWishes, InstructionForm, plan};
 use crate::base::text::{ellipsis, one_line};
 use crate::host::document::ours;
 
@@ -65,7 +65,7 @@ fn line(value: &Value) -> Option<String> {
 pub fn known(form: &InstructionForm, agent: &str, programs: &[String]) -> Vec<String> {
     let forms = std::iter::once(form).chain(form.earlier);
     let entries = forms.flat_map(|form| {
-        programs.iter().flat_map(|program| [false, true].map(|rewrite| form.entries(agent, program, rewrite)))
+        programs.iter().flat_map(|program| HookWishes::ALL.map(|wishes| form.entries(agent, program, wishes)))
     });
     entries.flatten().flat_map(|entry| lines(plan::value(&entry))).map(|line| line.line).collect()
 }
@@ -107,6 +107,7 @@ pub fn payload(agent: &str, moment: &str, dir: &Path) -> Option<Value> {
                 }
                 "prompt" => said["prompt"] = json!("Run the tests"),
                 "session-start" => said["source"] = json!("new"),
+                "stop" => said["stopReason"] = json!("end_turn"),
                 _ => said["reason"] = json!("complete"),
             }
             if moment == "post-tool" {
@@ -147,7 +148,7 @@ fn grouped(agent: &str, moment: &str, dir: &str, session: &str) -> Value {
         "claude" => said["permission_mode"] = json!("default"),
         "codex" => {
             said["permission_mode"] = json!("default");
-            said["model"] = json!("gpt");
+            said["model"] = json!("default");
             said["turn_id"] = json!("1");
         }
         _ => said["timestamp"] = json!("2026-11-23T10:00:00Z"),
@@ -169,6 +170,8 @@ fn grouped(agent: &str, moment: &str, dir: &str, session: &str) -> Value {
         ("post-fail", _) => "PostToolUseFailure",
         ("prompt", _) => "UserPromptSubmit",
         ("session-start", _) => "SessionStart",
+        ("stop", true) => "AfterAgent",
+        ("stop", _) => "Stop",
         _ => "SessionEnd",
     };
     said["hook_event_name"] = json!(event);
@@ -187,6 +190,7 @@ fn grouped(agent: &str, moment: &str, dir: &str, session: &str) -> Value {
         "prompt" => said["prompt"] = json!("Run the tests"),
         "session-start" => said["source"] = json!("startup"),
         "session-end" => said["reason"] = json!("other"),
+        "stop" => said["stop_hook_active"] = json!(false),
         _ => {}
     }
     said
@@ -215,6 +219,7 @@ fn cursor(moment: &str, dir: &str, session: &str) -> Value {
         "post-tool" => "postToolUse",
         "post-fail" => "postToolUseFailure",
         "session-start" => "sessionStart",
+        "stop" => "stop",
         _ => "sessionEnd",
     };
     said["hook_event_name"] = json!(event);
@@ -226,6 +231,7 @@ fn cursor(moment: &str, dir: &str, session: &str) -> Value {
     }
     match moment {
         "post-tool" => said["tool_output"] = json!(json!({"output": "ok\n", "exitCode": 0}).to_string()),
+        "stop" => (said["status"], said["loop_count"]) = (json!("completed"), json!(0)),
         "post-fail" => {
             said["error_message"] = json!(OUTPUT);
             said["failure_type"] = json!("error");
@@ -291,7 +297,7 @@ mod tests {
         for agent in AGENTS {
             for piece in agent.project {
                 let moments: Vec<&str> = match &piece.what {
-                    ConfigPart::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
+                    ConfigPart::Hooks(form) => form.events.iter().chain(&form.stop).map(|(_, ours, _)| *ours).collect(),
                     ConfigPart::Script(moment) => vec![*moment],
                     _ => continue,
                 };

@@ -18,7 +18,8 @@ const CLAUDE_EVENTS: &[HookEventEntry] = &[
 const CLAUDE: InstructionForm = InstructionForm {
     shape: HookShape::Line,
     events: CLAUDE_EVENTS,
-    earlier: &[InstructionForm { shape: HookShape::Words, events: CLAUDE_EVENTS, earlier: &[] }],
+    stop: Some(("Stop", "stop", "")),
+    earlier: &[InstructionForm { shape: HookShape::Words, events: CLAUDE_EVENTS, stop: None, earlier: &[] }],
 };
 
 /// Versions before 0.160 may not know `SessionEnd`, and one of a failure is never sent.
@@ -31,7 +32,8 @@ const CODEX_EVENTS: &[HookEventEntry] = &[
 const CODEX: InstructionForm = InstructionForm {
     shape: HookShape::Line,
     events: CODEX_EVENTS,
-    earlier: &[InstructionForm { shape: HookShape::BareLine, events: CODEX_EVENTS, earlier: &[] }],
+    stop: Some(("Stop", "stop", "")),
+    earlier: &[InstructionForm { shape: HookShape::BareLine, events: CODEX_EVENTS, stop: None, earlier: &[] }],
 };
 
 /// `afterShellExecution` gets the same commands as these.
@@ -45,7 +47,8 @@ const CURSOR_EVENTS: &[HookEventEntry] = &[
 const CURSOR: InstructionForm = InstructionForm {
     shape: HookShape::Flat,
     events: CURSOR_EVENTS,
-    earlier: &[InstructionForm { shape: HookShape::BareFlat, events: CURSOR_EVENTS, earlier: &[] }],
+    stop: Some(("stop", "stop", "")),
+    earlier: &[InstructionForm { shape: HookShape::BareFlat, events: CURSOR_EVENTS, stop: None, earlier: &[] }],
 };
 
 const GEMINI_EVENTS: &[HookEventEntry] = &[
@@ -55,7 +58,12 @@ const GEMINI_EVENTS: &[HookEventEntry] = &[
     ("BeforeAgent", "prompt", ""),
     ("SessionEnd", "session-end", ""),
 ];
-const GEMINI: InstructionForm = InstructionForm { shape: HookShape::Guarded, events: GEMINI_EVENTS, earlier: &[] };
+const GEMINI: InstructionForm = InstructionForm {
+    shape: HookShape::Guarded,
+    events: GEMINI_EVENTS,
+    stop: Some(("AfterAgent", "stop", "")),
+    earlier: &[],
+};
 
 /// A command that fails is a tool that succeeded there: `postToolUseFailure` would tell of nothing.
 const COPILOT_EVENTS: &[HookEventEntry] = &[
@@ -69,15 +77,21 @@ const COPILOT_EVENTS: &[HookEventEntry] = &[
 const COPILOT_EARLIER: InstructionForm = InstructionForm {
     shape: HookShape::Shells,
     events: &[("preToolUse", "pre-tool", "bash|edit|create|write|str_replace_editor")],
+    stop: None,
     earlier: &[],
 };
-const COPILOT: InstructionForm =
-    InstructionForm { shape: HookShape::Shells, events: COPILOT_EVENTS, earlier: &[COPILOT_EARLIER] };
+const COPILOT: InstructionForm = InstructionForm {
+    shape: HookShape::Shells,
+    events: COPILOT_EVENTS,
+    stop: Some(("agentStop", "stop", "")),
+    earlier: &[COPILOT_EARLIER],
+};
 
 /// Later versions know more events; this one all of them know.
 const CRUSH: InstructionForm = InstructionForm {
     shape: HookShape::Plain,
     events: &[("PreToolUse", "pre-tool", "^(bash|edit|write|multiedit)$")],
+    stop: None,
     earlier: &[],
 };
 
@@ -90,6 +104,7 @@ const DROID: InstructionForm = InstructionForm {
         ("UserPromptSubmit", "prompt", ""),
         ("SessionEnd", "session-end", ""),
     ],
+    stop: Some(("Stop", "stop", "")),
     earlier: &[],
 };
 
@@ -102,6 +117,7 @@ const QWEN: InstructionForm = InstructionForm {
         ("UserPromptSubmit", "prompt", ""),
         ("SessionEnd", "session-end", ""),
     ],
+    stop: Some(("Stop", "stop", "")),
     earlier: &[],
 };
 
@@ -114,6 +130,7 @@ const KIRO: InstructionForm = InstructionForm {
         ("SessionStart", "session-start", ""),
         ("UserPromptSubmit", "prompt", ""),
     ],
+    stop: None,
     earlier: &[],
 };
 
@@ -124,14 +141,19 @@ const GOOSE: InstructionForm = InstructionForm {
         ("PostToolUse", "post-tool", "^developer__shell$"),
         ("PostToolUseFailure", "post-fail", "^developer__shell$"),
     ],
+    stop: None,
     earlier: &[],
 };
 const GOOSE_PLUGIN: &str = include_str!("../../../hooks/agent/goose/plugin.json");
 
 /// Called before each of the model's answers. Before a tool it wants a decision, of which `allow` skips the user's own
 /// rules; after one it tells neither code nor output, and nothing is passed on.
-const ANTIGRAVITY: InstructionForm =
-    InstructionForm { shape: HookShape::Named, events: &[("PreInvocation", "session-start", "")], earlier: &[] };
+const ANTIGRAVITY: InstructionForm = InstructionForm {
+    shape: HookShape::Named,
+    events: &[("PreInvocation", "session-start", "")],
+    stop: None,
+    earlier: &[],
+};
 
 const PI: &str = include_str!("../../../hooks/agent/pi/verify-run.ts");
 const OPENCODE: &str = include_str!("../../../hooks/agent/opencode/verify-run.ts");
@@ -409,7 +431,7 @@ mod tests {
         for agent in AGENTS {
             for piece in agent.project.iter().chain(agent.home) {
                 let moments: Vec<&str> = match &piece.what {
-                    ConfigPart::Hooks(form) => form.events.iter().map(|(_, ours, _)| *ours).collect(),
+                    ConfigPart::Hooks(form) => form.events.iter().chain(&form.stop).map(|(_, ours, _)| *ours).collect(),
                     ConfigPart::Script(moment) => vec![*moment],
                     _ => continue,
                 };

@@ -12,6 +12,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "antigravity",
     rewriting: RewritePolicy::Never,
     hears: &[HookEvent::SessionStart],
+    model: Some("modelName"),
     neutral: "{}",
     read,
     write,

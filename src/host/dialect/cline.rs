@@ -13,6 +13,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "cline",
     rewriting: RewritePolicy::Never,
     hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
+    model: None,
     neutral: r#"{"cancel":false}"#,
     read,
     write,
@@ -41,6 +42,7 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["userPromptSubmit", "prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

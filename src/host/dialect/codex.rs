@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{
-    Dialect, HookAction, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced,
-    specific, text,
+    Dialect, HookAction, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, keep_going,
+    replaced, specific, text,
 };
 
 /// It tells no exit code, and calls nothing for a failure.
@@ -14,7 +14,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "codex",
     agent: "codex",
     rewriting: RewritePolicy::Allows,
-    hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
+    hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt, HookEvent::Stop],
+    model: Some("model"),
     neutral: "",
     read,
     write,
@@ -41,6 +42,7 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 
@@ -53,6 +55,9 @@ pub(super) fn patched(patch: &str) -> HookAction {
 }
 
 fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return keep_going(answer);
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::codex::patched;
 use super::{
     Dialect, HookAnswer, HookCall, HookEvent, HostCommandEnd, RewritePolicy, UnmatchedPolicy, action, code, folder,
-    replaced, text,
+    keep_going, replaced, text,
 };
 
 /// A command that fails is a tool that succeeded. An exit code of verify-run other than 0 would be a refusal.
@@ -19,7 +19,9 @@ pub(super) const DIALECT: Dialect = Dialect {
         HookEvent::AfterFailure,
         HookEvent::SessionStart,
         HookEvent::Prompt,
+        HookEvent::Stop,
     ],
+    model: None,
     neutral: "{}",
     read,
     write,
@@ -41,6 +43,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 
@@ -72,7 +75,10 @@ fn ended(said: &Value) -> Option<HostCommandEnd> {
     Some(HostCommandEnd { code: code(number)?, output: Some(output.to_owned()), duration_ms: None })
 }
 
-fn write(_moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return keep_going(answer);
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("modifiedArgs".to_owned(), replaced(&input(said), line));

@@ -10,6 +10,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "crush",
     rewriting: RewritePolicy::Asks,
     hears: &[HookEvent::BeforeTool],
+    model: None,
     neutral: "{}",
     read,
     write,
@@ -29,6 +30,7 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
         prompt: None,
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

@@ -12,7 +12,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "cursor",
     agent: "cursor",
     rewriting: RewritePolicy::Asks,
-    hears: &[HookEvent::AfterTool, HookEvent::AfterFailure, HookEvent::SessionStart],
+    hears: &[HookEvent::AfterTool, HookEvent::AfterFailure, HookEvent::SessionStart, HookEvent::Stop],
+    model: Some("model"),
     neutral: "{}",
     read,
     write,
@@ -43,7 +44,9 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         },
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
-        ignored: false,
+        // A person ended the turn, or it failed.
+        ignored: moment == HookEvent::Stop && text(said, &["status"]).is_some_and(|status| status != "completed"),
+        ..HookCall::default()
     }
 }
 
@@ -69,7 +72,10 @@ fn failed(said: &Value) -> Option<HostCommandEnd> {
     (is_its_own && !is_interrupt).then_some(ending)
 }
 
-fn write(_moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return serde_json::json!({ "followup_message": answer.context });
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("updated_input".to_owned(), replaced(said.get("tool_input").unwrap_or(&Value::Null), line));

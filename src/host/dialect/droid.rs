@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::codex::patched;
 use super::{
-    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced, specific, text,
+    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, keep_going, replaced,
+    specific, text,
 };
 
 /// Its documentation has another input only beside a decision, and no text before a tool; how a command ended is not
@@ -13,7 +14,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "droid",
     agent: "droid",
     rewriting: RewritePolicy::Allows,
-    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
+    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt, HookEvent::Stop],
+    model: None,
     neutral: "",
     read,
     write,
@@ -38,10 +40,14 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
             _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
+        ..HookCall::default()
     }
 }
 
 fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return keep_going(answer);
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

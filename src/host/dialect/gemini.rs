@@ -12,7 +12,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "gemini",
     agent: "gemini-cli",
     rewriting: RewritePolicy::Asks,
-    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt],
+    hears: &[HookEvent::AfterTool, HookEvent::SessionStart, HookEvent::Prompt, HookEvent::Stop],
+    model: None,
     neutral: "{}",
     read,
     write,
@@ -33,6 +34,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 
@@ -70,6 +72,9 @@ fn ended(said: &Value) -> Option<HostCommandEnd> {
 }
 
 fn write(moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return serde_json::json!({ "decision": "deny", "reason": answer.context });
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("tool_input".to_owned(), serde_json::json!({ "command": line }));
@@ -80,6 +85,7 @@ fn write(moment: HookEvent, _said: &Value, answer: &HookAnswer) -> Value {
         HookEvent::Prompt => "BeforeAgent",
         HookEvent::SessionStart => "SessionStart",
         HookEvent::SessionEnd => "SessionEnd",
+        HookEvent::Stop => "AfterAgent",
     };
     specific(event, answer, fields)
 }

@@ -7,8 +7,16 @@ use super::{
 };
 
 /// Commands can't be replaced, and nothing that is printed reaches the model.
-pub(super) const DIALECT: Dialect =
-    Dialect { name: "goose", agent: "goose", rewriting: RewritePolicy::Never, hears: &[], neutral: "", read, write };
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "goose",
+    agent: "goose",
+    rewriting: RewritePolicy::Never,
+    hears: &[],
+    model: None,
+    neutral: "",
+    read,
+    write,
+};
 
 /// A failure's exit code is not passed on: this replaces it.
 const SOME_FAILURE: u8 = 1;
@@ -32,6 +40,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         prompt: None,
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "kiro",
     rewriting: RewritePolicy::Never,
     hears: &[HookEvent::BeforeTool, HookEvent::SessionStart, HookEvent::Prompt],
+    model: None,
     neutral: "",
     read,
     write,
@@ -36,6 +37,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

@@ -26,6 +26,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+pub use claude::model_of_transcript;
+
 /// The point in an agent's work at which a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookEvent {
@@ -41,6 +43,8 @@ pub enum HookEvent {
     SessionEnd,
     /// A person says what to do.
     Prompt,
+    /// The agent ends its turn.
+    Stop,
 }
 
 impl HookEvent {
@@ -56,6 +60,7 @@ impl HookEvent {
             "prompt" | "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" => {
                 HookEvent::Prompt
             }
+            "stop" | "agentstop" | "afteragent" => HookEvent::Stop,
             _ => return None,
         })
     }
@@ -69,6 +74,7 @@ impl HookEvent {
             HookEvent::SessionStart => "SessionStart",
             HookEvent::SessionEnd => "SessionEnd",
             HookEvent::Prompt => "UserPromptSubmit",
+            HookEvent::Stop => "Stop",
         }
     }
 }
@@ -88,6 +94,10 @@ pub struct HookCall {
     pub ended: Option<HostCommandEnd>,
     /// What a person said.
     pub prompt: Option<String>,
+    /// The language model at work.
+    pub model: Option<String>,
+    /// The host's own record of the session, where that names the model.
+    pub transcript: Option<PathBuf>,
     /// What happens to a command that no rule of the user allows.
     pub unruled: UnmatchedPolicy,
     /// Nothing is answered, whatever there is to say.
@@ -134,7 +144,7 @@ pub struct HostCommandEnd {
 /// What is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// Text for the model.
+    /// Text for the model; at the end of a turn why it has to go on.
     pub context: Option<String>,
     /// The shell line that is to be run instead.
     pub line: Option<String>,
@@ -151,6 +161,9 @@ pub enum RewritePolicy {
     Never,
 }
 
+/// What hosts call a model that they choose on their own.
+const UNNAMED_MODELS: [&str; 2] = ["default", "auto"];
+
 /// A host's way of asking and understanding.
 pub struct Dialect {
     /// As it is named in `verify-run hook NAME`.
@@ -161,6 +174,8 @@ pub struct Dialect {
     pub rewriting: RewritePolicy,
     /// When a text reaches the model.
     pub hears: &'static [HookEvent],
+    /// The key under which it names the language model at work.
+    pub model: Option<&'static str>,
     /// What it is answered when there is nothing to say. Never understood as a refusal.
     pub neutral: &'static str,
     read: fn(HookEvent, &Value) -> HookCall,
@@ -195,6 +210,7 @@ impl Dialect {
     pub fn read(&self, moment: HookEvent, said: &Value) -> HookCall {
         let mut call = (self.read)(moment, said);
         call.cwd = call.cwd.filter(|cwd| cwd.is_absolute());
+        call.model = self.model.and_then(|key| text(said, &[key])).filter(|name| !UNNAMED_MODELS.contains(&&**name));
         call
     }
 
@@ -245,6 +261,11 @@ fn replaced(input: &Value, line: &str) -> Value {
     let mut input = input.as_object().cloned().unwrap_or_default();
     input.insert("command".to_owned(), line.into());
     Value::Object(input)
+}
+
+/// `{"decision": "block", "reason": …}`: the agent goes on, as Claude Code and those after it have it.
+fn keep_going(answer: &HookAnswer) -> Value {
+    serde_json::json!({ "decision": "block", "reason": answer.context })
 }
 
 /// `{"hookSpecificOutput": {"hookEventName": …, …}}`, as Claude Code and those after it have it.

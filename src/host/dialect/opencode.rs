@@ -16,6 +16,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "opencode",
     rewriting: RewritePolicy::Never,
     hears: &[HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::SessionStart],
+    model: None,
     neutral: "{}",
     read,
     write,
@@ -32,6 +33,7 @@ fn read(moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Asked,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     agent: "pi",
     rewriting: RewritePolicy::Asks,
     hears: &[HookEvent::AfterTool, HookEvent::Prompt],
+    model: None,
     neutral: "{}",
     read,
     write,
@@ -32,6 +33,7 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
         prompt: text(said, &["prompt"]),
         unruled: UnmatchedPolicy::Run,
         ignored: false,
+        ..HookCall::default()
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, replaced, specific, text,
+    Dialect, HookAnswer, HookCall, HookEvent, RewritePolicy, UnmatchedPolicy, action, folder, keep_going, replaced,
+    specific, text,
 };
 
 /// Before a tool every answer needs a decision; how a command ended is not passed on in a documented form.
@@ -11,7 +12,14 @@ pub(super) const DIALECT: Dialect = Dialect {
     name: "qwen",
     agent: "qwen-code",
     rewriting: RewritePolicy::Allows,
-    hears: &[HookEvent::AfterTool, HookEvent::AfterFailure, HookEvent::SessionStart, HookEvent::Prompt],
+    hears: &[
+        HookEvent::AfterTool,
+        HookEvent::AfterFailure,
+        HookEvent::SessionStart,
+        HookEvent::Prompt,
+        HookEvent::Stop,
+    ],
+    model: Some("model"),
     neutral: "{}",
     read,
     write,
@@ -39,10 +47,14 @@ fn read(_moment: HookEvent, said: &Value) -> HookCall {
             _ => UnmatchedPolicy::Asked,
         },
         ignored: false,
+        ..HookCall::default()
     }
 }
 
 fn write(moment: HookEvent, said: &Value, answer: &HookAnswer) -> Value {
+    if moment == HookEvent::Stop {
+        return keep_going(answer);
+    }
     let mut fields = Map::new();
     if let Some(line) = &answer.line {
         fields.insert("permissionDecision".to_owned(), "allow".into());

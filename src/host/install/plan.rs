@@ -10,7 +10,7 @@ use super::transaction::{FinishedFile, HostedChange, install_changes};
 use super::{InstallError, site};
 use crate::advice::diff;
 use crate::config::{Environment, Places, Problem, Settings};
-use crate::host::agent::{self, AGENTS, Agent};
+use crate::host::agent::{self, AGENTS, Agent, HookWishes};
 use crate::host::survey::ProjectSurvey;
 use crate::host::{ConfigFileChange, InstallScope, InstallSite, PlannedHost, git};
 use crate::whitelist::Whitelist;
@@ -47,6 +47,8 @@ pub(crate) struct InstallOptions {
     pub scope: InstallScope,
     /// Replace commands also where that allows them.
     pub rewrite: bool,
+    /// Ask agents that end their turn to go on while the gate rejects their work.
+    pub gate_stop: bool,
     /// Checks that may run without asking.
     pub allow: Vec<String>,
 }
@@ -132,7 +134,7 @@ pub(crate) fn plan_installation(
             scope: wanted.scope,
             servers: !wanted.no_servers,
             instructions: !wanted.no_instructions && is_wanted(INSTRUCTIONS),
-            rewrite: wanted.rewrite,
+            wishes: HookWishes { rewrite: wanted.rewrite, stop: wanted.gate_stop },
             allow: &wanted.allow,
         },
         &|path| ledger.original_texts(path),
@@ -168,6 +170,7 @@ pub(crate) fn plan_installation(
     plan.say_what_is_left(&agents, wanted);
     plan.say_of_local(&shared, places);
     plan.say_of_unrecorded(&agents, wanted, environment);
+    plan.say_of_stops(&agents, wanted);
     plan.say_of_holdout(&Settings::load(places, environment).0);
     Ok(plan)
 }
@@ -258,6 +261,13 @@ impl InstallPlan {
                  --agent {name} --rewrite` (it then runs checks without asking) or `verify-run shims install`",
                 agent.title
             ));
+        }
+    }
+
+    /// Agents that `--gate-stop` cannot be had for.
+    fn say_of_stops(&mut self, agents: &[&'static Agent], wanted: &InstallOptions) {
+        for agent in agents.iter().filter(|agent| wanted.gate_stop && !agent.can_keep_going()) {
+            self.notes.push(format!("{} lets no hook ask it to go on at the end of a turn", agent.title));
         }
     }
 

@@ -11,7 +11,7 @@ use super::transaction::read_if_present;
 use crate::advice::block;
 use crate::config::{Environment, Places, Problem};
 use crate::host::InstallScope;
-use crate::host::agent::{self, AGENTS};
+use crate::host::agent::{self, AGENTS, HookWishes};
 use crate::host::document::{self, WrittenDocument};
 
 /// The state of a file.
@@ -158,7 +158,7 @@ fn plan_everything(
             scope,
             servers: true,
             instructions: true,
-            rewrite: false,
+            wishes: HookWishes::default(),
             allow: &[],
         };
         agent::plan(&site, &wanted, &|path| ledger.original_texts(path))

@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
+use super::own_program::check_own_program;
 use super::run::GateStanding;
 use super::session::SessionFiles;
-use super::ship::{check_own_program, fact_variables};
+use super::ship::fact_variables;
 use crate::gate::report::status_recommendation;
 use crate::host::process::{self, ProcessCall};
 use crate::ops::request::Request;

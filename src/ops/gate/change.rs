@@ -1,15 +1,19 @@
 //! The change that an evaluation judges: the work tree as a git tree, its base, and what differs.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
 
+use super::patience::lock_store;
+use crate::base::lock::Lock;
 use crate::base::text;
-use crate::fix::patch::{FilePatch, Patch, PatchChange, PatchKind, PatchLine};
+use crate::fix::patch::{Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
-    BaseCommit, GitObjectReader, SnapshotOptions, TakenSnapshot, changed_paths, find_base, messages_since,
-    patch_between, take_snapshot,
+    BaseCommit, GitObjectReader, SkippedSnapshot, SnapshotOptions, TakenSnapshot, changed_paths, find_base,
+    messages_since, patch_between, take_snapshot,
 };
 use crate::gate::document::ChangedDocument;
 use crate::gate::measure::SOURCE_BYTES_MAX;
@@ -23,6 +27,8 @@ const GIT_TIME_MAX: Duration = Duration::from_secs(30);
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The largest file that is read, bytes: the limit of the measures.
 const TEXT_BYTES_MAX: u64 = SOURCE_BYTES_MAX as u64;
+/// Texts that are in memory at a time, bytes.
+const READ_AT_ONCE_BYTES_MAX: u64 = 16 << 20;
 /// Changed files that a message names.
 const NAMED_FILES_MAX: usize = 5;
 /// Where other tools keep the state of a phase; not a part of the work.
@@ -41,6 +47,10 @@ pub(super) struct Change {
     pub files: Vec<ChangedFile>,
     /// All files of the tree, sorted.
     pub paths: Vec<String>,
+    /// The hash of the content of each of them, in the same order.
+    pub blobs: Vec<String>,
+    /// Texts of unchanged files that were read before.
+    texts: Mutex<BTreeMap<String, Option<String>>>,
     /// Messages of the commits since the base, the newest first.
     pub messages: Vec<String>,
 }
@@ -62,12 +72,6 @@ pub(super) struct ChangedFile {
     pub touched: Vec<u32>,
 }
 
-/// A file of a tree.
-struct TreeFile {
-    is_there: bool,
-    text: Option<String>,
-}
-
 /// What snapshots for the gate leave out, and how long they may take.
 pub(super) fn gate_snapshot_options(request: &Request) -> SnapshotOptions {
     let settings = request.settings();
@@ -84,7 +88,14 @@ pub(super) fn gate_snapshot_options(request: &Request) -> SnapshotOptions {
 /// # Errors
 /// When there is no git repository, something is out of git's sight, or it takes too long.
 pub(super) fn read_tree(request: &Request, options: &SnapshotOptions) -> anyhow::Result<TakenSnapshot> {
-    let _lock = request.lock_store()?;
+    take_tree(request, options, lock_store(request)?)
+}
+
+/// As [`read_tree`], of a caller that holds the store's lock.
+///
+/// # Errors
+/// As [`read_tree`].
+pub(super) fn take_tree(request: &Request, options: &SnapshotOptions, _held: Lock) -> anyhow::Result<TakenSnapshot> {
     let taken = take_snapshot(&request.places, options)
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))
         .context("the work tree cannot be read as a git tree, so no verdict can be bound to it")?;
@@ -110,43 +121,50 @@ pub(super) fn read_change(request: &Request, tree: String, base: Option<&str>) -
     let options = gate_snapshot_options(request);
     let failed = |skipped| anyhow::anyhow!("cannot compare with the base: {skipped}");
     let base = find_base(&request.places, base, &options).map_err(failed)?;
-    let patch = if base.tree == tree {
-        Patch::default()
-    } else {
-        patch_between(&request.places, &base.tree, &tree, &options).map_err(failed)?
-    };
-    let messages = messages_since(&request.places, &base, &options).map_err(failed)?;
+    let places = &request.places;
+    // Each of these is a git that has nothing to do with the others.
+    let (patch, (messages, listed)) = thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let messages = messages_since(places, &base, &options);
+            let reader = GitObjectReader::open_blobs(places, &options);
+            (messages, reader.and_then(|reader| reader.list_tree(&tree)))
+        });
+        let patch =
+            if base.tree == tree { Ok(Patch::default()) } else { patch_between(places, &base.tree, &tree, &options) };
+        (patch, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let patch = patch.map_err(failed)?;
     let reader = GitObjectReader::open_blobs(&request.places, &options).map_err(failed)?;
-    let mut paths = reader.all_tree_paths(&tree).map_err(failed)?;
-    paths.sort();
     let files = read_changed_files(&reader, &patch, [&base.tree, &tree]).map_err(failed)?;
-    Ok(Change { tree, base, patch, files, paths, messages })
+    let entries = listed.map_err(failed)?;
+    let (paths, blobs) = entries.into_iter().map(|entry| (entry.path, entry.id)).unzip();
+    Ok(Change { tree, base, patch, files, paths, blobs, texts: Mutex::default(), messages: messages.map_err(failed)? })
 }
 
 fn read_changed_files(
     reader: &GitObjectReader,
     patch: &Patch,
-    trees: [&str; 2],
-) -> Result<Vec<ChangedFile>, crate::fix::snapshot::SkippedSnapshot> {
-    let side = |tree: &str, path: fn(&FilePatch) -> &String| -> Result<Vec<TreeFile>, _> {
-        let names: Vec<(String, &str)> =
-            patch.files.iter().map(|file| (tree.to_owned(), path(file).as_str())).collect();
-        let blobs = reader.find_blobs(&names)?;
-        let texts = reader.read_texts_up_to(&blobs, TEXT_BYTES_MAX)?;
-        Ok(blobs.iter().zip(texts).map(|(blob, text)| TreeFile { is_there: blob.is_some(), text }).collect())
-    };
-    let (before, after) = (side(trees[0], |file| &file.old)?, side(trees[1], |file| &file.new)?);
+    [base, tree]: [&str; 2],
+) -> Result<Vec<ChangedFile>, SkippedSnapshot> {
+    let name = |tree: &str, path: &'_ String| (tree.to_owned(), path.clone());
+    let before = patch.files.iter().map(|file| name(base, &file.old));
+    let names: Vec<(String, String)> = before.chain(patch.files.iter().map(|file| name(tree, &file.new))).collect();
+    let names: Vec<(String, &str)> = names.iter().map(|(tree, path)| (tree.clone(), path.as_str())).collect();
+    let blobs = reader.find_blobs(&names)?;
+    let mut texts = reader.read_texts_up_to(&blobs, TEXT_BYTES_MAX)?;
+    let after_texts = texts.split_off(patch.files.len());
     let mut files: BTreeMap<String, ChangedFile> = BTreeMap::new();
-    for (file, (before, after)) in patch.files.iter().zip(before.into_iter().zip(after)) {
+    let sides = texts.into_iter().zip(after_texts.into_iter().zip(&blobs[patch.files.len()..]));
+    for (file, (before, (after, blob))) in patch.files.iter().zip(sides) {
         let added = file.lines_of_kind(PatchKind::Added).map(|line| line.new).collect();
         let is_change = |line: &&PatchLine| line.kind != PatchKind::Context;
         let touched = file.all_lines().filter(is_change).map(|line| line.new).collect();
         let is_gone = file.change == PatchChange::Deleted;
         let changed = ChangedFile {
             path: file.new.clone(),
-            before: before.text.filter(|_| file.change != PatchChange::Added),
-            is_unread: !is_gone && after.is_there && after.text.is_none(),
-            after: after.text.filter(|_| !is_gone),
+            before: before.filter(|_| file.change != PatchChange::Added),
+            is_unread: !is_gone && blob.is_some() && after.is_none(),
+            after: after.filter(|_| !is_gone),
             added,
             touched,
         };
@@ -156,6 +174,109 @@ fn read_changed_files(
 }
 
 impl Change {
+    /// The hash of a file's content; `None` where the tree has no such file.
+    pub(super) fn blob_id(&self, path: &str) -> Option<&str> {
+        let at = self.paths.binary_search_by(|known| known.as_str().cmp(path)).ok()?;
+        self.blobs.get(at).map(String::as_str)
+    }
+
+    /// The changed file of this path.
+    pub(super) fn changed_file(&self, path: &str) -> Option<&ChangedFile> {
+        let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+
+    /// The texts of these files in the tree; `None` of one that is not there, larger than 2 MiB, or no text. What is read
+    /// is kept: for documents, which several items look at.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(super) fn read_documents(&self, request: &Request, paths: &[String]) -> anyhow::Result<Vec<Option<String>>> {
+        let mut known = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = paths.iter().filter(|path| self.changed_file(path).is_none() && !known.contains_key(*path));
+        let new: Vec<String> = new.cloned().collect();
+        let texts = self.read_texts(request, &new)?;
+        known.extend(new.into_iter().zip(texts));
+        let text = |path: &String| match self.changed_file(path) {
+            Some(file) => file.after.clone(),
+            None => known.get(path).cloned().flatten(),
+        };
+        Ok(paths.iter().map(text).collect())
+    }
+
+    /// The texts of these files in the base, as [`Change::read_documents`]. A renamed file is known by its new path.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(super) fn read_base_documents(
+        &self,
+        request: &Request,
+        paths: &[String],
+    ) -> anyhow::Result<Vec<Option<String>>> {
+        let texts = self.read_documents(request, paths)?;
+        let before = |(path, text): (&String, Option<String>)| match self.changed_file(path) {
+            Some(file) => file.before.clone(),
+            None => text,
+        };
+        Ok(paths.iter().zip(texts).map(before).collect())
+    }
+
+    /// As [`Change::read_documents`], but nothing is kept: for sources, of which there may be many.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(super) fn read_texts(&self, request: &Request, paths: &[String]) -> anyhow::Result<Vec<Option<String>>> {
+        let mut texts = vec![None; paths.len()];
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.read_each_text(request, &paths, |at, text| {
+            texts[at] = Some(text.to_owned());
+            Ok(())
+        })?;
+        Ok(texts)
+    }
+
+    /// Hands the text of each of these files of the tree to `take`, with its place among them; a file that is not there,
+    /// larger than 2 MiB, or no text is left out. Few of them are in memory at a time.
+    ///
+    /// # Errors
+    /// When git can't be asked, and those of `take`.
+    pub(super) fn read_each_text(
+        &self,
+        request: &Request,
+        paths: &[&str],
+        mut take: impl FnMut(usize, &str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut unread: Vec<(usize, &str)> = Vec::new();
+        for (at, path) in paths.iter().enumerate() {
+            match self.changed_file(path) {
+                Some(file) => file.after.iter().try_for_each(|text| take(at, text))?,
+                None => unread.extend(self.blob_id(path).map(|id| (at, id))),
+            }
+        }
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let failed = |skipped| anyhow::anyhow!("cannot read the tree: {skipped}");
+        let reader = GitObjectReader::open_blobs(&request.places, &gate_snapshot_options(request)).map_err(failed)?;
+        let ids: Vec<&str> = unread.iter().map(|(_, id)| *id).collect();
+        let blobs = reader.find_blobs_by_id(&ids).map_err(failed)?;
+        let mut from = 0;
+        while from < blobs.len() {
+            let mut bytes = 0;
+            let count = blobs[from..].iter().take_while(|blob| {
+                bytes += blob.as_ref().map_or(0, |blob| blob.bytes.min(TEXT_BYTES_MAX));
+                bytes <= READ_AT_ONCE_BYTES_MAX
+            });
+            let to = from + count.count().max(1);
+            let texts = reader.read_texts_up_to(&blobs[from..to], TEXT_BYTES_MAX).map_err(failed)?;
+            for ((at, _), text) in unread[from..to].iter().zip(texts) {
+                text.map_or(Ok(()), |text| take(*at, &text))?;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
     /// The paths of the changed files that are still there.
     pub(super) fn present_paths(&self) -> Vec<String> {
         self.files.iter().filter(|file| file.after.is_some() || file.is_unread).map(|file| file.path.clone()).collect()
@@ -179,19 +300,4 @@ pub(super) fn describe_difference(request: &Request, from: &str, to: &str) -> an
         .map_err(|skipped| anyhow::anyhow!("cannot compare two trees: {skipped}"))?;
     let named: Vec<&str> = files.iter().map(String::as_str).take(NAMED_FILES_MAX).collect();
     Ok(format!("{}: {}", text::count(files.len(), "file"), named.join(", ")))
-}
-
-/// The texts of these files in a tree; `None` of one that is not there, larger than 2 MiB, or no text.
-///
-/// # Errors
-/// When git can't be asked.
-pub(super) fn read_texts(request: &Request, tree: &str, paths: &[String]) -> anyhow::Result<Vec<Option<String>>> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let failed = |skipped| anyhow::anyhow!("cannot read the tree: {skipped}");
-    let reader = GitObjectReader::open_blobs(&request.places, &gate_snapshot_options(request)).map_err(failed)?;
-    let names: Vec<(String, &str)> = paths.iter().map(|path| (tree.to_owned(), path.as_str())).collect();
-    let blobs = reader.find_blobs(&names).map_err(failed)?;
-    reader.read_texts_up_to(&blobs, TEXT_BYTES_MAX).map_err(failed)
 }

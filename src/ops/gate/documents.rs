@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::change::{Change, read_texts};
+use super::change::Change;
 use crate::base::file::read_start;
 use crate::base::glob;
 use crate::event::GateFinding;
@@ -135,7 +135,7 @@ impl DocumentContext<'_> {
     }
 
     fn judge_adr(&self) -> anyhow::Result<DocumentAnswer> {
-        let named = read_texts(self.request, &self.change.tree, &[".adr-dir".to_owned()])?.pop().flatten();
+        let named = self.change.read_documents(self.request, &[".adr-dir".to_owned()])?.pop().flatten();
         let folders = adr_folders(named.as_deref(), &self.places.adr, &self.change.paths);
         let records: Vec<String> =
             self.change.paths.iter().filter(|path| is_adr_file(path, &folders)).take(RECORDS_MAX).cloned().collect();
@@ -176,7 +176,7 @@ impl DocumentContext<'_> {
         let changelogs: Vec<ChangedDocument<'_>> = texts.iter().map(DocumentTexts::to_document).collect();
         let settings: Vec<String> =
             self.change.paths.iter().filter(|path| may_configure_generator(path)).cloned().collect();
-        let settings_texts = read_texts(self.request, &self.change.tree, &settings)?;
+        let settings_texts = self.change.read_documents(self.request, &settings)?;
         let files: Vec<(&str, &str)> = settings
             .iter()
             .zip(&settings_texts)
@@ -207,8 +207,8 @@ impl DocumentContext<'_> {
     }
 
     fn read(&self, paths: &[String]) -> anyhow::Result<Vec<DocumentTexts>> {
-        let before = read_texts(self.request, &self.change.base.tree, paths)?;
-        let after = read_texts(self.request, &self.change.tree, paths)?;
+        let before = self.change.read_base_documents(self.request, paths)?;
+        let after = self.change.read_documents(self.request, paths)?;
         let texts = paths.iter().zip(before.into_iter().zip(after));
         Ok(texts.map(|(path, (before, after))| DocumentTexts { path: path.clone(), before, after }).collect())
     }

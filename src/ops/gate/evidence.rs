@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::change::Change;
-use super::execute::{CommandResult, GateCommand, run_check, run_tool};
+use super::base_findings::NewFindings;
+use super::execute::{CommandResult, GateCommand, NOTHING_DONE, failure_reason, folder_in};
+use super::measurement::Measurement;
 use super::memory::known_fix;
 use crate::base::text;
 use crate::event::{FlakeProof, GateFinding};
-use crate::fix::weakened::{WeakenedCheck, detect};
+use crate::fix::weakened::WeakenedCheck;
 use crate::gate::adapter::{
     Adapter, FunctionComplexity, ToolVerdict, judge_exit, read_complexity, read_findings, read_go_test,
 };
@@ -22,56 +22,9 @@ use crate::ops::last::LastFailure;
 use crate::ops::request::Request;
 use crate::whitelist::CheckKind;
 
-/// A line of a tool that is quoted as a reason, bytes.
-const REASON_BYTES_MAX: usize = 200;
 /// Known flakes that are looked at.
 const FLAKES_MAX: usize = 1_000;
-/// Words of outputs that say why a tool had nothing to do, each with the reason for people.
-const NOTHING_DONE: [(&str, &str); 8] = [
-    ("no test specified", "no test ran: package.json has no test script"),
-    ("Missing script: \"test\"", "no test ran: package.json has no test script"),
-    ("No test files found", "no test ran: the runner found no test files"),
-    ("No tests found", "no test ran: the runner found no tests"),
-    ("no tests ran", "no test ran"),
-    ("file or directory not found", "no test ran: a folder of the command does not exist"),
-    ("couldn't find an eslint.config", "eslint has no configuration"),
-    ("No ESLint configuration found", "eslint has no configuration"),
-];
-
-/// What every measurement of one evaluation works with.
-#[derive(Debug)]
-pub(super) struct Measurement<'a> {
-    /// The caller's request.
-    pub request: &'a Request,
-    /// The change.
-    pub change: &'a Change,
-    /// The id of the evaluation.
-    pub evaluation: &'a str,
-    /// The feature.
-    pub feature: &'a str,
-    /// Time of each command.
-    pub limit: Duration,
-    /// Whether receipts may replace runs.
-    pub reuses: bool,
-    /// Where the change weakens checks.
-    pub weakened: Vec<WeakenedCheck>,
-}
-
 impl<'a> Measurement<'a> {
-    /// A measurement of `change`.
-    pub(super) fn new(
-        request: &'a Request,
-        change: &'a Change,
-        evaluation: &'a str,
-        feature: &'a str,
-        limit: Duration,
-        reuses: bool,
-    ) -> Self {
-        let mut weakened = detect(&change.patch, None).marks;
-        weakened.retain(WeakenedCheck::decides);
-        Measurement { request, change, evaluation, feature, limit, reuses, weakened }
-    }
-
     /// The evidence of a planned item whose figures a command gives.
     pub(super) fn measure_command(
         &self,
@@ -100,7 +53,7 @@ impl<'a> Measurement<'a> {
         let command = self.command_in(dir, &words, program);
         let is_check =
             matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
-        let result = if is_check { run_check(self.request, &command) } else { run_tool(&command) };
+        let result = if is_check { self.run_check(&command) } else { self.run_tool(&command) };
         let mut result = match result {
             Ok(result) => result,
             Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
@@ -109,7 +62,7 @@ impl<'a> Measurement<'a> {
         if measure == Some(MappedCommand::Test) {
             flakes = proven_flakes(self.request, &result);
             if !flakes.is_empty() {
-                match run_check(self.request, &command) {
+                match self.run_check(&command) {
                     Ok(second) => result = second,
                     Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
                 }
@@ -121,7 +74,10 @@ impl<'a> Measurement<'a> {
         let run = ToolRun { tool, result, adapter: adapter.and_then(Adapter::from_name), dir };
         let mut evidence = match measure {
             Some(MappedCommand::Test) => self.judge_tests(item, &run),
-            Some(MappedCommand::Lint | MappedCommand::Typecheck) => self.judge_lint(&run),
+            Some(MappedCommand::Lint | MappedCommand::Typecheck) => match self.old_findings(item, &command, &run) {
+                Ok(old) => self.judge_lint(&run, old),
+                Err(reason) => ItemEvidence::unknown(item, reason),
+            },
             Some(MappedCommand::Naming) => self.judge_naming(item, &run, rules),
             Some(MappedCommand::Complexity | MappedCommand::Duplication) => {
                 ItemEvidence::unknown(item, "this measure has an evaluation of its own")
@@ -154,7 +110,7 @@ impl<'a> Measurement<'a> {
             .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
             .collect();
         let command = self.command_in(dir, &words, program);
-        let result = run_tool(&command).map_err(|error| format!("{error:#}"))?;
+        let result = self.run_tool(&command).map_err(|error| format!("{error:#}"))?;
         if result.code.is_none() {
             return Err(failure_reason(&words[0], &result));
         }
@@ -168,7 +124,7 @@ impl<'a> Measurement<'a> {
         GateCommand {
             argv,
             program,
-            dir: self.request.places.root.join(dir),
+            dir: folder_in(&self.request.places.root, dir),
             evaluation: self.evaluation,
             feature: self.feature,
             limit: self.limit,
@@ -203,7 +159,7 @@ impl<'a> Measurement<'a> {
             }
             _ => run.result.count_tests(),
         };
-        let failing = run.result.failures.len() as u64;
+        let failing = run.result.count_failures();
         let passing = counted.map(|ran| ran.saturating_sub(failing));
         let exit = match (run.exit_code(), counted) {
             (Ok(0), None) if item.has_guards => Err("how many tests ran cannot be read from the output".to_owned()),
@@ -229,25 +185,57 @@ impl<'a> Measurement<'a> {
         evidence
     }
 
-    fn judge_lint(&self, run: &ToolRun<'_>) -> ItemEvidence {
+    /// Judges a linter; of `new` findings alone where the base is subtracted.
+    fn judge_lint(&self, run: &ToolRun<'_>, new: Option<NewFindings>) -> ItemEvidence {
         let mut evidence = ItemEvidence::default();
-        let errors = run.result.failures.len();
-        let exit = run.exit_code();
-        if let Ok(code) = exit {
-            let is_clean = code == 0;
+        let mut exit = run.exit_code();
+        let is_clean = exit == Ok(0);
+        let (mut errors, mut failures) = (run.result.count_failures(), run.result.failures.clone());
+        if let Some(new) = new {
+            evidence.details.push(format!("{} new, {} as before", new.count, new.as_before));
+            evidence.values.insert(Metric::Introduced, MetricValue::Number(new.count as f64));
+            if new.is_all_that_counts {
+                // A linter that finds nothing new is as good as a clean one.
+                exit = exit.map(|code| if new.count == 0 { 0 } else { code });
+                (errors, failures) = (new.count, new.findings);
+            }
+        } else if exit.is_ok() {
             evidence.details.push(text::count(if is_clean { 0 } else { errors.max(1) }, "error"));
+            if is_clean {
+                evidence.values.insert(Metric::Introduced, MetricValue::Number(0.0));
+            }
         }
         evidence.values.insert(Metric::Errors, MetricValue::Number(errors as f64));
         evidence
             .values
             .insert(Metric::ExitCode, exit.map_or_else(MetricValue::Unknown, |code| MetricValue::Number(code.into())));
-        evidence.findings.extend(run.result.failures.iter().map(|failure| finding_of(failure, self, run.dir)));
+        evidence.findings.extend(failures.iter().map(|failure| finding_of(failure, self, run.dir)));
         self.add_weakened(&mut evidence, CheckKind::Lint);
         evidence
     }
 
+    /// What of a linter's findings is new, where the item asks for that.
+    ///
+    /// # Errors
+    /// Why the base could not be looked at.
+    fn old_findings(
+        &self,
+        item: &ChecklistItem,
+        command: &GateCommand<'_>,
+        run: &ToolRun<'_>,
+    ) -> Result<Option<NewFindings>, String> {
+        let is_asked = item.holds_the_line || item.expression.metrics().contains(&Metric::Introduced);
+        let has_failed = run.exit_code().is_ok_and(|code| code != 0);
+        if !is_asked || !has_failed {
+            return Ok(None);
+        }
+        let recorded = run.result.run.as_ref().ok_or("the run of the linter is not in the store")?;
+        let new = self.subtract_base(recorded, command, run.dir)?;
+        Ok(Some(NewFindings { is_all_that_counts: item.holds_the_line, ..new }))
+    }
+
     /// Adds where the change weakens checks of this kind.
-    fn add_weakened(&self, evidence: &mut ItemEvidence, kind: CheckKind) {
+    pub(super) fn add_weakened(&self, evidence: &mut ItemEvidence, kind: CheckKind) {
         const LINT_FAMILIES: [&str; 4] = ["disabled-rule", "excluded-file", "swallowed-status", "removed-check"];
         const TEST_FAMILIES: [&str; 1] = ["disabled-rule"];
         let concerns = |mark: &&WeakenedCheck| match kind {
@@ -339,22 +327,6 @@ impl ToolRun<'_> {
             }
             _ => Err(failure_reason(&self.tool, &self.result)),
         }
-    }
-}
-
-/// Why a tool did not do its job.
-pub(super) fn failure_reason(tool: &str, result: &CommandResult) -> String {
-    if result.is_late {
-        return format!("{tool} was ended by the time limit");
-    }
-    if let Some((_, reason)) = NOTHING_DONE.iter().find(|(words, _)| result.text.contains(words)) {
-        return (*reason).to_owned();
-    }
-    let said = result.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it printed nothing");
-    let said = text::ellipsis(&text::one_line(said), REASON_BYTES_MAX);
-    match result.code {
-        Some(code) => format!("{tool} did not do its job (exit code {code}): {said}"),
-        None => format!("{tool} was ended by a signal: {said}"),
     }
 }
 

@@ -8,9 +8,11 @@ use anyhow::Context;
 
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
+use crate::base::text;
 use crate::diagnose::{self, count_ran};
+use crate::event::Run;
 use crate::host::process::{LongAnswer, OrphanReaper, ProcessCall, ReadStreams, run_long};
-use crate::ops::last::{LastFailure, run_by_id};
+use crate::ops::last::LastFailure;
 use crate::ops::request::Request;
 use crate::store::RunFilter;
 
@@ -21,8 +23,22 @@ const RUNS_MAX: usize = 20;
 /// The agent of the runs that the gate starts.
 pub(super) const GATE_AGENT: &str = "gate";
 
+/// A line of a tool that is quoted as a reason, bytes.
+const REASON_BYTES_MAX: usize = 200;
+/// Words of outputs that say why a tool had nothing to do, each with the reason for people.
+pub(super) const NOTHING_DONE: [(&str, &str); 8] = [
+    ("no test specified", "no test ran: package.json has no test script"),
+    ("Missing script: \"test\"", "no test ran: package.json has no test script"),
+    ("No test files found", "no test ran: the runner found no test files"),
+    ("No tests found", "no test ran: the runner found no tests"),
+    ("no tests ran", "no test ran"),
+    ("file or directory not found", "no test ran: a folder of the command does not exist"),
+    ("couldn't find an eslint.config", "eslint has no configuration"),
+    ("No ESLint configuration found", "eslint has no configuration"),
+];
+
 /// A command to run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct GateCommand<'a> {
     /// Program and arguments.
     pub argv: &'a [String],
@@ -41,25 +57,40 @@ pub(super) struct GateCommand<'a> {
 }
 
 /// A command that ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CommandResult {
     /// The exit code; `None` when it was ended by a signal or by its time limit.
     pub code: Option<i32>,
     /// Whether its time was up.
     pub is_late: bool,
+    /// Another limit that ended it, for people.
+    pub stopped: Option<String>,
     /// What it printed, secrets replaced, without terminal control.
     pub text: String,
     /// The same as raw bytes, for counting.
     pub output: Vec<u8>,
     /// Whether a part of the output was not read.
     pub is_cut: bool,
-    /// What failed, as it was recorded; empty of a bare run.
+    /// The run as it was recorded, where it failed; `None` of a bare run.
+    pub run: Option<Run>,
+    /// The first things that failed in it.
     pub failures: Vec<LastFailure>,
     /// The receipt that replaced the run: `passed 3 min ago on this tree (e-…), 41 tests`.
     pub reused: Option<String>,
 }
 
 impl CommandResult {
+    /// The result of a command that need not run: a receipt covers it.
+    pub(super) fn from_receipt(receipt: String) -> CommandResult {
+        CommandResult { code: Some(0), reused: Some(receipt), ..CommandResult::default() }
+    }
+
+    /// Things that failed, also those that are not listed.
+    pub(super) fn count_failures(&self) -> u64 {
+        let failure = self.run.as_ref().and_then(|run| run.failure.as_ref());
+        failure.map_or(0, |failure| (failure.items.len() + failure.items_cut) as u64)
+    }
+
     /// Tests that ran, as the runner's closing line or the receipt says.
     pub(super) fn count_tests(&self) -> Option<u64> {
         match &self.reused {
@@ -88,7 +119,8 @@ pub(super) fn run_check(request: &Request, command: &GateCommand<'_>) -> anyhow:
         take_notes_of_reuse(&mut result);
     }
     if result.code != Some(0) {
-        result.failures = recorded_failures(request, command, since);
+        result.run = recorded_run(request, command.argv, since);
+        result.failures = result.run.as_ref().map(LastFailure::first_of_run).unwrap_or_default();
     }
     Ok(result)
 }
@@ -103,15 +135,9 @@ pub(super) fn run_tool(command: &GateCommand<'_>) -> anyhow::Result<CommandResul
 }
 
 fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) -> anyhow::Result<LongAnswer> {
-    let path = search_path(command);
-    let variables = [
-        ("PATH", Some(path.as_os_str())),
-        ("VERIFY_RUN_EVALUATION", Some(OsStr::new(command.evaluation))),
-        ("VERIFY_RUN_FEATURE", Some(OsStr::new(command.feature))),
-        // Redocly would ask the network for updates.
-        ("REDOCLY_TELEMETRY", Some(OsStr::new("off"))),
-        ("REDOCLY_SUPPRESS_UPDATE_NOTICE", Some(OsStr::new("true"))),
-    ];
+    let variables = command.variables();
+    let variables: Vec<(&str, Option<&OsStr>)> =
+        variables.iter().map(|(name, value)| (*name, Some(value.as_os_str()))).collect();
     let reaper = OrphanReaper::open();
     let call = ProcessCall { argv, dir: &command.dir, variables: &variables, input: b"", limit: command.limit };
     let answer = run_long(call, streams).with_context(|| format!("cannot start {}", command.argv.join(" ")));
@@ -119,24 +145,40 @@ fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) 
     answer
 }
 
-/// The process's PATH; a project's own program comes first, as its package runner would have it.
-fn search_path(command: &GateCommand<'_>) -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(folder) = command.program.parent().filter(|folder| folder.is_absolute()) else { return path };
-    if std::env::split_paths(&path).any(|known| known == folder) {
-        return path;
+impl GateCommand<'_> {
+    /// The variables that the gate sets for its commands.
+    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("PATH", self.search_path()),
+            ("VERIFY_RUN_EVALUATION", self.evaluation.into()),
+            ("VERIFY_RUN_FEATURE", self.feature.into()),
+            // Redocly would ask the network for updates.
+            ("REDOCLY_TELEMETRY", "off".into()),
+            ("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true".into()),
+        ]
     }
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
-    std::env::join_paths(folders).unwrap_or(path)
+
+    /// The process's PATH; a project's own program comes first, as its package runner would have it.
+    fn search_path(&self) -> OsString {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let Some(folder) = self.program.parent().filter(|folder| folder.is_absolute()) else { return path };
+        if std::env::split_paths(&path).any(|known| known == folder) {
+            return path;
+        }
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+        std::env::join_paths(folders).unwrap_or(path)
+    }
 }
 
 fn result_of(answer: LongAnswer) -> CommandResult {
     CommandResult {
         code: answer.status.and_then(|status| status.code()),
         is_late: answer.status.is_none(),
+        stopped: None,
         text: diagnose::plain_text(&answer.output),
         output: answer.output,
         is_cut: answer.cut_bytes > 0,
+        run: None,
         failures: Vec::new(),
         reused: None,
     }
@@ -155,15 +197,37 @@ fn take_notes_of_reuse(result: &mut CommandResult) {
     result.text = others.join("\n");
 }
 
-/// What the run that just ended left in the store; nothing where it can't be found.
-fn recorded_failures(request: &Request, command: &GateCommand<'_>, since: Timestamp) -> Vec<LastFailure> {
-    let find = || {
-        let index = request.open_as_it_is(&mut Vec::new()).ok()??;
-        let filter = RunFilter { passed: Some(false), since: Some(since), ..RunFilter::default() };
-        let rows = index.runs_under(&Lossless::from(&request.places.root), &filter, RUNS_MAX).ok()?;
-        let words = command.argv.iter().map(String::as_str);
-        let row = rows.into_iter().find(|row| row.argv.iter().map(Lossless::display).eq(words.clone()))?;
-        Some(run_by_id(request, &row.id).ok()?.data.items)
-    };
-    find().unwrap_or_default()
+/// The run that just ended, as it is in the store; `None` where it can't be found.
+fn recorded_run(request: &Request, argv: &[String], since: Timestamp) -> Option<Run> {
+    let reading = request.open_for_reading().ok()?;
+    let index = reading.index.as_ref()?;
+    let filter = RunFilter { passed: Some(false), since: Some(since), ..RunFilter::default() };
+    let rows = index.runs_under(&Lossless::from(&request.places.root), &filter, RUNS_MAX).ok()?;
+    let words = argv.iter().map(String::as_str);
+    let row = rows.into_iter().find(|row| row.argv.iter().map(Lossless::display).eq(words.clone()))?;
+    index.read_run(&reading.segments, &row.id).ok()?
+}
+
+/// A folder below another one. Joined with nothing, a path would end in `/`, and be another one where it is compared.
+pub(super) fn folder_in(root: &Path, dir: &str) -> PathBuf {
+    if dir.is_empty() { root.to_owned() } else { root.join(dir) }
+}
+
+/// Why a tool did not do its job.
+pub(super) fn failure_reason(tool: &str, result: &CommandResult) -> String {
+    if result.is_late {
+        return format!("{tool} was ended by the time limit");
+    }
+    if let Some(why) = &result.stopped {
+        return format!("{tool} was ended: {why}");
+    }
+    if let Some((_, reason)) = NOTHING_DONE.iter().find(|(words, _)| result.text.contains(words)) {
+        return (*reason).to_owned();
+    }
+    let said = result.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it printed nothing");
+    let said = text::ellipsis(&text::one_line(said), REASON_BYTES_MAX);
+    match result.code {
+        Some(code) => format!("{tool} did not do its job (exit code {code}): {said}"),
+        None => format!("{tool} was ended by a signal: {said}"),
+    }
 }

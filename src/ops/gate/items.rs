@@ -2,33 +2,102 @@
 
 use std::time::Duration;
 
-use super::change::{Change, describe_difference, gate_snapshot_options, read_tree};
-use super::criteria::{CriteriaContext, measure_criteria};
-use super::documents::DocumentContext;
-use super::evidence::Measurement;
+use super::change::Change;
+use super::isolated::GateLab;
+use super::jobs::{ItemJob, ItemWork};
+use super::measurement::Measurement;
 use super::run::Evaluation;
 use crate::config::HeadingLanguage;
 use crate::event::{GateItem, GateItemStatus, GateStart};
 use crate::fix::find_tool;
+use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::cycle::WorkTreeGate;
-use crate::gate::judge::{ItemEvidence, judge_item};
-use crate::gate::plan::{PlannedItem, PlannedPolicy, PlannedSource, plan_items};
-use crate::gate::policy::{ChangeKind, ChecklistItem, CommandSpec, ItemSource, MappedCommand, Method, english_heading};
+use crate::gate::judge::{ItemEvidence, JudgedItems, judge_item};
+use crate::gate::plan::{PlannedItem, PlannedPolicy, plan_items};
+use crate::gate::policy::{ChangeKind, ChecklistItem, english_heading};
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
+/// What measuring the items needs.
+pub(super) struct ItemPreparation<'a> {
+    measurement: Measurement<'a>,
+    projects: Vec<StackProject>,
+    planned: Vec<PlannedItem>,
+    kind: ChangeKind,
+    change_kind: &'a str,
+    judged: &'a TakenSnapshot,
+}
+
+impl<'a> ItemPreparation<'a> {
+    /// What every measurement works with.
+    pub(super) fn measurement(&self) -> &Measurement<'a> {
+        &self.measurement
+    }
+
+    /// The change.
+    pub(super) fn change(&self) -> &'a Change {
+        self.measurement.change
+    }
+
+    /// The projects that the change is judged in.
+    pub(super) fn projects(&self) -> &[StackProject] {
+        &self.projects
+    }
+}
+
 impl Evaluation<'_> {
-    /// Judges the items one after the other. `tree` becomes the tree after the last command.
-    pub(super) fn measure_items(
-        &self,
-        change: &Change,
+    /// Everything that measuring the items needs.
+    pub(super) fn prepare_items<'a>(
+        &'a self,
+        change: &'a Change,
         kind: ChangeKind,
-        start: &GateStart,
-        tree: &mut String,
-    ) -> anyhow::Result<Vec<GateItem>> {
+        start: &'a GateStart,
+        (judged, lab): (&'a TakenSnapshot, Option<&'a GateLab>),
+    ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
-            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh);
+            Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
         let projects = self.judged_projects(change);
+        let planned = self.plan_items(&projects, kind);
+        ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }
+    }
+
+    /// Judges the items. `tree` becomes the tree that the last command left. Commands run one after the other, behind
+    /// `before_commands`, while what needs none is measured beside them.
+    pub(super) fn measure_items(
+        &self,
+        preparation: &ItemPreparation<'_>,
+        before_commands: &mut dyn FnMut(),
+        tree: &mut String,
+    ) -> anyhow::Result<JudgedItems> {
+        let ItemPreparation { measurement, projects, planned, kind, change_kind, judged } = preparation;
+        let mut jobs = Vec::new();
+        for item in self.policy.checklist.items().filter(|item| self.is_wanted(&item.id)) {
+            let stated = item.not_applicable.as_ref().map(|stated| stated.reason.clone());
+            let reason = stated.or_else(|| not_applicable_by_kind(item, *kind, change_kind));
+            let planned = planned.iter().filter(|planned| planned.item == item.id);
+            let job = |planned| ItemJob { item, planned, is_left_out: reason.clone() };
+            jobs.extend(planned.map(job));
+        }
+        let work = ItemWork { evaluation: self, measurement, projects };
+        let (evidence, tree_after) = work.measure_jobs(&jobs, judged, before_commands, tree)?;
+        let language = self.request.settings().gate.headings;
+        let mut items = Vec::new();
+        for category in &self.policy.checklist.categories {
+            let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
+            for item in category.items.iter().filter(|item| self.is_wanted(&item.id)) {
+                let own = jobs.iter().zip(&evidence).filter(|(job, _)| job.item.id == item.id);
+                let own: Vec<ItemEvidence> = own.map(|(_, evidence)| evidence.clone()).collect();
+                items.push(judge_item(item, &heading, own));
+            }
+        }
+        Ok(JudgedItems { items, tree_after })
+    }
+
+    fn is_wanted(&self, id: &String) -> bool {
+        self.options.only.is_empty() || self.options.only.contains(id)
+    }
+
+    fn plan_items(&self, projects: &[StackProject], kind: ChangeKind) -> Vec<PlannedItem> {
         let root = &self.request.places.root;
         let path = std::env::var_os("PATH").unwrap_or_default();
         let find = |name: &str, dir: &str| find_tool(name, &root.join(dir), root, &path);
@@ -39,23 +108,7 @@ impl Evaluation<'_> {
             mapping: &self.policy.mapping,
             mapping_origin,
         };
-        let planned = plan_items(policy, &projects, Some(kind), &find);
-        let language = self.request.settings().gate.headings;
-        let mut items = Vec::new();
-        for category in &self.policy.checklist.categories {
-            let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
-            for item in &category.items {
-                if !self.options.only.is_empty() && !self.options.only.contains(&item.id) {
-                    continue;
-                }
-                let evidence = match not_applicable_by_kind(item, kind, &start.change_kind) {
-                    Some(evidence) => vec![evidence],
-                    None => self.gather_evidence(&measurement, item, (&planned, &projects), tree)?,
-                };
-                items.push(judge_item(item, &heading, evidence));
-            }
-        }
-        Ok(items)
+        plan_items(policy, projects, Some(kind), &find)
     }
 
     /// The projects that the change is judged in.
@@ -75,105 +128,6 @@ impl Evaluation<'_> {
             .map(|(stack, by)| StackProject { dir: String::new(), stack: stack.to_owned(), marker: by.to_owned() })
             .into_iter()
             .collect()
-    }
-
-    fn gather_evidence(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        (planned, projects): (&[PlannedItem], &[StackProject]),
-        tree: &mut String,
-    ) -> anyhow::Result<Vec<ItemEvidence>> {
-        let planned: Vec<&PlannedItem> = planned.iter().filter(|planned| planned.item == item.id).collect();
-        let has_many = planned.len() > 1;
-        let mut gathered = Vec::new();
-        for planned in planned {
-            let mut evidence = match &item.source {
-                ItemSource::Method(method) => self.measure_method(measurement, item, *method, projects),
-                ItemSource::Command { .. } => measurement.measure_command(item, None, planned, &[]),
-                ItemSource::Mapped(mapped) => self.measure_mapped(measurement, item, *mapped, planned),
-            };
-            if !evidence.commands.is_empty() {
-                let after = read_tree(self.request, &gate_snapshot_options(self.request))?.tree;
-                if after != *tree {
-                    let commands = std::mem::take(&mut evidence.commands);
-                    let reason = format!("the command changed {}", describe_difference(self.request, tree, &after)?);
-                    evidence = ItemEvidence { commands, ..ItemEvidence::unknown(item, reason) };
-                    *tree = after;
-                }
-            }
-            let dir = planned.dir.as_deref().filter(|_| has_many);
-            evidence.project = dir.map(|dir| if dir.is_empty() { ".".to_owned() } else { dir.to_owned() });
-            gathered.push(evidence);
-        }
-        Ok(gathered)
-    }
-
-    fn measure_method(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        method: Method,
-        projects: &[StackProject],
-    ) -> ItemEvidence {
-        match method {
-            Method::ParsePrpAndVerify => {
-                let context = CriteriaContext {
-                    prp: self.prp.as_ref(),
-                    has_no_prp: self.options.has_no_prp,
-                    file: self.policy.criteria_file.as_ref(),
-                    projects,
-                };
-                measure_criteria(measurement, item, &context)
-            }
-            Method::CheckComplexityComments => measurement.measure_comments(item, projects),
-            Method::GrepReadme | Method::CheckDocsAdr | Method::ValidateOpenapi | Method::GrepChangelog => {
-                let context = DocumentContext {
-                    request: self.request,
-                    change: measurement.change,
-                    places: &self.policy.mapping.documents,
-                    projects,
-                    prp: self.prp.as_ref(),
-                    feature: measurement.feature,
-                };
-                let evidence = context.measure_documents(item, method);
-                if method == Method::ValidateOpenapi {
-                    return measurement.add_openapi_tool(evidence, &context.openapi_documents());
-                }
-                evidence
-            }
-        }
-    }
-
-    fn measure_mapped(
-        &self,
-        measurement: &Measurement<'_>,
-        item: &ChecklistItem,
-        mapped: MappedCommand,
-        planned: &PlannedItem,
-    ) -> ItemEvidence {
-        match (mapped, &planned.source) {
-            (MappedCommand::Complexity, _) => measurement.measure_complexity(item, planned),
-            (MappedCommand::Duplication, _) => measurement.measure_duplication(item, planned),
-            (_, PlannedSource::Nothing) => ItemEvidence::unknown(item, planned.notes.join("; ")),
-            (MappedCommand::Naming, _) => {
-                let rules = self.rules_of(planned, mapped);
-                measurement.measure_command(item, Some(mapped), planned, &rules)
-            }
-            _ => measurement.measure_command(item, Some(mapped), planned, &[]),
-        }
-    }
-
-    /// The rules that count of a mapped command.
-    fn rules_of(&self, planned: &PlannedItem, mapped: MappedCommand) -> Vec<String> {
-        let PlannedSource::Command { line, .. } = &planned.source else { return Vec::new() };
-        let stack = planned.stack.as_deref().and_then(|stack| self.policy.mapping.stack(stack));
-        let specs = stack.map_or(&[][..], |stack| stack.specs(mapped));
-        let rules = specs.iter().find_map(|spec| match spec {
-            CommandSpec::Command { line: known, rules, .. } if known == line => Some(rules.clone()),
-            _ => None,
-        });
-        rules.unwrap_or_default()
     }
 
     pub(super) fn apply_waivers(&self, items: &mut [GateItem], gate: &WorkTreeGate) {
@@ -211,10 +165,10 @@ fn category_heading(key: &str, language: HeadingLanguage) -> String {
     heading.to_owned()
 }
 
-fn not_applicable_by_kind(item: &ChecklistItem, kind: ChangeKind, said: &str) -> Option<ItemEvidence> {
+fn not_applicable_by_kind(item: &ChecklistItem, kind: ChangeKind, said: &str) -> Option<String> {
     if item.applies_to.is_empty() || item.applies_to.contains(&kind) {
         return None;
     }
     let kinds: Vec<&str> = item.applies_to.iter().map(|kind| kind.name()).collect();
-    Some(ItemEvidence::without_application(format!("the change is a {said}; this is for {}", kinds.join(", "))))
+    Some(format!("the change is a {said}; this is for {}", kinds.join(", ")))
 }

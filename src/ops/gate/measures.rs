@@ -1,20 +1,17 @@
 //! Measures complexity, comments and duplication of what a change touches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
-use super::change::{ChangedFile, read_texts};
-use super::evidence::{Measurement, ToolComplexity, source_endings};
+use super::evidence::{ToolComplexity, source_endings};
+use super::judged_functions::{JudgedFunction, JudgedFunctions};
+use super::measurement::Measurement;
 use crate::base::text;
 use crate::config::ComplexitySource;
 use crate::event::GateFinding;
 use crate::gate::judge::ItemEvidence;
-use crate::gate::measure::{
-    ChangedFile as DuplicationChange, DuplicationIndex, FunctionMeasure, SourceLanguage, find_earlier_version,
-    measure_functions,
-};
+use crate::gate::measure::FunctionMeasure;
 use crate::gate::plan::{PlannedItem, PlannedSource};
 use crate::gate::policy::{ChecklistItem, JudgedScope, Metric, MetricValue, Truth};
 use crate::gate::stack::{StackProject, is_foreign_folder};
@@ -23,39 +20,6 @@ use crate::gate::stack::{StackProject, is_foreign_folder};
 const LEGACY_NAMED_MAX: usize = 3;
 /// A tool's figure and the built-in one may differ by this without a word.
 const DISAGREEMENT_MAX: u32 = 2;
-/// With fewer new lines a share of them proves nothing: SonarQube's quality gates have the same limit.
-const NEW_LINES_MIN: usize = 20;
-
-/// A function that an item judges.
-#[derive(Debug, Clone)]
-struct JudgedFunction {
-    path: String,
-    name: String,
-    line: u32,
-    complexity: u32,
-    /// Its complexity in the base; `None` of a new one.
-    before: Option<u32>,
-    has_documentation: bool,
-}
-
-impl JudgedFunction {
-    /// Whether the change made it worse, or made it.
-    fn is_worse(&self) -> bool {
-        self.before.is_none_or(|before| self.complexity > before)
-    }
-
-    fn place(&self) -> String {
-        format!("{}, {}:{}", self.name, self.path, self.line)
-    }
-}
-
-/// The functions of a project that an item judges.
-#[derive(Debug, Default)]
-struct JudgedFunctions {
-    functions: Vec<JudgedFunction>,
-    /// Files that could not be measured, with the reason.
-    unread: Vec<String>,
-}
 
 impl Measurement<'_> {
     /// The evidence for an item about the complexity of functions.
@@ -70,11 +34,11 @@ impl Measurement<'_> {
             }
             _ => None,
         };
-        let mut judged = JudgedFunctions::default();
         let dir = planned.dir.as_deref().unwrap_or_default();
-        if let Err(error) = self.add_judged_functions(item, dir, planned.stack.as_deref(), &mut judged) {
-            return ItemEvidence::unknown(item, format!("{error:#}"));
-        }
+        let mut judged = match self.judged_functions(item, dir, planned.stack.as_deref()) {
+            Ok(judged) => judged,
+            Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
+        };
         if let Some(unread) = judged.unread.first() {
             return ItemEvidence::unknown(item, unread.clone());
         }
@@ -100,8 +64,9 @@ impl Measurement<'_> {
     pub(super) fn measure_comments(&self, item: &ChecklistItem, projects: &[StackProject]) -> ItemEvidence {
         let mut judged = JudgedFunctions::default();
         for project in projects {
-            if let Err(error) = self.add_judged_functions(item, &project.dir, Some(&project.stack), &mut judged) {
-                return ItemEvidence::unknown(item, format!("{error:#}"));
+            match self.judged_functions(item, &project.dir, Some(&project.stack)) {
+                Ok(further) => judged.extend(further),
+                Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
             }
         }
         if let Some(unread) = judged.unread.first() {
@@ -133,159 +98,60 @@ impl Measurement<'_> {
         evidence
     }
 
-    /// The evidence for an item about duplicated code: the new lines of a project's sources against the whole tree.
-    pub(super) fn measure_duplication(&self, item: &ChecklistItem, planned: &PlannedItem) -> ItemEvidence {
-        let dir = planned.dir.as_deref().unwrap_or_default();
-        let stack = planned.stack.as_deref();
-        let is_all = item.scope == JudgedScope::All;
-        let is_judged_file = |path: &str| is_source_of(path, dir, stack) && !is_generated(path);
-        if let Some(unread) = self.change.files.iter().find(|file| file.is_unread && is_judged_file(&file.path)) {
-            return ItemEvidence::unknown(item, format!("{} is larger than 2 MiB or no text", unread.path));
-        }
-        let lines: BTreeMap<&str, BTreeSet<u32>> = self
-            .change
-            .files
-            .iter()
-            .filter(|file| file.after.is_some() && is_judged_file(&file.path))
-            .map(|file| (file.path.as_str(), file.added.iter().copied().collect()))
-            .collect();
-        let new_lines: usize = lines.values().map(BTreeSet::len).sum();
-        if !is_all && new_lines < NEW_LINES_MIN {
-            return ItemEvidence::without_application(format!("too few new lines to judge ({new_lines})"));
-        }
-        let measured = self.index_sources(dir, stack).map(|mut index| {
-            let changed: Vec<DuplicationChange<'_>> =
-                lines.iter().map(|(path, lines)| DuplicationChange { path, lines }).collect();
-            if is_all { index.measure_tree() } else { index.measure_change(&changed) }
-        });
-        let measure = match measured {
-            Ok(measure) => measure,
-            Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
-        };
-        let mut evidence = ItemEvidence::default();
-        let percentage = measure.percentage();
-        evidence.values.insert(Metric::DuplicationPercentage, MetricValue::Number(percentage));
-        evidence.values.insert(Metric::DuplicatedLines, MetricValue::Number(measure.duplicated_lines as f64));
-        evidence.details.push(format!("{percentage:.1}% ({} of {} lines)", measure.duplicated_lines, measure.lines));
-        evidence.findings.extend(measure.blocks.into_iter().map(|block| GateFinding {
-            message: format!(
-                "lines {} to {} are also {}:{}-{}",
-                block.place.first_line,
-                block.place.last_line,
-                block.other.path,
-                block.other.first_line,
-                block.other.last_line
-            ),
-            path: Some(block.place.path),
-            line: Some(block.place.first_line),
-            ..GateFinding::default()
-        }));
-        evidence
-    }
-
-    fn measure_deadline(&self) -> Instant {
+    pub(super) fn measure_deadline(&self) -> Instant {
         Instant::now() + Duration::from_secs(self.request.settings().gate.measure_seconds)
     }
 
-    fn out_of_time(&self) -> String {
+    pub(super) fn out_of_time(&self) -> String {
         format!("it was not measured within {} s (gate.measure_seconds)", self.request.settings().gate.measure_seconds)
     }
 
-    /// The sources of a stack in the whole tree.
-    fn index_sources(&self, dir: &str, stack: Option<&str>) -> anyhow::Result<DuplicationIndex> {
-        let is_judged = |path: &&String| is_source_of(path, dir, stack) && !is_generated(path);
-        let paths: Vec<String> = self.change.paths.iter().filter(is_judged).cloned().collect();
-        let deadline = self.measure_deadline();
-        let texts = read_texts(self.request, &self.change.tree, &paths)?;
-        let mut index = DuplicationIndex::default();
-        for (path, text) in paths.iter().zip(texts) {
-            anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
-            if let (Some(language), Some(text)) = (SourceLanguage::from_path(path), text) {
-                index.add_file(path, language, &text).with_context(|| format!("cannot measure {path}"))?;
-            }
-        }
-        Ok(index)
-    }
-
-    /// Adds the functions that are judged in a project: those that the change touches, or all of them.
-    fn add_judged_functions(
+    /// The functions that are judged in a project: those that the change touches, or all of them. Each project is measured
+    /// once.
+    fn judged_functions(
         &self,
         item: &ChecklistItem,
         dir: &str,
         stack: Option<&str>,
-        judged: &mut JudgedFunctions,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<JudgedFunctions> {
+        let key = (dir.to_owned(), stack.map(str::to_owned), item.scope == JudgedScope::All);
+        let mut known = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(judged) = known.get(&key) {
+            return Ok(judged.clone());
+        }
+        let mut judged = JudgedFunctions::default();
         let is_judged = |path: &str| is_source_of(path, dir, stack);
         let deadline = self.measure_deadline();
         if item.scope == JudgedScope::All {
-            let paths: Vec<String> = self.change.paths.iter().filter(|path| is_judged(path)).cloned().collect();
-            let texts = read_texts(self.request, &self.change.tree, &paths)?;
-            for (path, text) in paths.iter().zip(texts) {
+            let paths: Vec<&str> =
+                self.change.paths.iter().map(String::as_str).filter(|path| is_judged(path)).collect();
+            let mut is_read = vec![false; paths.len()];
+            self.change.read_each_text(self.request, &paths, |at, text| {
                 anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
-                match text {
-                    Some(text) => judged.add_file(path, &text, None, |_| true),
-                    None => judged.note_unread(path),
+                is_read[at] = true;
+                judged.add_file(paths[at], text, None, |_| true);
+                Ok(())
+            })?;
+            let unread = paths.iter().zip(is_read).filter(|(_, is_read)| !is_read);
+            unread.for_each(|(path, _)| judged.note_unread(path));
+        } else {
+            for file in self.change.files.iter().filter(|file| is_judged(&file.path)) {
+                anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
+                if file.is_unread {
+                    judged.note_unread(&file.path);
                 }
+                let Some(after) = &file.after else { continue };
+                let touches = |function: &FunctionMeasure| file.touches(function.first_line, function.last_line);
+                judged.add_file(&file.path, after, file.before.as_deref(), touches);
             }
-            return Ok(());
         }
-        for file in self.change.files.iter().filter(|file| is_judged(&file.path)) {
-            anyhow::ensure!(Instant::now() < deadline, self.out_of_time());
-            if file.is_unread {
-                judged.note_unread(&file.path);
-            }
-            let Some(after) = &file.after else { continue };
-            let touches = |function: &FunctionMeasure| file.touches(function.first_line, function.last_line);
-            judged.add_file(&file.path, after, file.before.as_deref(), touches);
-        }
-        Ok(())
-    }
-}
-
-impl JudgedFunctions {
-    fn note_unread(&mut self, path: &str) {
-        self.unread.push(format!("{path} cannot be measured: it is larger than 2 MiB or no text"));
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        after: &str,
-        before: Option<&str>,
-        is_judged: impl Fn(&FunctionMeasure) -> bool,
-    ) {
-        let Some(language) = SourceLanguage::from_path(path) else { return };
-        let now = match measure_functions(language, after) {
-            Ok(now) => now,
-            Err(error) => {
-                self.unread.push(format!("{path} cannot be measured: {error}"));
-                return;
-            }
-        };
-        let earlier = before.and_then(|before| measure_functions(language, before).ok()).unwrap_or_default();
-        for function in now.iter().filter(|function| is_judged(function)) {
-            let before = find_earlier_version(function, &now, &earlier).map(|earlier| earlier.complexity);
-            self.functions.push(JudgedFunction {
-                path: path.to_owned(),
-                name: function.name.clone(),
-                line: function.first_line,
-                complexity: function.complexity,
-                before,
-                has_documentation: function.has_documentation,
-            });
-        }
-    }
-}
-
-impl ChangedFile {
-    /// Whether the change adds a line within these, or removes one between them.
-    fn touches(&self, first: u32, last: u32) -> bool {
-        self.touched.iter().any(|line| (first..=last).contains(line))
+        known.insert(key, judged.clone());
+        Ok(judged)
     }
 }
 
 /// Whether a file is a source file of this stack in a project's folder.
-fn is_source_of(path: &str, dir: &str, stack: Option<&str>) -> bool {
+pub(super) fn is_source_of(path: &str, dir: &str, stack: Option<&str>) -> bool {
     let is_inside = dir.is_empty() || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
     let endings = stack.map_or(&[][..], source_endings);
     is_inside && endings.iter().any(|ending| path.ends_with(ending)) && !path.split('/').any(is_foreign_folder)
@@ -346,12 +212,4 @@ fn judge_complexity(item: &ChecklistItem, functions: Vec<JudgedFunction>, source
         }
     }));
     evidence
-}
-
-/// Files that no person writes.
-fn is_generated(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let folders: BTreeSet<&str> = path.split('/').collect();
-    [".min.js", "_pb2.py", ".pb.go", ".generated.ts", ".d.ts"].iter().any(|ending| name.ends_with(ending))
-        || ["fixtures", "testdata", "snapshots", "__snapshots__", "generated"].iter().any(|it| folders.contains(it))
 }

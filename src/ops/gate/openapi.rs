@@ -1,7 +1,8 @@
 //! Has an installed tool judge OpenAPI documents whose structure is in order.
 
-use super::evidence::{Measurement, failure_reason, finding_of};
-use super::execute::run_check;
+use super::evidence::finding_of;
+use super::execute::failure_reason;
+use super::measurement::Measurement;
 use crate::fix::find_tool;
 use crate::gate::adapter::{ToolVerdict, judge_exit};
 use crate::gate::judge::ItemEvidence;
@@ -25,7 +26,7 @@ impl Measurement<'_> {
             let words = std::iter::once(tool).chain(words.iter().copied()).map(str::to_owned);
             let argv: Vec<String> = words.chain(documents.iter().cloned()).collect();
             let command = self.command_in("", &argv, &program);
-            let result = match run_check(self.request, &command) {
+            let result = match self.run_check(&command) {
                 Ok(result) => result,
                 Err(error) => {
                     evidence.details.push(format!("{error:#}"));

@@ -20,6 +20,9 @@ const MAPPING: &str = "qa-tools-mapping.yml";
 /// The file that links acceptance criteria to their evidence.
 const CRITERIA: &str = "qa-criteria.yml";
 
+/// Where a repository may have its checklist, the first place first.
+pub(super) const CHECKLIST_PLACES: [&str; 2] = [".verify-run/qa-checklist.yml", "claude/lib/qa-checklist.yml"];
+
 /// A policy file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PolicyFile {
@@ -110,6 +113,18 @@ fn find_policy_file(
             return read_policy_file(places, path);
         }
     }
+    find_outside(places, environment, name, shipped)
+}
+
+/// The checklist for a repository that has none: the user's own, else the shipped one.
+///
+/// # Errors
+/// When the user's file can't be read.
+pub(super) fn find_checklist_outside(places: &Places, environment: &Environment) -> anyhow::Result<PolicyFile> {
+    find_outside(places, environment, CHECKLIST, SHIPPED_CHECKLIST)
+}
+
+fn find_outside(places: &Places, environment: &Environment, name: &str, shipped: &str) -> anyhow::Result<PolicyFile> {
     if let Some(path) = environment.config_dir().map(|dir| dir.join(name)).filter(|path| path.is_file()) {
         return read_policy_file(places, path);
     }

@@ -9,8 +9,12 @@ use serde::Serialize;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
 use super::documents::LoadedPrp;
-use super::memory::ask_memory;
+use super::implementers::named_implementers;
+use super::isolated::{GATE_LEVEL, GateLab};
+use super::memory::{MemoryReading, MemorySearch};
+use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};
+use super::ship::close_interrupted_ship;
 use super::trust::{UntrustedFile, policy_digest, review_trust};
 use crate::base::file::create_private_dir;
 use crate::base::ids::{self, IdKind};
@@ -19,14 +23,17 @@ use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::capture::RepositoryHead;
 use crate::event::{
-    EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateNote, GateOutcome,
-    GateStart, GateStep, GateVerdict,
+    EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateNote, GateOutcome, GateStart,
+    GateStep, GateVerdict,
 };
-use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate};
+use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, GateCounts, WorkTreeGate, differences_from_last};
+use crate::gate::judge::JudgedItems;
 use crate::gate::plan::PolicyOrigin;
-use crate::gate::policy::{ChangeKind, Checklist, weaker_items};
+use crate::gate::policy::{ChangeKind, Checklist};
 use crate::gate::report::ReportStyle;
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
+use crate::ops::warn::{WarnReply, record_deliveries};
 use crate::store::GateStepRow;
 
 /// How long a second evaluation waits for the first one.
@@ -55,10 +62,14 @@ pub(crate) struct EvaluationOptions {
     pub only: Vec<String>,
     /// The caller says that the work is done.
     pub signals_exit: bool,
+    /// Language models that wrote the change, as the caller names them.
+    pub implementer_models: Vec<String>,
     /// Every command runs, whatever passed on this tree before.
     pub is_fresh: bool,
     /// The digest of policy files that the caller trusts.
     pub trusted_digest: Option<String>,
+    /// Commands run on a copy of the tree, without effects outside.
+    pub is_isolated: bool,
 }
 
 /// How an evaluation ended.
@@ -103,7 +114,7 @@ pub(super) struct Evaluation<'a> {
 /// # Errors
 /// When the store can't be read.
 pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> {
-    let index = request.open_as_it_is(&mut Vec::new())?;
+    let index = open_index(request)?;
     let root = Lossless::from(&request.places.root);
     Ok(index.map(|index| index.gate_steps(&root)).transpose()?.unwrap_or_default())
 }
@@ -127,25 +138,27 @@ pub(super) fn record_step(
     step: GateStep,
     person: Option<String>,
 ) -> anyhow::Result<()> {
-    let index = request.open_as_it_is(&mut Vec::new())?;
+    let index = open_index(request)?;
     let task = request.current_task(index.as_ref())?;
     drop(index);
     let by = EventAuthor { person, ..EventAuthor::from_identity(&request.identity, Some(&task)) };
     let (evaluation, cycle) = (evaluation.to_owned(), cycle.to_owned());
     let note = GateNote { work_tree: Lossless::from(&request.places.root), evaluation, cycle, step, by };
-    request
-        .open_store()
-        .context("the gate's state cannot be recorded")?
-        .record_event(EventBody::Gate(Box::new(note)))?;
+    let mut store = open_store(request).context("the gate's state cannot be recorded")?;
+    store.record_event(EventBody::Gate(Box::new(note)))?;
     Ok(())
 }
 
-/// Evaluates the change of the work tree.
+/// Evaluates the change of the work tree. `interrupted` gets a sentence about a ship that was interrupted before.
 ///
 /// # Errors
 /// When there is no verdict: a broken policy, a tree that cannot be read or that changed meanwhile, another evaluation, or
 /// a store that cannot be written.
-pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow::Result<EvaluationEnd> {
+pub(crate) fn run_gate(
+    request: &Request,
+    options: &EvaluationOptions,
+    interrupted: &mut dyn FnMut(String),
+) -> anyhow::Result<EvaluationEnd> {
     let _lock = lock_gate(request)?;
     let prp_path = options.prp.as_ref().map(|path| request.cwd.join(path));
     let policy = PolicyFiles::load(
@@ -165,7 +178,7 @@ pub(crate) fn run_gate(request: &Request, options: &EvaluationOptions) -> anyhow
     let origins = [origin(&policy.checklist_file), origin(&policy.mapping_file)];
     let id = ids::short(IdKind::Evaluation, uuid::Uuid::now_v7().as_bytes());
     let prp = options.prp.as_deref().map(|path| LoadedPrp::read(request, path)).transpose()?;
-    Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate()
+    Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate(interrupted)
 }
 
 /// Keeps other evaluations of this work tree away.
@@ -193,28 +206,22 @@ fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
 }
 
 impl Evaluation<'_> {
-    fn evaluate(mut self) -> anyhow::Result<EvaluationEnd> {
-        let snapshot_options = gate_snapshot_options(self.request);
-        let before = read_tree(self.request, &snapshot_options)?;
+    fn evaluate(mut self, interrupted: &mut dyn FnMut(String)) -> anyhow::Result<EvaluationEnd> {
+        let before = read_tree(self.request, &gate_snapshot_options(self.request))?;
         let written = || self.prp.as_ref()?.prp.front_matter.base.as_deref();
         let settings = &self.request.settings().gate;
         let base = self.options.base.as_deref().or_else(written).or(settings.base.as_deref());
         let change = read_change(self.request, before.tree.clone(), base)?;
         let (kind, kind_source) = self.decide_kind();
-        let mut start = GateStart {
-            tree: change.tree.clone(),
-            base: change.base.name.clone(),
-            base_tree: Some(change.base.tree.clone()),
-            policy: self.describe_policy(),
-            feature: self.feature_name(),
-            prp: self.prp.as_ref().map(|prp| prp.path.clone()),
-            change_kind: format!("{} ({kind_source})", kind.name()),
-            files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
-            iteration: 0,
-        };
+        let mut start = self.describe_start(&change, format!("{} ({kind_source})", kind.name()));
         let is_whole = self.options.only.is_empty();
+        // Before the store is needed for anything else: memory has a time of its own, whoever holds the store.
+        let memory = is_whole.then(|| self.ask_memory(&change, &start.feature));
+        if let Some(what) = close_interrupted_ship(self.request)? {
+            interrupted(what);
+        }
         let mut gate = read_gate(self.request)?;
-        let index = self.request.open_as_it_is(&mut Vec::new())?;
+        let index = open_index(self.request)?;
         let task = self.request.current_task(index.as_ref())?;
         drop(index);
         gate.prepare(Some(&task), &start, &self.id);
@@ -223,59 +230,89 @@ impl Evaluation<'_> {
             return Ok(EvaluationEnd::Stopped(Box::new(self.standing(cycle))));
         }
         start.iteration = cycle.iterations + 1;
-        let mut issues = self.policy_issues(&change, &gate);
-        if change.patch.cut > 0 {
-            let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
-            issues.push(GateIssue { kind: GateIssueKind::Tree, message });
-        }
+        start.differences = differences_from_last(cycle.last.as_ref().map(|last| &last.start), &start);
+        let issues = self.find_issues(&change, &gate)?;
+        let lab = self.options.is_isolated.then(|| GateLab::open(self.request, &change.tree)).transpose()?;
         if is_whole {
             self.close_unfinished(&cycle)?;
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
-        let stacks: Vec<String> = self.judged_projects(&change).into_iter().map(|project| project.stack).collect();
-        let memory = ask_memory(self.request, &change, &start.feature, &stacks);
         let mut tree = before.tree.clone();
-        let mut items = self.measure_items(&change, kind, &start, &mut tree)?;
+        let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()));
+        let (mut memory, mut reading) = (memory, None);
+        let mut finish_memory = || reading = memory.take().map(MemorySearch::finish);
+        let JudgedItems { mut items, tree_after } = self.measure_items(&preparation, &mut finish_memory, &mut tree)?;
         self.apply_waivers(&mut items, &gate);
-        if !is_whole {
-            return Ok(EvaluationEnd::Partial(items));
-        }
-        let after = read_tree(self.request, &snapshot_options)?;
-        if after.tree != tree {
-            let difference = describe_difference(self.request, &tree, &after.tree)?;
-            let why = format!("while it was checked, the work tree changed in {difference}");
-            self.record(&cycle, GateStep::Abandoned { why: why.clone() })?;
-            anyhow::bail!(why);
-        }
+        let Some(MemoryReading { memory, told }) = reading else { return Ok(EvaluationEnd::Partial(items)) };
+        let mut outcome = GateOutcome { tree: start.tree.clone(), items, issues, memory, ..GateOutcome::default() };
         if tree != before.tree {
             let message = "a command of the gate changed the work tree".to_owned();
+            outcome.issues.push(GateIssue { kind: GateIssueKind::Tree, message });
+        }
+        self.check_unchanged(&cycle, &tree, &tree_after)?;
+        self.add_review(&preparation, (&start, &cycle, &gate), &task, &mut outcome, &mut tree)?;
+        self.finish(&cycle, outcome, told)
+    }
+
+    /// Nothing is approved where another task worked meanwhile.
+    fn check_unchanged(&self, cycle: &CycleState, tree: &str, tree_after: &str) -> anyhow::Result<()> {
+        if tree_after != tree {
+            let difference = describe_difference(self.request, tree, tree_after)?;
+            let why = format!("while it was checked, the work tree changed in {difference}");
+            self.record(cycle, GateStep::Abandoned { why: why.clone() })?;
+            anyhow::bail!(why);
+        }
+        Ok(())
+    }
+
+    fn ask_memory(&self, change: &Change, feature: &str) -> MemorySearch {
+        let stacks = self.judged_projects(change).into_iter().map(|project| project.stack).collect();
+        MemorySearch::begin(self.request, change, (&self.id, feature, stacks))
+    }
+
+    fn describe_start(&self, change: &Change, change_kind: String) -> GateStart {
+        GateStart {
+            tree: change.tree.clone(),
+            base: change.base.name.clone(),
+            base_tree: Some(change.base.tree.clone()),
+            policy: self.describe_policy(),
+            feature: self.feature_name(),
+            prp: self.prp.as_ref().map(|prp| prp.path.clone()),
+            change_kind,
+            files: change.files.iter().map(|file| file.path.clone()).take(FILES_MAX).collect(),
+            implementers: named_implementers(self.request, &self.options.implementer_models).into_iter().collect(),
+            iteration: 0,
+            differences: Vec::new(),
+            isolation: self.options.is_isolated.then(|| GATE_LEVEL.as_str().to_owned()),
+        }
+    }
+
+    /// What stops an approval before anything runs.
+    fn find_issues(&mut self, change: &Change, gate: &WorkTreeGate) -> anyhow::Result<Vec<GateIssue>> {
+        let mut issues = self.policy_issues(change, gate)?;
+        if change.patch.cut > 0 {
+            let message = "the change is too large to be read whole: judge it in parts, with --base".to_owned();
             issues.push(GateIssue { kind: GateIssueKind::Tree, message });
         }
-        self.finish(&cycle, &start, items, issues, memory)
+        Ok(issues)
     }
 
     fn finish(
         self,
         cycle: &CycleState,
-        start: &GateStart,
-        items: Vec<GateItem>,
-        issues: Vec<GateIssue>,
-        memory: GateMemory,
+        mut outcome: GateOutcome,
+        told: Option<Reply<WarnReply>>,
     ) -> anyhow::Result<EvaluationEnd> {
-        let mut outcome = GateOutcome {
-            tree: start.tree.clone(),
-            verdict: GateVerdict::Reject,
-            error: error_digest(&items, &issues),
-            items,
-            issues,
-            memory,
-            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        };
+        outcome.error = error_digest(&outcome);
+        outcome.duration_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         outcome.verdict = GateCounts::from_outcome(&outcome).verdict();
-        let is_approved = outcome.verdict == GateVerdict::Approve;
+        let (tree, is_approved) = (outcome.tree.clone(), outcome.verdict == GateVerdict::Approve);
         self.record(cycle, GateStep::Verdict(Box::new(outcome)))?;
+        if let Some(mut told) = told {
+            record_deliveries(&self.request.places, &mut told);
+        }
         if self.options.signals_exit && is_approved {
-            self.record(cycle, GateStep::Signal { tree: start.tree.clone(), withdrawn: false })?;
+            self.record(cycle, GateStep::Signal { tree, withdrawn: false })?;
         }
         let gate = read_gate(self.request)?;
         let cycle = gate.cycle().cloned().unwrap_or_default();
@@ -341,27 +378,6 @@ impl Evaluation<'_> {
         let digest = hasher.finalize().to_hex();
         format!("checklist {}, tools {}, blake3:{}", name(checklist), name(mapping), &digest[..16])
     }
-
-    /// What of the policy the change makes weaker than it was in the base, whose list then judges.
-    fn policy_issues(&mut self, change: &Change, gate: &WorkTreeGate) -> Vec<GateIssue> {
-        let Some(name) =
-            self.policy.checklist_file.name.clone().filter(|_| self.policy.checklist_file.is_from_repository)
-        else {
-            return Vec::new();
-        };
-        let changed = change.files.iter().find(|file| file.path == name);
-        let Some(before) = changed.and_then(|file| file.before.as_deref()) else { return Vec::new() };
-        let Ok(base) = Checklist::parse(before, &name) else { return Vec::new() };
-        let weaker = weaker_items(&base, &self.policy.checklist);
-        let now = self.request.now();
-        let is_waived = gate.waivers.iter().any(|(_, waiver)| waiver.item == "POLICY" && waiver.until > now);
-        if weaker.is_empty() || is_waived {
-            return Vec::new();
-        }
-        self.policy.checklist = base;
-        let message = format!("the change makes {name} weaker: {}; the list of the base judges", weaker.join(", "));
-        vec![GateIssue { kind: GateIssueKind::Policy, message }]
-    }
 }
 
 /// The branch that is checked out; `None` for a detached `HEAD`.
@@ -371,20 +387,26 @@ pub(super) fn current_branch(request: &Request) -> Option<String> {
 }
 
 /// BLAKE3 of what fails: items, states and patterns of their findings, without places, times and figures.
-fn error_digest(items: &[GateItem], issues: &[GateIssue]) -> String {
+/// Of a review, whose remarks differ each time, only that it stops the approval.
+fn error_digest(outcome: &GateOutcome) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };
-    for item in items.iter().filter(|it| matches!(it.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated)) {
+    for item in
+        outcome.items.iter().filter(|it| matches!(it.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated))
+    {
         add(&item.id);
         add(item.status.as_str());
         let keys: BTreeSet<&str> =
             item.findings.iter().map(|it| it.pattern.as_deref().or(it.path.as_deref()).unwrap_or_default()).collect();
         keys.into_iter().for_each(&mut add);
     }
-    issues.iter().for_each(|issue| add(issue.kind.as_str()));
+    outcome.issues.iter().for_each(|issue| add(issue.kind.as_str()));
+    if outcome.review.as_ref().is_some_and(|review| review.blocking_issues() > 0) {
+        add("REVIEW");
+    }
     hasher.finalize().to_hex()[..32].to_owned()
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::change::{describe_difference, gate_snapshot_options, read_tree};
+use super::own_program::{check_own_program, outside_path};
 use super::run::{GateStanding, current_branch, lock_gate, read_gate, record_step};
 use crate::base::refusal::Refusal;
 use crate::base::text;
@@ -65,21 +66,6 @@ pub(crate) fn check_ship_settings(request: &Request) -> anyhow::Result<()> {
     check_own_program(command, "[gate.ship]")
 }
 
-/// Checks that the repository cannot replace the program of a command in the user's settings.
-///
-/// # Errors
-/// When it is named relative to the repository: a usage error.
-pub(super) fn check_own_program(command: &[String], setting: &str) -> anyhow::Result<()> {
-    match command.first().filter(|program| program.contains('/') && !Path::new(program).is_absolute()) {
-        Some(program) => {
-            let message = format!("the command of {setting} is relative to the repository, which could replace it");
-            let step = format!("write the absolute path of {program}, or a name on PATH");
-            Err(Refusal::usage(message).then_do(step).into())
-        }
-        None => Ok(()),
-    }
-}
-
 fn user_settings(environment: &Environment) -> String {
     let file = environment.config_dir().map(|dir| dir.join(crate::config::SETTINGS_FILE));
     file.map_or_else(|| "your settings".to_owned(), |file| file.display().to_string())
@@ -89,9 +75,8 @@ fn user_settings(environment: &Environment) -> String {
 /// because a part of it may have happened.
 ///
 /// # Errors
-/// When another evaluation is running, and when the store can't be read or written.
-pub(crate) fn close_interrupted_ship(request: &Request) -> anyhow::Result<Option<String>> {
-    let _lock = lock_gate(request)?;
+/// When the store can't be read or written.
+pub(super) fn close_interrupted_ship(request: &Request) -> anyhow::Result<Option<String>> {
     let gate = read_gate(request)?;
     let Some(cycle) = gate.cycle() else { return Ok(None) };
     let Some(CycleShipping::Started { at }) = cycle.shipping else { return Ok(None) };
@@ -201,11 +186,8 @@ pub(super) fn fact_variables(
     let kind = last.start.change_kind.split(' ').next().unwrap_or_default().to_owned();
     let excluded: Vec<OsString> =
         gate_snapshot_options(request).excluded.into_iter().map(PathBuf::into_os_string).collect();
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let is_outside = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(&request.places.root);
-    let outside = std::env::join_paths(std::env::split_paths(&search).filter(is_outside)).unwrap_or_default();
     vec![
-        ("PATH", outside),
+        ("PATH", outside_path(request)),
         ("VERIFY_RUN_EVALUATION", last.id.clone().into()),
         ("VERIFY_RUN_TREE", last.outcome.tree.clone().into()),
         ("VERIFY_RUN_BRANCH", current_branch(request).unwrap_or_default().into()),

@@ -8,7 +8,7 @@ use super::run::{GateStanding, read_gate};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::config::HeadingLanguage;
-use crate::event::{GateIssue, GateItem, GateMemory};
+use crate::event::{GateDiversity, GateIssue, GateItem, GateMemory, GateReview};
 use crate::gate::cycle::{CycleRules, CycleShipping, CycleState, WorkTreeGate};
 use crate::gate::policy::Checklist;
 use crate::gate::report::{EvaluationView, ReportStyle, status_recommendation};
@@ -36,6 +36,10 @@ pub(crate) struct GateDocument {
     pub change_kind: String,
     /// The policy files, with their digest.
     pub policy: String,
+    /// What was chosen in another way than for the evaluation before (policy, base, PRP, kind), each a phrase.
+    pub differences: Vec<String>,
+    /// How the commands were isolated; absent where they ran in the work tree.
+    pub isolation: Option<String>,
     /// `approve` or `reject`; a tree that a person accepted is approved.
     pub verdict: &'static str,
     /// Where the cycle is: `rejected`, `approved`, `shipped`, `escalated`, `halted`, or `idle` after a decision.
@@ -78,8 +82,14 @@ pub(crate) struct GateDocument {
     pub items: Vec<GateItem>,
     /// What stops an approval beside the items.
     pub issues: Vec<GateIssue>,
-    /// What the project's memory had to say.
+    /// What memory had to say.
     pub memory: GateMemory,
+    /// Language models that wrote the change, as far as they are known.
+    pub implementers: Vec<String>,
+    /// How the model of the review compares with them.
+    pub diversity: GateDiversity,
+    /// The review, where a reviewer is configured.
+    pub review: Option<GateReview>,
 }
 
 /// The last evaluation of this work tree.
@@ -155,6 +165,8 @@ impl GateStanding {
             prp: start.prp.clone(),
             change_kind: start.change_kind.clone(),
             policy: start.policy.clone(),
+            differences: start.differences.clone(),
+            isolation: start.isolation.clone(),
             verdict: if dual.gate_1 { "approve" } else { "reject" },
             phase: cycle.phase.as_str(),
             iteration: start.iteration,
@@ -183,6 +195,9 @@ impl GateStanding {
             items: outcome.items.clone(),
             issues: outcome.issues.clone(),
             memory: outcome.memory.clone(),
+            implementers: cycle.implementers.iter().cloned().collect(),
+            diversity: outcome.models.diversity,
+            review: outcome.review.clone(),
         })
     }
 }

@@ -99,6 +99,17 @@ pub(crate) fn review_trust(
     Ok(review)
 }
 
+/// Whether a person approved this text of a file, now or before.
+///
+/// # Errors
+/// When the approvals can't be read.
+pub(super) fn is_approved(places: &Places, environment: &Environment, file: &str, text: &str) -> anyhow::Result<bool> {
+    let Some(path) = trust_path(places, environment) else { return Ok(false) };
+    let approvals = read_trust(&path)?.map_or_else(Vec::new, |kept| kept.approvals);
+    let digest = digest_of(text);
+    Ok(approvals.iter().any(|approval| approval.file == file && approval.digest == digest))
+}
+
 /// Approves these files as they are.
 ///
 /// # Errors

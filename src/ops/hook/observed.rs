@@ -79,6 +79,7 @@ fn spool_observed(
         observed_via: Some(ObservedVia::Hook),
         call: call.map(str::to_owned),
         checked_state: None,
+        tree: None,
     };
     SpooledRun { header, output }
 }

@@ -12,9 +12,10 @@ use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text;
 use crate::capture::{CheckedState, InputHasher, add_variables};
 use crate::config::{Places, Repository};
-use crate::fix::snapshot::{self, DiffLimits, SnapshotOptions};
-use crate::fix::{self, CommandPrograms, InputSearch};
+use crate::fix::snapshot::{self, DiffLimits, SnapshotOptions, TakenSnapshot};
+use crate::fix::{self, CheckInputs, CommandPrograms, InputSearch};
 use crate::gate::receipt::list_some;
+use crate::lab::LabLevel;
 use crate::ops::request::Request;
 use crate::store::lock_store;
 use crate::whitelist::{self, Check};
@@ -30,6 +31,8 @@ pub(crate) struct CheckedCommand<'a> {
     /// What is executed.
     pub argv: &'a [OsString],
     pub check: &'a Check,
+    /// Whether its standard input will be empty, whatever this process's is.
+    pub has_no_input: bool,
 }
 
 impl CheckedCommand<'_> {
@@ -64,12 +67,38 @@ pub(crate) struct ObservedState {
 /// # Errors
 /// Why that is not known, a lowercase fragment.
 pub(crate) fn observe_state(request: &Request, command: &CheckedCommand<'_>) -> Result<ObservedState, String> {
-    let settings = request.settings();
-    if !settings.snapshot.enabled {
+    if !request.settings().snapshot.enabled {
         return Err("snapshots are off (setting `snapshot.enabled`)".to_owned());
     }
+    // git looks at the work tree meanwhile.
+    let (inputs, trees) = thread::scope(|scope| {
+        let inputs = thread::Builder::new().spawn_scoped(scope, || digest_inputs(request, command));
+        let trees = TreeState::observe(&request.places, &options(request));
+        let inputs = match inputs {
+            Ok(begun) => begun.join().unwrap_or_else(|_| Err("verify-run failed internally".to_owned())),
+            Err(_) => digest_inputs(request, command),
+        };
+        (inputs, trees)
+    });
+    let trees = trees?;
+    let state = checked_state(request, command, &trees, inputs?);
+    Ok(ObservedState { state, changed_at: trees.changed_at })
+}
+
+/// As [`observe_state`], for a state of the work tree that is known.
+pub(super) fn state_over(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    trees: &TreeState,
+) -> Result<ObservedState, String> {
+    let inputs = digest_inputs(request, command)?;
+    Ok(ObservedState { state: checked_state(request, command, trees, inputs), changed_at: trees.changed_at })
+}
+
+/// Digests of the programs and dependencies of a command.
+fn digest_inputs(request: &Request, command: &CheckedCommand<'_>) -> Result<CheckInputs, String> {
     let path = std::env::var_os("PATH").ok_or("PATH is not set")?;
-    let files = settings.fix.files();
+    let files = request.settings().fix.files();
     let programs = CommandPrograms {
         argv: command.argv,
         check: command.check,
@@ -78,32 +107,46 @@ pub(crate) fn observe_state(request: &Request, command: &CheckedCommand<'_>) -> 
         root: &request.places.root,
     };
     let search = InputSearch { programs, home: request.environment.home.as_deref(), files: &files };
-    // git looks at the work tree meanwhile.
-    let (inputs, trees) = thread::scope(|scope| {
-        let inputs = thread::Builder::new().spawn_scoped(scope, || fix::digest_inputs(&search));
-        let trees = TreeState::observe(&request.places, &options(request));
-        let inputs = match inputs {
-            Ok(begun) => begun.join().map_err(|_| "verify-run failed internally".to_owned()),
-            Err(_) => Ok(fix::digest_inputs(&search)),
-        };
-        (inputs, trees)
-    });
-    let (trees, inputs) = (trees?, inputs?.map_err(|error| error.to_string())?);
-    let variables = settings.fix.variables();
+    fix::digest_inputs(&search).map_err(|error| error.to_string())
+}
+
+fn checked_state(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    trees: &TreeState,
+    inputs: CheckInputs,
+) -> CheckedState {
+    let variables = request.settings().fix.variables();
     let mut environment = InputHasher::default();
     add_variables(&mut environment, &variables.iter().map(String::as_str).collect::<Vec<_>>());
     trees.line_ends.iter().for_each(|digest| environment.add("line ends of files", digest.as_bytes()));
     let user = nix::unistd::geteuid().as_raw();
     environment.add("user", &user.to_le_bytes());
-    let state = CheckedState {
-        tree: trees.tree,
-        submodules: trees.submodules,
+    CheckedState {
+        tree: trees.tree.clone(),
+        submodules: trees.submodules.clone(),
         command: command.digest(request),
         environment: environment.finish(),
         programs: inputs.programs,
         dependencies: inputs.dependencies,
-    };
-    Ok(ObservedState { state, changed_at: trees.changed_at })
+    }
+}
+
+/// What a command would depend on if it ran in the lab on a tree: a pass there is no pass outside, nor the other way round.
+///
+/// # Errors
+/// Why that is not known, a lowercase fragment.
+pub(crate) fn observe_isolated_state(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    tree: &str,
+    level: LabLevel,
+) -> Result<ObservedState, String> {
+    let observed = observe_state(request, command)?;
+    let environment = observed.state.environment.with_part("isolation", level.as_str().as_bytes());
+    // What is in submodules is in no copy of the tree.
+    let (tree, submodules) = (tree.to_owned(), BTreeMap::new());
+    Ok(ObservedState { state: CheckedState { tree, submodules, environment, ..observed.state }, ..observed })
 }
 
 /// The tree of the index: what a commit would have.
@@ -158,7 +201,8 @@ fn lock(places: &Places) -> Result<crate::base::lock::Lock, String> {
 }
 
 /// The trees of a work tree and of its submodules.
-struct TreeState {
+#[derive(Debug)]
+pub(super) struct TreeState {
     tree: String,
     submodules: BTreeMap<String, String>,
     changed_at: Timestamp,
@@ -167,6 +211,26 @@ struct TreeState {
 }
 
 impl TreeState {
+    /// The state of a work tree without submodules of which a snapshot was taken.
+    pub(super) fn of_snapshot(request: &Request, taken: &TakenSnapshot) -> Result<Self, String> {
+        let places = &request.places;
+        let worktree = places.repository.as_ref().and_then(|repository| repository.worktree.as_ref());
+        if worktree != Some(&places.root) || !request.settings().snapshot.enabled {
+            return Err("there are no snapshots here".to_owned());
+        }
+        if taken.blind || taken.left_out > 0 || taken.has_excluded {
+            return Err("the snapshot is not the whole work tree".to_owned());
+        }
+        let _lock = lock(places)?;
+        let line_ends = snapshot::digest_line_ends(places, options(request).time_max);
+        Ok(TreeState {
+            tree: taken.tree.clone(),
+            submodules: BTreeMap::new(),
+            changed_at: taken.changed_at,
+            line_ends: line_ends.map_err(|skipped| skipped.reason)?.into_iter().collect(),
+        })
+    }
+
     fn observe(places: &Places, options: &SnapshotOptions) -> Result<Self, String> {
         let worktree = places.repository.as_ref().and_then(|repository| repository.worktree.as_ref());
         if worktree != Some(&places.root) {
@@ -220,9 +284,9 @@ impl TreeState {
 }
 
 /// Whether standard input may be part of what a command checks: a file, or a pipe that has something to read.
-pub(super) fn has_input(argv: &[OsString]) -> bool {
+pub(super) fn has_input(command: &CheckedCommand<'_>) -> bool {
     let reads_input = |word: &OsString| word == "-" || word.as_bytes().starts_with(b"--stdin");
-    crate::run::has_input() || argv.iter().any(reads_input)
+    !command.has_no_input && crate::run::has_input() || command.argv.iter().any(reads_input)
 }
 
 /// A path of the command line that leads out of the work tree, to something that no tree has.

@@ -1,18 +1,23 @@
 //! `verify-run --reuse`: a receipt instead of a run, or the reason why not.
 
+use std::ffi::OsString;
+
 use super::doubt_text;
 use super::observe::{
-    CheckedCommand, ObservedState, changed_files, changed_files_text, has_input, observe_state, path_outside,
+    CheckedCommand, ObservedState, TreeState, changed_files, changed_files_text, has_input, observe_isolated_state,
+    observe_state, path_outside, state_over,
 };
 use crate::base::text;
 use crate::capture::{CheckedState, SpooledRun};
 use crate::event::Receipt;
 use crate::fix;
+use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::receipt::{StateDifference, count_differences, find_difference};
+use crate::lab::LabLevel;
 use crate::ops::request::Request;
 use crate::recorder;
 use crate::store::{Index, ReceiptFilter, SegmentFolder, StoreError, own_writer};
-use crate::whitelist::CheckKind;
+use crate::whitelist::{CheckKind, Whitelist};
 
 /// Receipts of one command that are looked at, the newest.
 const RECEIPTS_MAX: usize = 32;
@@ -61,18 +66,33 @@ impl From<String> for ReuseObstacle {
 
 /// Looks for a receipt that covers the command as it would run now. Whatever is unknown counts as different.
 pub(crate) fn offer_reuse(request: &Request, command: &CheckedCommand<'_>) -> ReuseOffer {
+    offer_for_state(request, command, || observe_state(request, command))
+}
+
+/// As [`offer_reuse`], of a command that would run in the lab on a tree.
+pub(crate) fn offer_isolated_reuse(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    tree: &str,
+    level: LabLevel,
+) -> ReuseOffer {
+    offer_for_state(request, command, || observe_isolated_state(request, command, tree, level))
+}
+
+fn offer_for_state(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    observe: impl FnOnce() -> Result<ObservedState, String>,
+) -> ReuseOffer {
     let before = match refusal_of_command(request, command) {
         Some(why) => Err(why),
-        None => observe_state(request, command),
+        None => observe(),
     };
     let found = find_recorded(request, command, before.as_ref());
     let (reused, not_reused) = match found {
         Ok(None) => (None, None),
         Ok(Some(ReceiptCover { receipt, obstacle: None })) => {
-            let age = receipt.ended_at.age_at(request.now());
-            let tests = receipt.tests.map(|tests| format!(", {}", text::count(tests, "test"))).unwrap_or_default();
-            let line = format!("verify-run: reused: passed {age} on this tree ({}){tests}", receipt.receipt);
-            (Some(line), None)
+            (Some(format!("verify-run: reused: {}", describe_receipt(request, &receipt))), None)
         }
         Ok(Some(ReceiptCover { obstacle: Some(obstacle), .. })) => {
             (None, Some(format!("verify-run: not reused: {}", obstacle.text)))
@@ -80,6 +100,43 @@ pub(crate) fn offer_reuse(request: &Request, command: &CheckedCommand<'_>) -> Re
         Err(error) => (None, Some(format!("verify-run: not reused: {}", text::one_line(&error.to_string())))),
     };
     ReuseOffer { reused, not_reused, before }
+}
+
+/// `passed 3 min ago on this tree (e-…), 41 tests`
+fn describe_receipt(request: &Request, receipt: &Receipt) -> String {
+    let age = receipt.ended_at.age_at(request.now());
+    let tests = receipt.tests.map(|tests| format!(", {}", text::count(tests, "test"))).unwrap_or_default();
+    format!("passed {age} on this tree ({}){tests}", receipt.receipt)
+}
+
+/// Receipts of several commands over one state of the work tree, which nothing may have changed since.
+#[derive(Debug)]
+pub(crate) struct ReceiptLookup {
+    trees: TreeState,
+}
+
+impl ReceiptLookup {
+    /// For the work tree of which this snapshot was taken.
+    ///
+    /// # Errors
+    /// Why receipts cannot be compared with it, a lowercase fragment.
+    pub(crate) fn over_snapshot(request: &Request, taken: &TakenSnapshot) -> Result<ReceiptLookup, String> {
+        Ok(ReceiptLookup { trees: TreeState::of_snapshot(request, taken)? })
+    }
+
+    /// The receipt that covers a command without input in the folder of `request`, for people: `passed 3 min ago on this tree
+    /// (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
+    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString]) -> Option<String> {
+        let whitelist = Whitelist::open(&request.places, &request.environment);
+        let check = whitelist.decide_command(argv).into_check()?;
+        let command = CheckedCommand { argv, check: &check, has_no_input: true };
+        if refusal_of_command(request, &command).is_some() {
+            return None;
+        }
+        let state = state_over(request, &command, &self.trees).ok()?;
+        let cover = find_recorded(request, &command, Ok(&state)).ok()??;
+        cover.obstacle.is_none().then(|| describe_receipt(request, &cover.receipt))
+    }
 }
 
 /// What a receipt of the run that ended is about.
@@ -228,7 +285,7 @@ fn refusal_of_command(request: &Request, command: &CheckedCommand<'_>) -> Option
         (!command.check.status_is_own, "its exit code is not the check's own"),
         (fix::has_choosing_option(words()), "it chooses each time what it checks"),
         (words().any(looks_back), "it looks at commits or at what is staged"),
-        (has_input(command.argv), "it may read its standard input"),
+        (has_input(command), "it may read its standard input"),
     ];
     let refusal = fixed.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why.to_owned());
     refusal.or_else(|| {

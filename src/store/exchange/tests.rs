@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Write;
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::event::Purge;
@@ -125,6 +126,29 @@ fn what_was_purged_here_or_there_is_nowhere_afterwards() {
             );
             assert!(!everything(state.path()).contains("hunter2"));
         }
+    }
+}
+
+#[test]
+fn a_masked_evaluation_keeps_its_counts_and_no_text() {
+    let item = json!({"id": "X1", "category": "c", "criterion": "c", "blocking": true, "status": "fail",
+        "details": "hunter2", "reason": "hunter2", "commands": ["sh hunter2"],
+        "findings": [{"path": "hunter2", "message": "hunter2"}]});
+    let memory = json!({"queries": 4, "failures": 2, "patterns": 0, "decisions": 0, "files": 1,
+        "findings": {"failures": ["hunter2"]}, "recommendations": ["hunter2"], "warning": "hunter2",
+        "server": [{"question": "failures", "tool": "t", "count": 2, "text": "hunter2"}]});
+    let review = json!({"model": "claude-opus-4", "verdict": "hunter2", "warning": "hunter2",
+        "issues": [{"severity": "high", "path": "hunter2", "line": 7, "message": "hunter2", "fix": "hunter2", "blocking": true}],
+        "links": [{"criterion": "AC-1", "test": "hunter2", "passed": false, "reason": "hunter2"}]});
+    let outcome = json!({"step": "verdict", "work_tree": "/home/hunter2", "evaluation": "g-1", "cycle": "g-1",
+        "tree": "aa", "verdict": "reject", "items": [item], "issues": [{"kind": "MODEL", "message": "hunter2"}],
+        "error": "e", "memory": memory, "review": review, "duration_us": 1});
+    let note = serde_json::from_value(outcome).expect("a verdict");
+    let masked = mask_event(Event::new(Timestamp(1), "w", EventBody::Gate(Box::new(note))));
+    let line = String::from_utf8(masked.to_line()).expect("UTF-8");
+    assert!(!line.contains("hunter2"), "{line}");
+    for kept in [r#""failures":2"#, r#""count":2"#, r#""severity":"high""#, r#""model":"claude-opus-4""#] {
+        assert!(line.contains(kept), "{kept} is not in {line}");
     }
 }
 

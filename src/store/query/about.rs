@@ -60,7 +60,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn entry_exposures(&self, leader: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM entries e CROSS JOIN deliveries d USING (entry_id)
-                   WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL";
+                   WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND d.arm <> 'gate'";
         let read = || self.connection.prepare_cached(sql)?.query_row([leader], |row| row_unsigned(row, 0));
         self.sql_result("read", read())
     }

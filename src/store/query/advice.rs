@@ -312,7 +312,7 @@ impl Index {
                 row.failures += statement.query_row([other], |row| row_unsigned(row, 3))?;
             }
             row.silenced = self.is_silenced(&group)?;
-            let sql = "SELECT count(*) FROM deliveries WHERE pattern_key = ?1";
+            let sql = "SELECT count(*) FROM deliveries WHERE pattern_key = ?1 AND arm <> 'gate'";
             let mut statement = self.connection.prepare_cached(sql)?;
             for key in group.distinct_keys() {
                 row.exposures += statement.query_row([key], |row| row_unsigned(row, 0))?;

@@ -29,8 +29,19 @@ pub(crate) struct FailedTestRow {
     pub file: Option<String>,
     /// The test, as its runner names it.
     pub test: Option<String>,
-    /// Others failed in the same way.
+    /// Others failed in the same way: the event of the run names them.
     pub has_others: bool,
+    /// The run.
+    pub run: String,
+}
+
+/// Who ran checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkerRow {
+    /// The language model, where the run named it.
+    pub model: Option<String>,
+    /// The session.
+    pub session: Option<String>,
 }
 
 impl Index {
@@ -65,13 +76,29 @@ impl Index {
     pub(crate) fn failed_tests(&self, task: &str) -> Result<Vec<FailedTestRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<FailedTestRow>> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT o.file, o.test, o.item_count > 1 FROM occurrences o JOIN tasks t USING (task_no)
-                 WHERE t.name = ?1 AND (o.test IS NOT NULL OR o.file IS NOT NULL) ORDER BY o.at DESC LIMIT 1000",
+                "SELECT o.file, o.test, o.item_count > 1, f.run_id FROM occurrences o JOIN tasks t USING (task_no)
+                 JOIN failures f USING (failure_no) WHERE t.name = ?1 AND (o.test IS NOT NULL OR o.file IS NOT NULL) ORDER BY o.at DESC LIMIT 1000",
             )?;
             let row = |row: &rusqlite::Row<'_>| {
-                Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)? })
+                Ok(FailedTestRow { file: row.get(0)?, test: row.get(1)?, has_others: row.get(2)?, run: row.get(3)? })
             };
             statement.query_map([task], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Who ran checks in a task and a work tree, each once; runs of the gate itself are left out.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn workers_of_task(&self, task: &str, work_tree: &Lossless) -> Result<Vec<WorkerRow>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<WorkerRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT r.model, r.session FROM tasks t JOIN runs r USING (task_no)
+                 WHERE t.name = ?1 AND r.root = ?2 AND r.agent IS NOT 'gate' LIMIT 1000",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| Ok(WorkerRow { model: row.get(0)?, session: row.get(1)? });
+            statement.query_map([task, &to_json(work_tree)], row)?.collect()
         };
         self.sql_result("read", read())
     }

@@ -53,6 +53,18 @@ pub(crate) struct TreeUse {
 }
 
 impl Index {
+    /// The ids of runs that saw exactly this tree, the newest first, at most `limit`.
+    pub(crate) fn runs_on_tree(&self, tree: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT run_id FROM snapshots WHERE tree = ?1 AND exact = 1 AND left_out = 0 ORDER BY at DESC LIMIT ?2",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![tree, limit], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
     /// The work tree at a run; `None` when nothing is recorded of it.
     ///
     /// # Errors

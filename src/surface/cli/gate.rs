@@ -2,6 +2,7 @@
 
 mod conclude;
 mod decide;
+mod isolate;
 mod policy;
 mod receipt;
 
@@ -13,8 +14,8 @@ use super::{CommandContext, Exit};
 use crate::base::file::{Durability, write_atomic};
 use crate::base::text;
 use crate::config::Problem;
-use crate::event::{GateItem, GateItemStatus};
-use crate::gate::cycle::CyclePhase;
+use crate::event::{GateItem, GateItemStatus, GateOutcome};
+use crate::gate::cycle::{CyclePhase, has_unknown_implementer};
 use crate::gate::policy::ChangeKind;
 use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
@@ -76,6 +77,7 @@ enum GateAction {
         #[arg(value_name = "PATH", required = true)]
         paths: Vec<PathBuf>,
     },
+    Isolate(isolate::Args),
     Receipt(receipt::Args),
 }
 
@@ -115,9 +117,15 @@ struct RunArgs {
     /// Run every command, whatever passed on this very tree before
     #[arg(long)]
     fresh: bool,
+    /// Run every command on a copy of the tree, without network and effects outside
+    #[arg(long)]
+    isolated: bool,
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
+    /// Language model that wrote the change (may be repeated)
+    #[arg(long, value_name = "MODEL")]
+    implementer_model: Vec<String>,
     /// Ship the approved tree with the command of your own settings, if the work may end
     #[arg(long, conflicts_with = "only")]
     ship: bool,
@@ -180,6 +188,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Trust(args) => policy::trust(args, context),
         GateAction::Init { session } => policy::init(*session, context),
         GateAction::Measure { paths } => measure(paths, context),
+        GateAction::Isolate(args) => isolate::run(args, context),
         GateAction::Receipt(args) => return receipt::run(args, context),
     };
     // Without a verdict every reason has one exit code, which callers tell apart from a REJECT.
@@ -200,20 +209,31 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         base: args.base.clone(),
         only: args.only.clone(),
         signals_exit: args.exit_signal,
+        implementer_models: args.implementer_model.clone(),
         is_fresh: args.fresh,
         trusted_digest: args.trust.clone(),
+        is_isolated: args.isolated,
     };
     note_settings(context);
-    let wish = prepare_conclusion(args, context)?;
+    check_conclusion(args, context)?;
     let format = if args.json { GateFormat::Json } else { args.format };
     if format == GateFormat::Text {
         context.output.busy("checking");
     }
-    match gate::run_gate(&context.request, &options)? {
+    let mut interrupted = None;
+    let end = gate::run_gate(&context.request, &options, &mut |what| interrupted = Some(what));
+    interrupted.iter().for_each(|what| context.output.note(&format!("verify-run: {what}")));
+    match end? {
         EvaluationEnd::Judged(standing) => {
+            let wish = match (interrupted.is_some(), args.ship) {
+                (true, _) => ShipWish::Interrupted,
+                (false, true) => ShipWish::Asked,
+                (false, false) => ShipWish::Unasked,
+            };
             let concluded = conclude_evaluation(*standing, wish, context)?;
             let standing = concluded.standing;
             print_standing(&standing, format, context)?;
+            note_memory(&standing, context);
             concluded.notes.iter().for_each(|note| context.output.note(note));
             if let (Some(path), Some(view)) = (&args.report, standing.view()) {
                 gate::check_report_path(&context.request, path)?;
@@ -223,20 +243,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             }
             Ok(concluded.exit.unwrap_or(Exit::Answer(exit_code(&standing))))
         }
-        EvaluationEnd::Stopped(standing) => {
-            let why = match standing.cycle.phase {
-                CyclePhase::Escalated => "three trees were rejected: a person has to decide",
-                _ => "the circuit breaker is open: a person has to close it",
-            };
-            context.output.note(&format!("verify-run: nothing was evaluated: {why}"));
-            let hint = match standing.cycle.phase {
-                CyclePhase::Escalated => "gate resolve --by NAME --decision retry --reason WHY",
-                _ => "gate reset --by NAME --reason WHY",
-            };
-            print_standing(&standing, format, context)?;
-            context.output.note(&format!("hint: run `verify-run {hint}`"));
-            Ok(Exit::Answer(exit_code(&standing)))
-        }
+        EvaluationEnd::Stopped(standing) => print_stopped(&standing, format, context),
         EvaluationEnd::Partial(items) => {
             if format == GateFormat::Json {
                 context.output.json(&Reply::from(PartialEvaluation { items }))?;
@@ -255,6 +262,29 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
     }
 }
 
+/// Says why nothing was evaluated, and what a person can do.
+fn print_stopped(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let (why, hint) = match standing.cycle.phase {
+        CyclePhase::Escalated => (
+            "three trees were rejected: a person has to decide",
+            "gate resolve --by NAME --decision retry --reason WHY",
+        ),
+        _ => ("the circuit breaker is open: a person has to close it", "gate reset --by NAME --reason WHY"),
+    };
+    context.output.note(&format!("verify-run: nothing was evaluated: {why}"));
+    print_standing(standing, format, context)?;
+    context.output.note(&format!("hint: run `verify-run {hint}`"));
+    Ok(Exit::Answer(exit_code(standing)))
+}
+
+/// Says which memory was not asked: that decides nothing.
+fn note_memory(standing: &GateStanding, context: &mut CommandContext) {
+    let warning = standing.view().and_then(|view| view.evaluation.outcome.memory.warning.as_deref());
+    if let Some(warning) = warning {
+        context.output.note(&format!("verify-run: WARNING: {}", text::one_line(warning)));
+    }
+}
+
 /// Names the settings of the gate that do not hold.
 fn note_settings(context: &mut CommandContext) {
     let is_ours = |problem: &&Problem| problem.line.is_none() || problem.reason.contains("gate.");
@@ -267,20 +297,14 @@ fn note_settings(context: &mut CommandContext) {
 }
 
 /// Checks what follows a verdict before anything runs: where the report goes, and whether the tree can be shipped.
-fn prepare_conclusion(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<ShipWish> {
+fn check_conclusion(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<()> {
     if let Some(path) = &args.report {
         gate::check_report_path(&context.request, path)?;
     }
     if args.ship {
         gate::check_ship_settings(&context.request)?;
     }
-    let interrupted = gate::close_interrupted_ship(&context.request)?;
-    interrupted.iter().for_each(|what| context.output.note(&format!("verify-run: {what}")));
-    Ok(match (interrupted.is_some(), args.ship) {
-        (true, _) => ShipWish::Interrupted,
-        (false, true) => ShipWish::Asked,
-        (false, false) => ShipWish::Unasked,
-    })
+    Ok(())
 }
 
 /// 0 approved, 1 rejected, 3 escalated, 4 halted.
@@ -308,12 +332,33 @@ fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut Com
             for issue in &outcome.issues {
                 context.output.line(&format!("❌ {}: {}", issue.kind, text::one_line(&issue.message)))?;
             }
+            review_lines(outcome).iter().try_for_each(|line| context.output.line(line))?;
             context.output.line("")?;
             context.output.text(&render_status_block(&view))?;
+            for difference in &view.evaluation.start.differences {
+                context.output.note(&format!("verify-run: since the last evaluation, {}", text::one_line(difference)));
+            }
             context.output.note(&format!("Report: verify-run gate show {}", view.evaluation.id));
             Ok(())
         }
     }
+}
+
+/// A line for each issue of a review, and what is wrong with the review itself.
+fn review_lines(outcome: &GateOutcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    if has_unknown_implementer(outcome) {
+        lines.push("⚠️  MODEL: it is not known which model wrote the change".to_owned());
+    }
+    let Some(review) = &outcome.review else { return lines };
+    for issue in &review.issues {
+        let icon = if issue.blocking { "❌ " } else { "⚠️  " };
+        let line = issue.line.map_or_else(String::new, |line| format!(":{line}"));
+        let place = issue.path.as_ref().map_or_else(String::new, |path| format!("{path}{line}: "));
+        lines.push(format!("{icon}REVIEW: {}{}", text::one_line(&place), text::one_line(&issue.message)));
+    }
+    lines.extend(review.warning.iter().map(|warning| format!("⚠️  REVIEW: {}", text::one_line(warning))));
+    lines
 }
 
 /// One line for an item, and one for each of its first findings.

@@ -53,6 +53,9 @@ pub(super) struct InitOptions {
     /// Let Codex, Droid and Qwen Code run checks under verify-run, also without asking
     #[arg(long)]
     rewrite: bool,
+    /// Ask agents that end their turn to go on while the quality gate rejects their work
+    #[arg(long)]
+    gate_stop: bool,
     /// Let Claude Code and Codex run this check under verify-run without asking (may be repeated)
     #[arg(long, value_name = "COMMAND")]
     allow: Vec<String>,
@@ -100,6 +103,7 @@ pub(super) fn set_up(
         no_instructions: options.no_instructions,
         scope: options.scope(),
         rewrite: options.rewrite,
+        gate_stop: options.gate_stop,
         allow: options.allow.clone(),
     };
     let mut plan = init::plan_installation(&context.request, &wanted)?;
@@ -198,6 +202,7 @@ fn repeated(wanted: &InstallOptions) -> String {
         (wanted.scope.is_user(), "--user"),
         (wanted.scope == InstallScope::Local, "--local"),
         (wanted.rewrite, "--rewrite"),
+        (wanted.gate_stop, "--gate-stop"),
     ];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).to_owned()));
     for command in &wanted.allow {

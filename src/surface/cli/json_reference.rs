@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Cli, knowledge, lesson, parse, whitelist};
 use crate::capture::SpoolHeader;
+use crate::gate::review;
 use crate::host::{install, shims};
 use crate::lesson::LessonFrontMatter;
 use crate::ops;
@@ -37,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 68] = [
+const REPLIES: [ReplyShape; 70] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -249,6 +250,18 @@ const REPLIES: [ReplyShape; 68] = [
     ),
     shape("doctor", &["doctor"], "Findings about the installation", reply::<ops::doctor::DoctorReport>),
     shape("uninstall", &["uninstall"], "What is kept for this project", reply::<ops::uninstall::UninstallPlan>),
+    shape(
+        "gate-review-request",
+        &[],
+        "What a reviewer of the gate gets on its standard input",
+        schema::<review::ReviewRequest<'static>>,
+    ),
+    shape(
+        "gate-review-answer",
+        &[],
+        "What a reviewer of the gate answers; other fields are ignored",
+        read_schema::<review::ReviewAnswer>,
+    ),
     shape("lesson-front-matter", &[], "The front matter of a lesson file, as JSON", read_schema::<LessonFrontMatter>),
     shape("spool-header", &[], "The first line of a spool file", schema::<SpoolHeader>),
 ];
@@ -316,7 +329,7 @@ fn render_page() -> String {
             writeln!(page, "| `{command}{flag}` | {file} | {} |", reply.about).expect("a string takes it");
         }
     }
-    page.push_str("\nTwo formats of files are described in the same way:\n\n| schema | content |\n| --- | --- |\n");
+    page.push_str("\nOther documents are described in the same way:\n\n| schema | content |\n| --- | --- |\n");
     for reply in REPLIES.iter().filter(|reply| reply.commands.is_empty()) {
         writeln!(page, "| [{0}.json](schema/{0}.json) | {1} |", reply.name, reply.about).expect("a string takes it");
     }

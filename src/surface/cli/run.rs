@@ -79,10 +79,10 @@ fn run(program: &Program, options: RunOptions) -> c_int {
     }
     let wanted = check.is_some() || options.recording == Recording::Always;
     match here.places {
-        Some((cwd, places)) if wanted && !bare && !is_nested(&places, &here.environment) => {
+        Some((cwd, places)) if wanted && !bare && !recording::is_recorded_above(&places, &here.environment) => {
             let reusable = match &check {
                 Some(check) if options.reuse => {
-                    let command = CheckedCommand { argv: &options.argv, check };
+                    let command = CheckedCommand { argv: &options.argv, check, has_no_input: false };
                     Some(ReusableRun::begin(&cwd, &places, &here.environment, &command))
                 }
                 _ => None,
@@ -170,13 +170,6 @@ fn supervise(
     });
     let _ = std::panic::catch_unwind(keep);
     run::end_as(end_as)
-}
-
-/// A recording verify-run above us records the same repository's failure already. (One that records another
-/// repository, such as a test suite around us, does not.)
-fn is_nested(places: &Places, environment: &Environment) -> bool {
-    let same_root = |cwd: &Path| Places::find(cwd, environment).root == places.root;
-    run::recording_ancestors().iter().any(|cwd| cwd.as_deref().is_none_or(same_root))
 }
 
 /// In a job of a CI system, which ends what the job leaves behind, often with the machine. `CI` alone is not enough:

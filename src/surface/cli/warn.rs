@@ -55,7 +55,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let given = Identity { task: args.task.clone(), session: args.session.clone(), agent: None };
+    let given = Identity { task: args.task.clone(), session: args.session.clone(), ..Identity::default() };
     let is_json = args.json || args.format.as_deref() == Some("json");
     let asked = WarnRequest {
         identity: Request::identify_caller(given),

@@ -6,6 +6,8 @@ use anyhow::bail;
 
 use super::answer::{bounded, quoted};
 use crate::base::text::{count, ellipsis, one_line, printable};
+use crate::gate::report::render_report;
+use crate::ops::gate;
 use crate::ops::lesson::{self, FoundLesson};
 use crate::ops::pattern::{self, PatternFilter};
 use crate::ops::request::Request;
@@ -17,6 +19,8 @@ pub(super) const LESSONS: &str = "verify-run://lessons/";
 pub(super) const PATTERNS: &str = "verify-run://patterns/";
 /// The patterns that recur, in place of an id.
 pub(super) const ACTIVE: &str = "active";
+/// The report of the quality gate.
+pub(super) const REPORT: &str = "verify-run://gate/report";
 /// What all of them are.
 pub(super) const MARKDOWN: &str = "text/markdown";
 
@@ -26,6 +30,8 @@ const PAGE: usize = 50;
 const ACTIVE_MAX: usize = 30;
 /// A lesson's text, bytes.
 const LESSON_BYTES_MAX: usize = 64 << 10;
+/// The gate's report, bytes.
+const REPORT_BYTES_MAX: usize = 256 << 10;
 /// A title, bytes.
 const TITLE_BYTES_MAX: usize = 200;
 
@@ -65,6 +71,10 @@ pub(super) fn list(request: &Request, after: Option<&str>) -> anyhow::Result<Res
     if after.is_none() {
         let title = "Failures that recur in this project, and what fixed them".to_owned();
         listed.push(ListedResource { uri: format!("{PATTERNS}{ACTIVE}"), name: "active-patterns".to_owned(), title });
+        if gate_report(request).is_some() {
+            let title = "The last report of the quality gate in this work tree".to_owned();
+            listed.push(ListedResource { uri: REPORT.to_owned(), name: "gate-report".to_owned(), title });
+        }
     }
     let page = &lessons[start..lessons.len().min(start + PAGE)];
     listed.extend(page.iter().map(of_lesson));
@@ -89,6 +99,9 @@ pub(super) fn read(request: &Request, uri: &str) -> anyhow::Result<Option<String
         let found = lessons.into_iter().find(|found| found.lesson.front.id == id);
         return Ok(found.map(|found| lesson_text(&found)));
     }
+    if uri == REPORT {
+        return Ok(gate_report(request));
+    }
     match uri.strip_prefix(PATTERNS) {
         Some(ACTIVE) => Ok(Some(active(request)?)),
         Some(id) if id.starts_with("p-") && id.len() > 2 => match pattern::show_pattern(request, id) {
@@ -98,6 +111,13 @@ pub(super) fn read(request: &Request, uri: &str) -> anyhow::Result<Option<String
         },
         _ => Ok(None),
     }
+}
+
+/// The report of the last evaluation; `None` where nothing was evaluated.
+fn gate_report(request: &Request) -> Option<String> {
+    let standing = gate::last_evaluation(request).ok()?;
+    let report = render_report(&standing.view()?, standing.style);
+    Some(ellipsis(&printable(&report), REPORT_BYTES_MAX))
 }
 
 /// What people said about it, then the file's text.

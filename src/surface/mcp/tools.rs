@@ -2,6 +2,7 @@
 
 mod advice;
 mod failures;
+mod gate;
 mod memory;
 mod writing;
 
@@ -44,7 +45,7 @@ pub(super) struct Tool {
 }
 
 /// All tools.
-pub(super) const TOOLS: [&Tool; 8] = [
+pub(super) const TOOLS: [&Tool; 9] = [
     &advice::WARNINGS,
     &failures::KNOWN_FAILURE,
     &writing::LESSONS_SEARCH,
@@ -53,6 +54,7 @@ pub(super) const TOOLS: [&Tool; 8] = [
     &memory::RECALL,
     &failures::RECENT_FAILURES,
     &advice::CHECK_DIFF,
+    &gate::GATE_STATUS,
 ];
 
 impl Tool {

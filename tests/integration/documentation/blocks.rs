@@ -83,6 +83,8 @@ enum BlockCheck {
     Definitions,
     /// What the story of the dates printed and wrote.
     Dates,
+    /// `gate::review::the_answer_of_the_documentation_is_a_review`.
+    Review,
     /// Comparison with a file of the repository.
     File,
     /// fish, without executing it.
@@ -111,6 +113,7 @@ fn check_of(block: &Block) -> Option<BlockCheck> {
         "toml" if is_setting("[[") => Some(BlockCheck::Definitions),
         "toml" => Some(BlockCheck::Settings),
         "json" if first.contains("mcpServers") => Some(BlockCheck::File),
+        "json" if block.text.contains("\"issues\"") => Some(BlockCheck::Review),
         "json" | "markdown" => Some(BlockCheck::Dates),
         "yaml" => Some(BlockCheck::File),
         _ => None,

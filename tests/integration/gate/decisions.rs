@@ -104,7 +104,8 @@ fn another_branch_and_task_with_the_same_files_give_no_new_attempts() {
 fn the_work_may_end_only_on_the_signalled_tree() {
     let Some(sandbox) = python_project() else { return };
     add_feature(&sandbox);
-    assert_eq!(gate(&sandbox).outcome().ended, CommandEnd::Exit(0));
+    let outcome = gate(&sandbox).outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}", outcome.stdout());
     let can_exit = || sandbox.verify_run(["gate", "status", "--can-exit"]).outcome().ended;
     assert_eq!(can_exit(), CommandEnd::Exit(1));
     let block = sandbox.verify_run(["gate", "signal"]).prints();

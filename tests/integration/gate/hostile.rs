@@ -1,7 +1,8 @@
 //! Hostile names, commands that change the tree or do not end, and evaluations that are killed.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -21,6 +22,8 @@ fn a_command_that_changes_a_file_is_not_evaluated() {
     assert_eq!(judged["reason"], "the command changed 1 file: kept.txt");
     assert_eq!(ended, CommandEnd::Exit(1));
     assert_eq!(document["issues"][0]["kind"], "TREE", "{document}");
+    let receipts = sandbox.verify_run(["gate", "receipt", "list", "--json"]).prints_json();
+    assert_eq!(receipts["receipts"].as_array().map(Vec::len), Some(0), "{receipts}");
 }
 
 #[test]
@@ -59,8 +62,22 @@ fn a_process_that_stays_behind_is_ended() {
     assert!(!fs::exists(format!("/proc/{}", left.trim())).expect("proc"), "it goes on");
 }
 
+/// A seeded row of numbers below 1, each as likely as any other.
+struct RandomMoments(u64);
+
+impl Iterator for RandomMoments {
+    type Item = f64;
+
+    fn next(&mut self) -> Option<f64> {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Some((self.0 >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
 #[test]
-fn an_evaluation_that_is_killed_is_no_attempt_and_its_passes_count() {
+fn an_evaluation_that_is_killed_at_any_moment_is_no_attempt_and_its_passes_count() {
     let Some(sandbox) = python_project() else { return };
     let items = [("X1", "pytest"), ("X2", "sh check.sh")];
     sandbox.write(".verify-run/qa-checklist.yml", checklist(&items));
@@ -68,9 +85,20 @@ fn an_evaluation_that_is_killed_is_no_attempt_and_its_passes_count() {
         .write("check.sh", "until test -e \"$TMPDIR/go\"; do sleep 0.05; done\necho 'a.py:1: error: wrong'\nexit 1\n");
     let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
     let run = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
-    for delay in [10, 40, 90, 160, 250, 400, 700, 1_500] {
+    let has_receipt = || {
+        let listed = sandbox.verify_run(["gate", "receipt", "list", "--json"]).outcome();
+        listed.stdout().contains("\"command\":\"pytest\"") || listed.stdout().contains("\"command\": \"pytest\"")
+    };
+    // The last command does not end before it may: the first evaluation is killed within it, the others before or in it.
+    let mut longest = None;
+    for moment in RandomMoments(43).take(20) {
+        let started = Instant::now();
         let mut child = sandbox.verify_run(run).spawn();
-        std::thread::sleep(Duration::from_millis(delay));
+        match longest {
+            None => wait_until("the first command passed", has_receipt),
+            Some(longest) => std::thread::sleep(Duration::mul_f64(longest, moment)),
+        }
+        longest.get_or_insert(started.elapsed());
         child.kill().expect("killed");
         child.wait().expect("it ends");
         for (id, _) in sandbox.processes() {
@@ -78,11 +106,21 @@ fn an_evaluation_that_is_killed_is_no_attempt_and_its_passes_count() {
         }
         wait_until("nothing runs", || sandbox.processes().is_empty());
     }
+    let evaluations = |step: &str| -> BTreeSet<String> {
+        let steps = sandbox.events().into_iter().filter(|event| event["kind"] == "gate" && event["step"] == step);
+        steps.filter_map(|event| event["evaluation"].as_str().map(str::to_owned)).collect()
+    };
+    let begun = evaluations("started");
+    assert!(!begun.is_empty(), "no evaluation got as far as its first event");
     fs::write(sandbox.tmp().join("go"), "").expect("a file");
     let (ended, document) = judge(&sandbox);
     assert_eq!((ended, &document["attempt"]), (CommandEnd::Exit(1), &1.into()), "{document}");
     let passed = item(&document, "X1")["details"].as_str().expect("details");
     assert!(passed.contains("not run again: passed "), "{document}");
+    // One that was killed between two writes may say so twice.
+    assert_eq!(evaluations("abandoned"), begun, "each evaluation that began and was killed is abandoned");
+    let counts = ["no_progress_count", "same_error_count"].map(|key| document[key].as_u64());
+    assert_eq!((counts, &document["circuit_breaker"]), ([Some(0), Some(1)], &"CLOSED".into()), "{document}");
     let status = sandbox.verify_run(["gate", "status", "--json"]).prints_json();
     sandbox.verify_run(["store", "rebuild"]).outcome();
     assert_eq!(sandbox.verify_run(["gate", "status", "--json"]).prints_json(), status);

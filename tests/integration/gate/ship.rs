@@ -236,3 +236,38 @@ fn the_template_pushes_what_was_approved_and_names_a_missing_gh() {
         sandbox.git(["--git-dir", remote.to_str().expect("UTF-8"), "log", "-1", "--format=%H", "feat/add-rows"]);
     assert_ne!(pushed, sandbox.git(["rev-parse", "HEAD"]));
 }
+
+#[test]
+fn the_template_opens_a_pull_request_with_githubs_own_client() {
+    let (Some(gh), Some(python)) = (need("gh"), need("python3")) else { return };
+    let template = concat!(env!("CARGO_MANIFEST_DIR"), "/hooks/gate/ship.sh");
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gate/github.py");
+    let mut sandbox = approved_project();
+    let programs = sandbox.tmp().join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    std::os::unix::fs::symlink(gh, programs.join("gh")).expect("a link");
+    sandbox.add_path(programs);
+    let (socket, log) = (sandbox.tmp().join("github"), sandbox.tmp().join("requests"));
+    let remote = sandbox.tmp().join("remote.git");
+    let remote = remote.to_str().expect("UTF-8");
+    sandbox.git(["init", "-q", "--bare", remote]);
+    sandbox.git(["remote", "add", "origin", "https://github.com/ada/rows.git"]);
+    sandbox.git(["config", "remote.origin.pushurl", remote]);
+    let settings = sandbox.home().join(".config/gh");
+    fs::create_dir_all(&settings).expect("a folder");
+    fs::write(settings.join("config.yml"), format!("http_unix_socket: {}\n", socket.display())).expect("written");
+    fs::write(settings.join("hosts.yml"), "github.com:\n    user: ada\n    oauth_token: none\n").expect("written");
+    let mut api = sandbox.bare(python).args([server.as_ref(), socket.as_os_str(), log.as_os_str()]).spawn();
+    wait_until("the server listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    sandbox.verify_run(["gate", "init", "--session"]).outcome();
+    user_settings(&sandbox, &format!("[gate.ship]\ncommand = [{template:?}]\n"));
+    let outcome = run_gate(&sandbox, &["--exit-signal", "--ship", "--feature", "Add rows"]);
+    api.kill().expect("killed");
+    api.wait().expect("ended");
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{outcome:?}");
+    let requests = fs::read_to_string(&log).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+    assert_eq!(requests, "[\"feat: Add rows\", \"feat/add-rows\", \"# QA VALIDATION REPORT\"]\n");
+    assert!(outcome.stderr().contains("https://github.com/ada/rows/pull/1"), "{outcome:?}");
+    let pushed = sandbox.git(["--git-dir", remote, "rev-parse", "feat/add-rows^{tree}"]);
+    assert_eq!(status(&sandbox)["tree"], pushed.trim());
+}

@@ -117,6 +117,24 @@ fn claude_code_runs_checks_under_the_wrapper_and_hears_what_is_known() {
 }
 
 #[test]
+fn claude_code_goes_on_once_while_the_gate_rejects_its_work_and_its_model_is_recorded() {
+    let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
+    let sandbox = project(&["claude", "--gate-stop"]);
+    reject_work(&sandbox);
+    let model = Model::start(&sandbox, &json!([["Bash", {"command": "ruff check ."}]]));
+    let said = claude(&sandbox, &program, &model).arg("--dangerously-skip-permissions").prints_json();
+    assert_eq!(said["is_error"], false, "{said}");
+    let told = conversation(&sandbox);
+    let asked = "Stop hook feedback:\\nThe quality gate rejects this work";
+    assert_eq!(told.matches(asked).count(), 1, "once for the tree: {told}");
+    // Without a terminal its hooks get no model: it is in the transcript of the session.
+    sandbox.write("shop.py", "import sys\n");
+    let document = reject_work(&sandbox);
+    let implementers = document["implementers"].as_array().expect("a list");
+    assert!(implementers[0].as_str().is_some_and(|model| model.starts_with("claude-")), "{implementers:?}");
+}
+
+#[test]
 fn what_claude_code_was_allowed_on_its_command_line_is_not_refused() {
     let (Some(program), Some(_)) = (need("claude"), need("ruff")) else { return };
     for with_shims in [false, true] {
@@ -175,4 +193,30 @@ fn codex_hears_what_is_known_and_puts_the_wrapper_before_checks_only_where_that_
             assert_eq!((&run["agent"], &run["session"]), (&json!("codex"), &thread["thread_id"]));
         }
     }
+}
+
+#[test]
+fn codex_goes_on_once_while_the_gate_rejects_its_work_and_its_model_is_recorded() {
+    let (Some(program), Some(_)) = (need("codex"), need("ruff")) else { return };
+    let sandbox = project(&["codex", "--rewrite", "--gate-stop"]);
+    reject_work(&sandbox);
+    let model = Model::start(&sandbox, &json!([["exec_command", {"cmd": "ruff check ."}]]));
+    let outcome = codex(&sandbox, &program, &model).outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}", outcome.stderr());
+    let told = conversation(&sandbox);
+    assert_eq!(told.matches("The quality gate rejects this work").count(), 1, "once for the tree: {told}");
+    sandbox.settle();
+    let runs = sandbox.events().into_iter().filter(|event| event["kind"] == "run" && event["agent"] == "codex");
+    let models: Vec<Value> = runs.map(|run| run["model"].clone()).collect();
+    assert_eq!(models, [json!("m")]);
+}
+
+/// Has the gate reject the project as it is.
+fn reject_work(sandbox: &Sandbox) -> Value {
+    sandbox.write(".verify-run/qa-checklist.yml", crate::gate::checklist(&[("X1", "ruff check .")]));
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    let gate = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
+    let outcome = sandbox.verify_run(gate).outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(1));
+    serde_json::from_str(outcome.stdout()).expect("JSON")
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use verify_run::run::CommandEnd;
 
-use super::{done, project, rust, worries};
+use super::{below, done, project, rust, worries};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
@@ -178,4 +178,52 @@ fn local_settings_are_not_committed() {
     assert_eq!(done(&sandbox, &["init", "--local", "--yes"]).lines().last(), Some("nothing to do"));
     done(&sandbox, &["hook", "uninstall"]);
     assert_eq!(sandbox.read(".claude/settings.local.json"), "{ \"mine\": true }\n");
+}
+
+#[test]
+fn the_hook_at_the_end_of_a_turn_is_written_on_request_and_kept_and_taken_out_again() {
+    let settings =
+        "{\n  // mine\n  \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}\n}\n";
+    let sandbox = project(&[
+        ("Cargo.toml", b"[package]\nname = \"a\"\n"),
+        ("src/lib.rs", b""),
+        (".claude/settings.json", settings.as_bytes()),
+    ]);
+    let before = below(&sandbox.work());
+    let agents = ["claude", "codex", "cursor", "gemini", "copilot", "droid", "qwen"];
+    let install = |more: &[&str]| {
+        let words = ["hook", "install", "--yes", "--no-mcp", "--no-instructions"].iter().chain(&agents).chain(more);
+        done(&sandbox, &words.copied().collect::<Vec<_>>())
+    };
+    install(&[]);
+    assert!(!sandbox.read(".claude/settings.json").contains("hook claude stop"), "only on request");
+    let shown = install(&["kiro", "--gate-stop"]);
+    assert!(shown.contains("Kiro lets no hook ask it to go on at the end of a turn"), "{shown}");
+    for (agent, file, event) in [
+        ("claude", ".claude/settings.json", "Stop"),
+        ("codex", ".codex/hooks.json", "Stop"),
+        ("cursor", ".cursor/hooks.json", "stop"),
+        ("gemini", ".gemini/settings.json", "AfterAgent"),
+        ("copilot", ".github/hooks/verify-run.json", "agentStop"),
+        ("droid", ".factory/settings.json", "Stop"),
+        ("qwen", ".qwen/settings.json", "Stop"),
+    ] {
+        let text = sandbox.read(file);
+        assert!(
+            text.contains(&format!("hook {agent} stop")) && text.contains(&format!("\"{event}\"")),
+            "{file}: {text}"
+        );
+    }
+    let written = sandbox.read(".claude/settings.json");
+    assert!(written.contains("// mine") && written.contains("\"true\""), "{written}");
+    install(&[]);
+    assert_eq!(sandbox.read(".claude/settings.json"), written, "whoever wanted it once wants it still");
+    let said = doctor(&sandbox);
+    for agent in agents {
+        assert!(said.lines().any(|line| line.starts_with(&format!("ok       {agent}: "))), "{agent}: {said}");
+    }
+    done(&sandbox, &["hook", "uninstall"]);
+    let mut after = below(&sandbox.work());
+    after.retain(|path, _| before.contains_key(path) || !path.starts_with(".git"));
+    assert_eq!(after, before);
 }

@@ -232,7 +232,7 @@ fn the_end_of_the_input_ends_it_after_what_was_asked_is_answered() {
         let params = json!({"name": name, "arguments": {}, "_meta": meta(MODERN)});
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
     };
-    let asked: Vec<String> = (1..=9).map(|id| call(id, TOOLS[usize::try_from(id).expect("small") % 8])).collect();
+    let asked: Vec<String> = (1..=9).map(|id| call(id, TOOLS[usize::try_from(id).expect("small") % 9])).collect();
     // The last line has no end, and every answer is written after the input has ended.
     let outcome = sandbox.verify_run(["mcp"]).stdin(asked.join("\n")).outcome();
     assert_eq!((outcome.ended, outcome.stderr()), (CommandEnd::Exit(0), ""));

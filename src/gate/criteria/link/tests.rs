@@ -77,6 +77,11 @@ fn rust_tests_are_selected_by_their_whole_path() {
         links("crates/x/tests/api.rs", "#[test]\nfn ac_1() {}\n", None),
         ["AC-1:2 cargo test --manifest-path crates/x/Cargo.toml --test api ac_1 -- --exact"]
     );
+    let in_one_line = "#[test] fn ac_1() { assert!([1][0] == 1); }\n#[cfg(feature = \"a[]\")] #[test] fn ac_2() {}\n#[inline] fn ac_3() {}\n";
+    assert_eq!(
+        links("tests/api.rs", in_one_line, None),
+        ["AC-1:1 cargo test --test api ac_1 -- --exact", "AC-2:2 cargo test --test api ac_2 -- --exact"]
+    );
 }
 
 #[test]

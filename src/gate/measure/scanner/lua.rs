@@ -22,7 +22,7 @@ pub(super) fn scan(cursor: &mut Cursor<'_>) {
                     cursor.scan_line_comment();
                 }
             }
-            b'"' | b'\'' => cursor.scan_string(start, byte, false),
+            b'"' | b'\'' => scan_quoted(cursor, byte),
             b'[' => {
                 let line = cursor.line;
                 if scan_long_bracket(cursor) {
@@ -36,6 +36,27 @@ pub(super) fn scan(cursor: &mut Cursor<'_>) {
             _ => cursor.scan_punctuation(&OPERATORS),
         }
     }
+}
+
+/// Reads a string that begins here and ends with `quote`. `\z` skips the blanks and line ends behind it.
+fn scan_quoted(cursor: &mut Cursor<'_>, quote: u8) {
+    let (start, line) = (cursor.position, cursor.line);
+    cursor.advance(1);
+    while let Some(byte) = cursor.byte() {
+        if cursor.starts_with("\\z") {
+            cursor.advance(2);
+            cursor.advance_until(|byte| !byte.is_ascii_whitespace());
+            continue;
+        }
+        if byte == b'\n' {
+            break;
+        }
+        cursor.advance(if byte == b'\\' { 2 } else { 1 });
+        if byte == quote {
+            break;
+        }
+    }
+    cursor.push(TokenKind::Literal, start, line);
 }
 
 /// Goes behind a long bracket (`[[…]]`, `[==[…]==]`) if one begins here.

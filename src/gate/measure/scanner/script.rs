@@ -273,6 +273,15 @@ impl ScriptScanner<'_, '_> {
                     self.cursor.advance_until(|other| other == byte);
                     self.cursor.advance(1);
                 }
+                // Between attributes there may be comments, and behind the name type arguments.
+                b'/' if state.is_in_tag && self.cursor.byte_at(1) == Some(b'/') => {
+                    self.cursor.advance_until(|other| other == b'\n');
+                }
+                b'/' if state.is_in_tag && self.cursor.byte_at(1) == Some(b'*') => {
+                    self.cursor.advance(2);
+                    self.cursor.advance_behind("*/");
+                }
+                b'<' if state.is_in_tag => self.skip_type_arguments(),
                 b'/' if state.is_in_tag && self.cursor.byte_at(1) == Some(b'>') => {
                     self.cursor.advance(2);
                     state = JsxState { depth: state.depth.saturating_sub(1), is_in_tag: false, is_closing_tag: false };
@@ -299,5 +308,22 @@ impl ScriptScanner<'_, '_> {
             }
         }
         self.cursor.push(TokenKind::LastPart, start, line);
+    }
+
+    /// Goes behind the type arguments that begin here.
+    fn skip_type_arguments(&mut self) {
+        let mut depth = 0_u32;
+        while let Some(byte) = self.cursor.byte() {
+            let is_arrow = self.cursor.starts_with("=>");
+            depth = match byte {
+                b'<' => depth + 1,
+                b'>' => depth.saturating_sub(1),
+                _ => depth,
+            };
+            self.cursor.advance(if is_arrow { 2 } else { 1 });
+            if depth == 0 {
+                return;
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::surface::cli::{CommandContext, Exit};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct WaiveArgs {
-    /// Item to let pass, such as C2; POLICY for a weaker policy
+    /// Item to let pass, such as C2; POLICY for a weaker policy, MODEL for the reviewer's model
     #[arg(value_name = "ITEM", required_unless_present = "list")]
     item: Option<String>,
     /// Name of the person who answers for it

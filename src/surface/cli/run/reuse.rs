@@ -41,7 +41,7 @@ impl ReusableRun {
             return None;
         }
         let check = run.check.as_ref()?;
-        let command = CheckedCommand { argv: &run.argv, check };
+        let command = CheckedCommand { argv: &run.argv, check, has_no_input: false };
         let was_said = self.offer.before.is_err() && self.offer.not_reused.is_some();
         let after =
             self.offer.before.and_then(|before| state_after(&self.request, &command, before, &run.copy(finished)));

@@ -1,0 +1,68 @@
+//! Whether commands changed the work tree: receipts prove that they did not, else the tree is looked at again.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::change::{gate_snapshot_options, read_tree};
+use super::execute::GateCommand;
+use crate::fix::snapshot::TakenSnapshot;
+use crate::ops::receipt::ReceiptLookup;
+use crate::ops::request::Request;
+
+/// What commands may have done to the judged tree.
+#[derive(Debug, Default)]
+pub(super) struct TreeWatch {
+    lookup: OnceLock<Option<ReceiptLookup>>,
+    /// A command ran, and nothing says that it changed no file.
+    is_in_doubt: AtomicBool,
+    /// A command changed the tree: receipts of the judged one say nothing about it.
+    is_changed: AtomicBool,
+    /// The tree is known to be the judged one after the last command that ran.
+    is_known: AtomicBool,
+}
+
+impl TreeWatch {
+    /// Prepares to look up receipts over the judged tree.
+    pub(super) fn open_receipts(&self, request: &Request, judged: &TakenSnapshot) {
+        let _ = self.lookup.set(ReceiptLookup::over_snapshot(request, judged).ok());
+    }
+
+    /// The receipt that covers a command over the judged tree.
+    pub(super) fn find_cover(&self, request: &Request, command: &GateCommand<'_>) -> Option<String> {
+        let lookup = self.lookup.get()?.as_ref().filter(|_| !self.is_changed.load(Ordering::Relaxed))?;
+        let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
+        lookup.find_cover(&request.in_folder(command.dir.clone()), &argv)
+    }
+
+    /// A command ran; `is_proven` says that it left the judged tree.
+    pub(super) fn note_run(&self, is_proven: bool) {
+        self.is_in_doubt.fetch_or(!is_proven, Ordering::Relaxed);
+        self.is_known.store(is_proven, Ordering::Relaxed);
+    }
+
+    /// Whether the tree is to be looked at, after the commands of an item.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt.load(Ordering::Relaxed)
+    }
+
+    /// Looks at the tree. It becomes `tree`; whether it was another one.
+    ///
+    /// # Errors
+    /// When the tree can't be read.
+    pub(super) fn look(&self, request: &Request, tree: &mut String) -> anyhow::Result<Option<String>> {
+        let now = read_tree(request, &gate_snapshot_options(request))?.tree;
+        self.is_in_doubt.store(false, Ordering::Relaxed);
+        self.is_known.store(true, Ordering::Relaxed);
+        if now == *tree {
+            return Ok(None);
+        }
+        self.is_changed.store(true, Ordering::Relaxed);
+        Ok(Some(std::mem::replace(tree, now)))
+    }
+
+    /// Whether the tree was looked at after the last command that ran.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
+    }
+}
