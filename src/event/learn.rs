@@ -341,8 +341,6 @@ pub(crate) struct RunnerLease {
     pub pid: u32,
     /// The boot of the machine.
     pub boot: String,
-    /// When the process started, in the clock ticks of `/proc/PID/stat`.
-    pub started: u64,
     /// Isolation that the machine gives.
     pub level: IsolationLevel,
     /// When the runner gives up at the latest.

@@ -60,6 +60,8 @@ pub(crate) struct Job {
     pub signed: Option<SignedScenario>,
     /// Runs in the lab, in their order.
     pub trials: Vec<TrialRecord>,
+    /// How many of these were done before a person last put it into the queue: they prove nothing any more.
+    pub earlier_trials: usize,
     /// What they show.
     pub judgement: Option<JudgementRecord>,
     /// The smallest change.
@@ -98,6 +100,7 @@ impl Job {
             missing: None,
             signed: None,
             trials: Vec::new(),
+            earlier_trials: 0,
             judgement: None,
             minimal: None,
             page: None,
@@ -141,6 +144,8 @@ impl Job {
             LearnStep::Requeued { reason, scenario } => {
                 self.interruptions = 0;
                 self.git_status = None;
+                self.earlier_trials = self.trials.len();
+                (self.judgement, self.minimal) = (None, None);
                 if let Some(signed) = scenario {
                     self.signed = Some((**signed).clone());
                 }
@@ -163,11 +168,16 @@ impl Job {
         self.decisions.push(JobDecision { person, at: row.at, what, reason: reason.to_owned(), scenario });
     }
 
+    /// The runs since a person last put it into the queue.
+    pub(crate) fn current_trials(&self) -> &[TrialRecord] {
+        self.trials.get(self.earlier_trials..).unwrap_or_default()
+    }
+
     /// A run of the same command on the same tree that need not be done again. Runs that a limit ended are not repeated
     /// evidence: they may have been unlucky.
     pub(crate) fn find_trial(&self, tree: &str, command: &str) -> Option<&TrialRecord> {
         use crate::event::TrialOutcome::{Failed, NotRun, Passed};
-        self.trials.iter().rev().find(|trial| {
+        self.current_trials().iter().rev().find(|trial| {
             trial.tree == tree && trial.command == command && matches!(trial.outcome, Passed | Failed | NotRun)
         })
     }
@@ -190,7 +200,7 @@ mod tests {
 
     fn claimed() -> LearnStep {
         let (boot, level) = ("b".to_owned(), IsolationLevel::Namespaces);
-        LearnStep::Claimed(RunnerLease { pid: 7, boot, started: 9, level, until: Timestamp(100) })
+        LearnStep::Claimed(RunnerLease { pid: 7, boot, level, until: Timestamp(100) })
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
 
 mod harvest;
+mod proof;
 
 use std::path::Path;
 
@@ -71,4 +72,44 @@ fn job_page(sandbox: &Sandbox, id: &str) -> Value {
 fn mend_calc(sandbox: &Sandbox) {
     let text = sandbox.read("calc.py").replace("a - b", "a + b");
     sandbox.write(Path::new("calc.py"), text);
+}
+
+/// A project for node's own test runner, with an installed package.
+fn node_project() -> Option<Sandbox> {
+    let (node, npm) = (need("node")?, need("npm")?);
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(node.parent().expect("a folder"));
+    sandbox.add_path(npm.parent().expect("a folder"));
+    sandbox.write(".gitignore", "node_modules\n");
+    sandbox.write("package.json", r#"{"name": "rows", "version": "1.0.0", "scripts": {"test": "node --test"}}"#);
+    sandbox.write("node_modules/dep/index.js", "module.exports = 10;\n");
+    sandbox.write("node_modules/dep/package.json", r#"{"name": "dep", "version": "1.0.0"}"#);
+    let sum = "const size = require('dep');\nexports.first = (page) => page * size + 1;\n";
+    sandbox.write("index.js", sum);
+    sandbox.write(
+        "index.test.js",
+        "const test = require('node:test');\nconst assert = require('node:assert');\nconst { first } = \
+         require('./index.js');\ntest('the first row of a page', () => assert.strictEqual(first(2), 20));\n",
+    );
+    sandbox.commit("The project");
+    Some(sandbox)
+}
+
+/// A person agrees that jobs run.
+fn agree(sandbox: &Sandbox) {
+    let consent = sandbox.verify_run(["library", "init", "--by", "Ada", "--json"]).prints_json();
+    assert_eq!(consent["may_run"], true);
+}
+
+/// Runs the queue; the one job that was in it.
+fn work(sandbox: &Sandbox) -> Value {
+    job_in(sandbox, "queued");
+    let reply = sandbox.verify_run(["library", "work", "--json"]).prints_json();
+    assert_eq!(reply["jobs"].as_array().map(Vec::len), Some(1), "{reply}");
+    reply["jobs"][0].clone()
+}
+
+/// A page with what was decided about it.
+fn library_page(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.verify_run(["library", "show", id, "--json"]).prints_json()
 }

@@ -373,13 +373,24 @@ impl TreeVault {
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())
     }
 
-    /// What differs between two trees as `git diff` writes it, with three lines of context: it applies as it is.
+    /// What differs between two trees as `git diff` writes it, with these lines of context: it applies as it is.
     ///
     /// # Errors
     /// When objects are gone, when it is larger than what is read of git, or git can't be asked.
-    pub(crate) fn diff_text(&self, from: &str, to: &str) -> Result<Vec<u8>, SkippedSnapshot> {
-        let arguments =
-            ["diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", from, to];
+    pub(crate) fn diff_text(&self, from: &str, to: &str, context: usize) -> Result<Vec<u8>, SkippedSnapshot> {
+        let context = format!("-U{context}");
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-p",
+            &context,
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+            from,
+            to,
+        ];
         self.git.run(GitView::Both, arguments, None).map_err(skipped)
     }
 

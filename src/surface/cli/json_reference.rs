@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 70] = [
+const REPLIES: [ReplyShape; 71] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -216,6 +216,7 @@ const REPLIES: [ReplyShape; 70] = [
         "A job with its steps",
         reply::<ops::library::JobPage>,
     ),
+    shape("library-work", &["library work"], "Jobs that were run", reply::<ops::library::WorkReply>),
     shape("library-list", &["library list"], "Pages of the pattern library", reply::<ops::library::PageList>),
     shape("library-show", &["library show"], "A page with its decisions", reply::<ops::library::PageDetail>),
     shape(

@@ -2,6 +2,7 @@
 
 mod job;
 mod page;
+mod work;
 
 use super::{CommandContext, Exit, PagingArgs};
 use crate::base::refusal::Refusal;
@@ -33,6 +34,8 @@ enum LibraryAction {
     Jobs(job::JobsArgs),
     /// Show a job with everything that was done about it
     Job(job::JobArgs),
+    /// Run queued jobs, isolated, until none is left
+    Work(work::WorkArgs),
     /// Queue a job again that waits for a person or failed
     Requeue(job::DecisionArgs),
     /// End a job that waits
@@ -70,6 +73,7 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         LibraryAction::Init(args) => init(args, context),
         LibraryAction::Jobs(args) => job::list(args, context),
         LibraryAction::Job(args) => job::show(args, context),
+        LibraryAction::Work(args) => work::run(args, context),
         LibraryAction::Requeue(args) => job::requeue(args, context),
         LibraryAction::Cancel(args) => job::cancel(args, context),
         LibraryAction::List(args) => page::list(args, context),
