@@ -7,11 +7,8 @@ use super::layer::SettingsLayer;
 use super::learning::NumericSetting;
 
 /// Settings that a repository must not decide: what is run, where it may reach, and programs of the user.
-const USER_KEYS: [&str; 9] = [
+const USER_KEYS: [&str; 6] = [
     "learn.isolation",
-    "learn.network",
-    "learn.prompts",
-    "learn.user_tag",
     "learn.alert",
     "learn.validation_runs",
     "learn.minimise_runs",
@@ -27,10 +24,8 @@ pub enum LearnWork {
     /// Never.
     Off,
     /// When a person asks for it.
-    Manual,
-    /// When a person asks for it, and when the machine is idle.
     #[default]
-    Idle,
+    Manual,
 }
 
 /// The isolation that a job needs.
@@ -47,18 +42,6 @@ pub enum LearnIsolation {
     None,
 }
 
-/// Whether a job may use a network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(serde::Serialize))]
-#[serde(rename_all = "lowercase")]
-pub enum LearnNetwork {
-    /// Never.
-    #[default]
-    None,
-    /// The setup of a scenario that a person signed.
-    Setup,
-}
-
 /// `[learn]`: jobs of the learning pipeline. Keys marked with "user's file" count only there; in a repository's file they are
 /// reported and left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,21 +49,13 @@ pub enum LearnNetwork {
 pub struct LearnSettings {
     /// `harvest`: finished tasks leave jobs.
     pub harvest: bool,
-    /// `work`: when jobs may run at most: `off`, `manual` or `idle`. `verify-run library init` asks for consent first; a
-    /// repository's file can only say `off`.
+    /// `work`: when jobs may run: `off`, or `manual` for those that a person starts with `verify-run library work`.
+    /// `verify-run library init` asks for consent first; a repository's file can only say `off`.
     pub work: LearnWork,
     /// `isolation`: the isolation that a job needs: `namespaces`, `landlock` or `none` (user's file).
     pub isolation: LearnIsolation,
-    /// `network`: whether the setup of a signed scenario may use the network: `none` or `setup` (user's file).
-    pub network: LearnNetwork,
-    /// `prompts`: keep what was typed to an agent as the prompt of a job (user's file).
-    pub prompts: bool,
     /// `snapshot_bytes`: trees of a job that are copied at most, in bytes.
     pub snapshot_bytes: u64,
-    /// `tarball`: keep a tar file of the approved tree with each job.
-    pub tarball: bool,
-    /// `user_tag`: make the tag of a job's snapshot in your repository too (user's file).
-    pub user_tag: bool,
     /// `retention_days`: days that the trees of an ended job are kept.
     pub retention_days: u64,
     /// `validation_runs`: runs that the validation of one job may take (user's file).
@@ -89,8 +64,6 @@ pub struct LearnSettings {
     pub minimise_runs: u64,
     /// `job_minutes`: minutes that one job may take.
     pub job_minutes: u64,
-    /// `day_minutes`: minutes that all idle jobs of a day may take.
-    pub day_minutes: u64,
     /// `alert`: the words of a command that is started when a job needs a person (user's file).
     pub alert: Vec<String>,
     /// `[learn.crystallise]`
@@ -119,16 +92,11 @@ impl Default for LearnSettings {
             harvest: true,
             work: LearnWork::default(),
             isolation: LearnIsolation::default(),
-            network: LearnNetwork::default(),
-            prompts: false,
             snapshot_bytes: 1 << 30,
-            tarball: false,
-            user_tag: false,
             retention_days: 30,
             validation_runs: 24,
             minimise_runs: 64,
             job_minutes: 15,
-            day_minutes: 30,
             alert: Vec::new(),
             crystallise: CrystalliseSettings::default(),
         }
@@ -150,10 +118,6 @@ impl LearnSettings {
             "learn.harvest" => layer.set(&mut self.harvest, section, key, value),
             "learn.work" => layer.set(&mut self.work, section, key, value),
             "learn.isolation" => layer.set(&mut self.isolation, section, key, value),
-            "learn.network" => layer.set(&mut self.network, section, key, value),
-            "learn.prompts" => layer.set(&mut self.prompts, section, key, value),
-            "learn.tarball" => layer.set(&mut self.tarball, section, key, value),
-            "learn.user_tag" => layer.set(&mut self.user_tag, section, key, value),
             "learn.alert" => set_words(&mut self.alert, layer, section, key, value),
             "learn.crystallise.command" => set_words(&mut self.crystallise.command, layer, section, key, value),
             name => layer.set_figure(self.figure(name), section, key, value),
@@ -168,7 +132,6 @@ impl LearnSettings {
             "learn.validation_runs" => NumericSetting::Count(&mut self.validation_runs, 6..=1_000),
             "learn.minimise_runs" => NumericSetting::Count(&mut self.minimise_runs, 0..=10_000),
             "learn.job_minutes" => NumericSetting::Count(&mut self.job_minutes, 1..=1_440),
-            "learn.day_minutes" => NumericSetting::Count(&mut self.day_minutes, 0..=1_440),
             _ => return None,
         })
     }
@@ -201,7 +164,7 @@ mod tests {
     fn a_repository_can_only_turn_jobs_off() {
         let (settings, problems) =
             Settings::of_repository("[learn]\nwork = \"manual\"\nisolation = \"none\"\nharvest = false\n");
-        assert_eq!((settings.learn.work, settings.learn.isolation), (LearnWork::Idle, LearnIsolation::Namespaces));
+        assert_eq!((settings.learn.work, settings.learn.isolation), (LearnWork::Manual, LearnIsolation::Namespaces));
         assert!(!settings.learn.harvest);
         assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2), Some(3)]);
         assert!(problems.iter().all(|problem| problem.warning));

@@ -31,7 +31,7 @@ pub use gate::{
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use lab::LabSettings;
-pub use learn::{LearnIsolation, LearnNetwork, LearnSettings, LearnWork, LibrarySettings};
+pub use learn::{LearnIsolation, LearnSettings, LearnWork, LibrarySettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};

@@ -294,13 +294,15 @@ impl Settings {
             ("lab", name) => self.lab.apply(layer, name, value),
             ("learn", name) => self.learn.apply(layer, section, name, value),
             ("library", name) => self.library.apply(layer, name, value),
-            ("categories", name) => {
-                if let Err(reason) = self.categories.declare(name, value) {
-                    layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
-                }
-            }
+            ("categories", name) => self.take_category(layer, name, value),
             ("strategies", name) => self.take_strategy(layer, name, value),
             _ => layer.unknown(section, key),
+        }
+    }
+
+    fn take_category(&mut self, layer: &mut SettingsLayer<'_>, name: &str, value: &toml::Value) {
+        if let Err(reason) = self.categories.declare(name, value) {
+            layer.refuse_with("categories", name, &reason, "correct it: until then it is not declared");
         }
     }
 

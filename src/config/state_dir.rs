@@ -99,11 +99,6 @@ impl StateDir {
         self.learn_folder().join("scratch")
     }
 
-    /// `learn/runs/`: what jobs leave for people and other programs.
-    pub(crate) fn learn_runs(&self) -> PathBuf {
-        self.learn_folder().join("runs")
-    }
-
     /// `learn/`: what jobs of the learning pipeline keep.
     fn learn_folder(&self) -> PathBuf {
         self.0.join("learn")

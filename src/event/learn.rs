@@ -410,9 +410,6 @@ pub(crate) struct SignedScenario {
     pub approver: String,
     /// The date of the signature, as written.
     pub date: String,
-    /// The setup may use the network.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub needs_network: bool,
 }
 
 /// Why nothing that may be run shows a failure and its fix.

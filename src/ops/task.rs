@@ -148,14 +148,9 @@ pub(crate) fn end_task(
 /// Queues what the task leaves to learn from. The task is over whether or not this can be done.
 fn harvest_task(request: &Request, name: String, page: &mut Reply<TaskPage>) {
     let asked = HarvestRequest { task: Some(name), ..HarvestRequest::default() };
-    match library::harvest(request, &asked) {
-        Ok(harvest) if harvest == HarvestReply::default() => {}
-        Ok(harvest) => {
-            if !harvest.jobs.is_empty() {
-                library::start_capture(request);
-            }
-            page.data.harvest = Some(harvest);
-        }
+    match library::harvest_now(request, &asked) {
+        Ok(harvest) if harvest.data == HarvestReply::default() => {}
+        Ok(harvest) => page.data.harvest = Some(harvest.data),
         Err(error) => page.notes.push(format!("cannot queue what was learnt: {error:#}")),
     }
 }

@@ -43,7 +43,7 @@ pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};
 pub(crate) use figures::PeriodRow;
 pub(crate) use fix::{FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, SolvedFixRow};
 pub(crate) use gate::{FailedTestRow, GateStepRow};
-pub(crate) use learn::{JobRow, LearnStepRow, LibraryStepRow, ShapeJobRow};
+pub(crate) use learn::{LearnStepRow, LibraryStepRow};
 pub(crate) use open::{OpenFailingRun, WorkTreePeriod};
 pub(crate) use outcome::DeliveryOutcomeRow;
 pub(crate) use pattern::{GroupMemberRow, OccurrenceRow, PatternMergeRow, PatternReviewRow, PatternRow};

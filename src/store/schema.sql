@@ -1076,5 +1076,10 @@ INSERT INTO knowledge_types VALUES
 
 -- The state of every job: what its last step led to.
 CREATE VIEW learn_job_states AS
-SELECT job_id, state, substr(MAX(at || event_id), 1, 27) AS at, MIN(at) AS first_at
-FROM learn_steps WHERE state IS NOT NULL GROUP BY job_id;
+SELECT job_id, state, at, (SELECT MIN(at) FROM learn_steps first WHERE first.job_id = last.job_id) AS first_at
+FROM learn_steps last
+WHERE state IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM learn_steps later
+    WHERE later.job_id = last.job_id AND later.state IS NOT NULL
+        AND (later.at, later.event_id) > (last.at, last.event_id)
+);

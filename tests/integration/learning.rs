@@ -1,7 +1,9 @@
 //! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
 
 mod harvest;
+mod hostile;
 mod proof;
+mod proofs_again;
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -238,14 +237,6 @@ impl TreeVault {
         self.git.run(view, arguments, None).map(|_| ())
     }
 
-    /// Writes a commit's tree as a tar file.
-    ///
-    /// # Errors
-    /// When git can't be asked, or the file can't be written.
-    pub(crate) fn write_archive(&self, commit: &str, file: &Path) -> Result<(), SkippedSnapshot> {
-        self.archive(commit, file, false).map_err(skipped)
-    }
-
     /// Writes what a tag names as a git bundle, which anybody can clone from.
     ///
     /// # Errors
@@ -255,6 +246,14 @@ impl TreeVault {
         let arguments =
             [OsStr::new("bundle"), OsStr::new("create"), OsStr::new("--quiet"), file.as_os_str(), OsStr::new(&tag)];
         self.git.run(GitView::Both, arguments, None).map(|_| ()).map_err(skipped)
+    }
+
+    /// The tags that are kept.
+    ///
+    /// # Errors
+    /// When git can't be asked.
+    pub(crate) fn list_tags(&self) -> Result<Vec<String>, SkippedSnapshot> {
+        self.lines(GitView::Own, &["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], None).map_err(skipped)
     }
 
     /// Forgets tags, and the objects that nothing else keeps.
@@ -349,12 +348,13 @@ impl TreeVault {
             files.iter().filter_map(|(path, file)| Some((path, file.as_ref()?))).collect();
         for (n, (_, (_, bytes))) in present.iter().enumerate() {
             let path = folder.path().join(n.to_string());
-            fs::write(&path, bytes)?;
+            write_atomic(&path, bytes, 0o600, Durability::Cached)?;
             paths.push_str(&format!("{}\n", path.display()));
         }
-        let hashed = match present.is_empty() {
-            true => Vec::new(),
-            false => self.lines(GitView::Own, &["hash-object", "-w", "--no-filters", "--stdin-paths"], Some(&paths))?,
+        let hashed = if present.is_empty() {
+            Vec::new()
+        } else {
+            self.lines(GitView::Own, &["hash-object", "-w", "--no-filters", "--stdin-paths"], Some(&paths))?
         };
         let mut info = Vec::new();
         for ((path, (mode, _)), id) in present.iter().zip(&hashed) {

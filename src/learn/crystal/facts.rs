@@ -11,8 +11,8 @@ pub(crate) struct PageFacts {
     pub front_matter: PageFrontMatter,
     /// What failed.
     pub problem: ProblemFacts,
-    /// What made it go away.
-    pub solution: SolutionFacts,
+    /// What made it go away: a unified diff, as `git diff` writes it, without secrets.
+    pub solution: String,
     /// The change that brought the failure, where it is known.
     pub cause: Option<CauseFacts>,
     /// What people said about the fix, one line each.
@@ -40,22 +40,6 @@ pub(crate) struct ProblemFacts {
     pub pattern: Option<String>,
     /// Tasks that had it.
     pub tasks: u64,
-}
-
-/// What made a failure go away.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum SolutionFacts {
-    /// A unified diff, as `git diff` writes it, redacted.
-    Diff(String),
-    /// A command.
-    Command(String),
-}
-
-impl Default for SolutionFacts {
-    fn default() -> Self {
-        SolutionFacts::Diff(String::new())
-    }
 }
 
 /// The change that brought a failure.

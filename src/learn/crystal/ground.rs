@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::facts::{PageFacts, SolutionFacts};
+use super::facts::PageFacts;
 use crate::base::text;
 
 /// An answer, bytes.
@@ -81,13 +81,10 @@ struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     fn new(facts: &PageFacts, has_path: &'a dyn Fn(&str) -> bool) -> Ground<'a> {
-        let lines = match &facts.solution {
-            SolutionFacts::Diff(diff) => diff.lines().map(|line| line.get(1..).unwrap_or_default().trim()).collect(),
-            SolutionFacts::Command(command) => vec![command.trim()],
-        };
+        let lines = facts.solution.lines().map(|line| line.get(1..).unwrap_or_default().trim().to_owned()).collect();
         let page = &facts.front_matter;
         let ids = page.patterns.iter().chain(&page.fixes).chain(&page.job).chain([&page.id]);
-        Ground { lines: lines.into_iter().map(str::to_owned).collect(), ids: ids.cloned().collect(), has_path }
+        Ground { lines, ids: ids.cloned().collect(), has_path }
     }
 
     fn holds(&self, said: &str) -> bool {
@@ -164,7 +161,7 @@ mod tests {
         let diff =
             "diff --git a/src/a.ts b/src/a.ts\n@@ -1 +1 @@\n context(1)\n-  return rows()\n+  return await rows()\n";
         let front_matter = PageFrontMatter { fixes: vec!["x-19ab33cd".into()], ..PageFrontMatter::default() };
-        let solution = SolutionFacts::Diff(diff.into());
+        let solution = diff.to_owned();
         let facts = PageFacts { front_matter, solution, ..PageFacts::default() };
         let wording = Wording { problem: said.into(), ..Wording::default() };
         let grounded = ground_wording(&wording, &facts, &|path| path == "src/a.ts");

@@ -6,7 +6,7 @@ mod ground;
 mod page;
 mod title;
 
-pub(crate) use facts::{CauseFacts, EvidenceRow, PageFacts, ProblemFacts, SolutionFacts};
+pub(crate) use facts::{CauseFacts, EvidenceRow, PageFacts, ProblemFacts};
 pub(crate) use ground::{GroundedWording, WORDED_BYTES_MAX, Wording, ground_wording};
 pub(crate) use page::{page_file_name, render_library_page};
 pub(crate) use title::{title_of_change, words_of_page};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::facts::{EvidenceRow, PageFacts, SolutionFacts};
+use super::facts::{EvidenceRow, PageFacts};
 use super::ground::GroundedWording;
 use crate::base::markdown::{code, escaped};
 use crate::base::text;
@@ -31,10 +31,7 @@ pub(crate) fn render_library_page(facts: &PageFacts, wording: &GroundedWording) 
     if let Some(solution) = &wording.solution {
         push_paragraph(&mut page, Some(solution), "");
     }
-    match &facts.solution {
-        SolutionFacts::Diff(diff) => page.push_str(&verbatim_block("diff", diff)),
-        SolutionFacts::Command(command) => page.push_str(&verbatim_block("text", command)),
-    }
+    page.push_str(&verbatim_block("diff", &facts.solution));
     page.push_str("\n## Rationale\n\n");
     push_paragraph(&mut page, wording.rationale.as_deref(), &rationale_text(facts));
     push_evidence(&mut page, facts);
@@ -89,7 +86,7 @@ fn rationale_text(facts: &PageFacts) -> String {
         let files: Vec<String> = cause.files.iter().take(LINES_MAX).map(|file| code(file)).collect();
         let _ = write!(out, "An earlier change of {} brought the failure:\n\n", files.join(", "));
         let lines: Vec<&str> = cause.lines.iter().take(LINES_MAX).map(String::as_str).collect();
-        let _ = write!(out, "{}\n", verbatim_block("diff", &lines.join("\n")));
+        let _ = writeln!(out, "{}", verbatim_block("diff", &lines.join("\n")));
     }
     if let Some(failing) = &facts.fails_without {
         let parts = match facts.front_matter.minimal {
@@ -194,9 +191,7 @@ mod tests {
                 pattern: Some("p-7c2k91ab".into()),
                 tasks: 3,
             },
-            solution: SolutionFacts::Diff(
-                "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n \n-\trows()\n+\tawait rows()\n".into(),
-            ),
+            solution: "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n \n-\trows()\n+\tawait rows()\n".into(),
             cause: Some(CauseFacts { files: vec!["src/a.ts".into()], lines: vec!["-  old".into()] }),
             said: vec!["The query *returns* a promise.".into()],
             fails_without: Some("lists users".into()),
@@ -213,11 +208,11 @@ mod tests {
     #[test]
     fn a_diff_keeps_its_bytes_and_nothing_closes_its_block() {
         let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\ta  \n+````\n";
-        let page = PageFacts { solution: SolutionFacts::Diff(diff.into()), ..facts() };
+        let page = PageFacts { solution: diff.into(), ..facts() };
         let page = render_library_page(&page, &GroundedWording::default()).expect("a page");
         assert!(page.contains(&format!("`````diff\n{diff}`````\n")), "{page}");
         assert!(parse_page(&page).is_ok());
-        let long = PageFacts { solution: SolutionFacts::Diff("+x\n".repeat(10_000)), ..facts() };
+        let long = PageFacts { solution: "+x\n".repeat(10_000), ..facts() };
         assert_eq!(render_library_page(&long, &GroundedWording::default()), None);
     }
 

@@ -4,5 +4,5 @@
 mod front_matter;
 mod standing;
 
-pub(crate) use front_matter::{PAGE_BYTES_MAX, PageFrontMatter, PageKind, PageScope, parse_page, set_status};
-pub(crate) use standing::{LibraryPage, PageDecision, PageDoubt, PageFile, PagesFold, digest_page};
+pub(crate) use front_matter::{PAGE_BYTES_MAX, PageFrontMatter, PageScope, parse_page, set_status};
+pub(crate) use standing::{LibraryPage, PageDoubt, PageFile, PagesFold, digest_page};

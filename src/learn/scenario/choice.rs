@@ -69,7 +69,7 @@ pub(crate) struct ScenarioInputs {
 ///
 /// # Errors
 /// Why there is none, with the best command so far.
-pub(crate) fn choose_scenario(inputs: &ScenarioInputs) -> Result<ScenarioRecord, MissingScenario> {
+pub(crate) fn choose_scenario(inputs: &ScenarioInputs) -> Result<ScenarioRecord, Box<MissingScenario>> {
     let best = SCORE_MIN.iter().find_map(|score_min| best_candidate(inputs, *score_min));
     let record = best.map(|best| record_of(best, inputs));
     if inputs.changes_dependencies && inputs.offline_setup.is_empty() {
@@ -112,8 +112,8 @@ fn record_of(candidate: &CandidateCommand, inputs: &ScenarioInputs) -> ScenarioR
     }
 }
 
-fn missing(reason: ManualReason, why: &str, partial: Option<ScenarioRecord>) -> MissingScenario {
-    MissingScenario { reason, why: why.to_owned(), partial }
+fn missing(reason: ManualReason, why: &str, partial: Option<ScenarioRecord>) -> Box<MissingScenario> {
+    Box::new(MissingScenario { reason, why: why.to_owned(), partial })
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         CandidateCommand { is_closing: true, tests: Some(41), ..candidate(line, ScenarioSource::ExecutionHistory) }
     }
 
-    fn choose(candidates: Vec<CandidateCommand>) -> Result<ScenarioRecord, MissingScenario> {
+    fn choose(candidates: Vec<CandidateCommand>) -> Result<ScenarioRecord, Box<MissingScenario>> {
         choose_scenario(&ScenarioInputs { candidates, ..ScenarioInputs::default() })
     }
 

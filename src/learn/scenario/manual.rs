@@ -35,8 +35,6 @@ pub(crate) struct ManualScenario {
     pub date: String,
     /// The signature or acknowledgement.
     pub signature: String,
-    /// The setup may use the network: it says so.
-    pub needs_network: bool,
 }
 
 /// The template with what is known of a job.
@@ -81,8 +79,7 @@ impl ManualScenario {
             let at = |reason: String| ManualScenarioError { line, reason };
             match label {
                 "Setup commands (install/build)" => {
-                    manual.needs_network = value.contains("(network)");
-                    manual.scenario.setup = read_commands(&value.replace("(network)", "")).map_err(at)?;
+                    manual.scenario.setup = read_commands(value).map_err(at)?;
                 }
                 "Entrypoint command" => {
                     let mut commands = read_commands(value).map_err(at)?;
@@ -126,10 +123,8 @@ fn line_of_label(text: &str, label: &str) -> usize {
 
 /// Commands in code spans, or one command without any: each as words, without a shell.
 fn read_commands(value: &str) -> Result<Vec<ScenarioCommand>, String> {
-    let lines: Vec<&str> = match value.contains('`') {
-        true => value.split('`').skip(1).step_by(2).collect(),
-        false => vec![value],
-    };
+    let lines: Vec<&str> =
+        if value.contains('`') { value.split('`').skip(1).step_by(2).collect() } else { vec![value] };
     let lines: Vec<&str> = lines.into_iter().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.len() > COMMANDS_MAX {
         return Err(format!("more than {COMMANDS_MAX} commands"));
@@ -223,10 +218,7 @@ mod tests {
         assert_eq!(manual.scenario.entrypoint.argv, ["pytest", "tests/test_a.py"]);
         assert_eq!(manual.scenario.environment["NODE_ENV"], "test");
         assert_eq!(manual.scenario.services[0].health.argv, ["redis-cli", "-p", "7001", "ping"]);
-        assert_eq!(
-            (manual.approver.as_str(), manual.date.as_str(), manual.needs_network),
-            ("Ada", "2026-11-26", false)
-        );
+        assert_eq!((manual.approver.as_str(), manual.date.as_str()), ("Ada", "2026-11-26"));
     }
 
     #[test]

@@ -5,4 +5,4 @@ mod choice;
 mod manual;
 
 pub(crate) use choice::{CandidateCommand, ScenarioInputs, choose_scenario};
-pub(crate) use manual::{ManualScenario, ManualScenarioError, render_manual_template};
+pub(crate) use manual::{MANUAL_BYTES_MAX, ManualScenario, render_manual_template};

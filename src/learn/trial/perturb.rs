@@ -22,9 +22,12 @@ impl Perturbation {
 
 /// Variables that are changed for every tool.
 const VARIABLES: [(&str, &str); 2] = [("TZ", "Pacific/Chatham"), ("LC_ALL", "C")];
+/// The name of a runner, variables, and words behind its command.
+type RunnerDifference = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
 /// Variables and words that only runners of this name know. Words go behind the command, so there are none of runners that
 /// read what follows as tests.
-const RUNNERS: [(&str, &[(&str, &str)], &[&str]); 9] = [
+const RUNNERS: [RunnerDifference; 9] = [
     ("pytest", &[("PYTHONHASHSEED", "0")], &[]),
     ("pytest", &[("PYTHONHASHSEED", "1")], &[]),
     ("python", &[("PYTHONHASHSEED", "0")], &[]),

@@ -72,6 +72,7 @@ fn capture_with_retries(request: &Request, job: &Job) -> anyhow::Result<()> {
                     alert_operator(request, job, JobState::Dropped, &why);
                     return Ok(());
                 };
+                #[allow(clippy::disallowed_methods, reason = "nothing says when a disk has room again")]
                 thread::sleep(*wait);
             }
         }

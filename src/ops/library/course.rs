@@ -7,14 +7,17 @@ use anyhow::Context as _;
 
 use super::alert::alert_operator;
 use super::job_change::{JobChange, TrialTree};
+use super::job_folder::write_job_folder;
 use super::job_page::JobSummary;
 use super::job_writer::JobWriter;
 use super::page_writer::PageWriter;
+use super::proof::keep_proof;
 use super::reduction::ChangeReduction;
 use super::scenario_inputs::scenario_inputs;
 use super::trial_lab::TrialLab;
 use crate::event::{
-    EvidenceLabel, HarvestRecord, LearnStep, NoPageRule, ScenarioRecord, TrialFailureCause, TrialPurpose,
+    Atom, AtomList, EvidenceLabel, HarvestRecord, LearnStep, NAMES_NO_PROBLEM, NoPageRule, ScenarioRecord,
+    TrialFailureCause, TrialPurpose,
 };
 use crate::fix::patch::{CONTEXT_LINES, Patch};
 use crate::fix::snapshot::{KeptTrees, SnapshotOptions, TreeVault};
@@ -74,6 +77,7 @@ impl<'a> JobCourse<'a> {
             self.run_scenario(vault, &scenario)?;
         }
         let job = &self.writer.job;
+        write_job_folder(self.request, job);
         if job.state.waits_for_person() {
             alert_operator(self.request, job, job.state, job.why.as_deref().unwrap_or_default());
         }
@@ -109,6 +113,11 @@ impl<'a> JobCourse<'a> {
 
     /// The signed scenario, or the best one that may be run.
     fn choose_scenario(&mut self) -> anyhow::Result<Option<ScenarioRecord>> {
+        if let Some(signed) = &self.writer.job.signed {
+            let scenario = signed.scenario.clone();
+            self.writer.record(LearnStep::Scenario(Box::new(scenario.clone())))?;
+            return Ok(Some(scenario));
+        }
         let inputs = scenario_inputs(self.request, self.index, &self.segments, &self.writer.job)?;
         match choose_scenario(&inputs) {
             Ok(scenario) => {
@@ -116,7 +125,7 @@ impl<'a> JobCourse<'a> {
                 Ok(Some(scenario))
             }
             Err(missing) => {
-                self.writer.record(LearnStep::NeedsManual(Box::new(missing)))?;
+                self.writer.record(LearnStep::NeedsManual(missing))?;
                 Ok(None)
             }
         }
@@ -124,7 +133,7 @@ impl<'a> JobCourse<'a> {
 
     fn run_scenario(&mut self, vault: TreeVault, scenario: &ScenarioRecord) -> anyhow::Result<()> {
         let request = self.request;
-        let options = self.snapshot_options();
+        let options = job_snapshot_options(request);
         let job = &self.writer.job;
         let harvest = job.harvest.clone().unwrap_or_default();
         let approved = job.capture.as_ref().map(|capture| capture.tree.clone()).unwrap_or_default();
@@ -147,7 +156,11 @@ impl<'a> JobCourse<'a> {
             Err(error) => return self.fail(TrialFailureCause::LabUnsuitable, format!("{error:#}")),
         }
         let reduced = ChangeReduction::new(request, &trial, &mut self.writer, self.until).reduce(scenario);
-        match reduced {
+        let kept = reduced.and_then(|minimal| {
+            keep_proof(request, &trial.vault, &self.writer.job, &minimal)?;
+            Ok(minimal)
+        });
+        match kept {
             Ok(minimal) => self.writer.record(LearnStep::Minimised(Box::new(minimal)))?,
             Err(error) => return self.fail(TrialFailureCause::LabUnsuitable, format!("{error:#}")),
         }
@@ -166,12 +179,13 @@ impl<'a> JobCourse<'a> {
         scenario: &ScenarioRecord,
     ) -> anyhow::Result<bool> {
         let weakened = find_weakened(trial, harvest)?;
+        let expected = without_uninformative(&harvest.fixed);
         let has_recorded_failure = harvest.runs.before.is_some() && !harvest.fixed.is_empty();
         let budget = usize::try_from(self.request.settings().learn.validation_runs).unwrap_or(usize::MAX);
         loop {
             let job = &self.writer.job;
             let facts = TrialFacts {
-                expected: &harvest.fixed,
+                expected: &expected,
                 tests_recorded: scenario.tests_min,
                 is_tested_tree: harvest.trees.pass.as_deref() == Some(trial.change.after.as_str()),
                 changes_tests: !trial.change.tests.is_empty(),
@@ -214,14 +228,22 @@ impl<'a> JobCourse<'a> {
         let ran = trial.lab.run(number, purpose, tree, None)?;
         self.writer.record(LearnStep::Trial(Box::new(ran)))
     }
+}
 
-    fn snapshot_options(&self) -> SnapshotOptions {
-        let settings = self.request.settings();
-        let lessons = LessonFolder::find(&self.request.places, settings);
-        let mut options = recorder::snapshot_options(&self.request.places, settings, &lessons);
-        options.time_max = options.time_max.max(GIT_TIME_MAX);
-        options
-    }
+/// What snapshots of a job leave out, and how long git may take.
+pub(super) fn job_snapshot_options(request: &Request) -> SnapshotOptions {
+    let settings = request.settings();
+    let lessons = LessonFolder::find(&request.places, settings);
+    let mut options = recorder::snapshot_options(&request.places, settings, &lessons);
+    options.time_max = options.time_max.max(GIT_TIME_MAX);
+    options
+}
+
+/// What the fix is said to have fixed, without what only says that the check failed: that is another text on every way of
+/// running it.
+fn without_uninformative(fixed: &AtomList) -> AtomList {
+    let names_problem = |atom: &&Atom| atom.test.is_some() || !atom.text.ends_with(NAMES_NO_PROBLEM);
+    AtomList { count: fixed.count, first: fixed.first.iter().filter(names_problem).cloned().collect() }
 }
 
 /// How the change makes the check weaker for certain, if it does.

@@ -94,14 +94,6 @@ impl PageFolders {
         Ok(FoundPage { file, path, text, front_matter })
     }
 
-    /// The page with this id, in whichever folder it is.
-    pub(super) fn find_page(&self, id: &str) -> Option<FoundPage> {
-        FOLDERS.into_iter().find_map(|folder| {
-            let (pages, _) = self.read_pages(folder);
-            pages.into_iter().find(|page| page.front_matter.id == id)
-        })
-    }
-
     /// Writes a page into a folder; its path, relative to the root. A file of this name is replaced: its id is the page's.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 use serde::Serialize;
 
+use super::capture::start_capture;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
 use crate::base::lossless::Lossless;
@@ -14,6 +15,7 @@ use crate::event::{
     AtomList, Attempt, EventAuthor, EventBody, FixState, HarvestNovelty, HarvestRecord, HarvestRuns, HarvestTrees,
     HarvestTrigger, JobState, LearnNote, LearnStep, RecipeKind, SkippedHarvest, SkippedHarvestRule,
 };
+use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::redact::redact_text;
 use crate::store::{FixFilter, FixRow, Index, SegmentFolder};
@@ -82,7 +84,7 @@ pub(crate) struct HarvestReply {
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(crate) fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestReply> {
+fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestReply> {
     let reading = request.open_for_reading()?;
     let Some(index) = &reading.index else { return Ok(HarvestReply::default()) };
     let task = match &asked.task {
@@ -113,6 +115,18 @@ pub(crate) fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Resu
         store.record_derived("learn", &parts, EventBody::Learn(Box::new(note)))?;
     }
     Ok(reply)
+}
+
+/// Harvests a task, and keeps the trees of what was found in a process of its own. To be called by a process of one thread.
+///
+/// # Errors
+/// As [`harvest`].
+pub(crate) fn harvest_now(request: &Request, asked: &HarvestRequest) -> anyhow::Result<Reply<HarvestReply>> {
+    let harvested = harvest(request, asked)?;
+    if !harvested.jobs.is_empty() {
+        start_capture(request);
+    }
+    Ok(harvested.into())
 }
 
 /// A fix that was worked on after it was harvested is another one.

@@ -1,9 +1,14 @@
 //! `library requeue` and `library cancel`: what a person decides about a job, by name and with a reason.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, bail, ensure};
 
+use super::consent::read_consent;
+use super::job_folder::write_job_folder;
 use super::job_page::{JobPage, find_job};
 use super::job_writer::JobWriter;
+use super::manual::read_signed_scenario;
 use crate::base::refusal::Refusal;
 use crate::event::{JobState, LearnStep};
 use crate::ops::reply::Reply;
@@ -30,6 +35,8 @@ pub(crate) struct JobReview {
     pub person: String,
     /// Why.
     pub reason: String,
+    /// A scenario that the person signed, as typed.
+    pub scenario: Option<PathBuf>,
 }
 
 /// Decides about a job.
@@ -51,7 +58,9 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
                 Refusal::conflict(format!("{id} is {state}: it does not wait for a person"))
                     .then_run(format!("library job {id}"))
             );
-            LearnStep::Requeued { reason, scenario: None }
+            let signed =
+                review.scenario.as_ref().map(|file| read_signed_scenario(request, file, &person)).transpose()?;
+            LearnStep::Requeued { reason, scenario: signed.map(Box::new) }
         }
         JobReviewDecision::Cancel => {
             ensure!(
@@ -64,5 +73,8 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
     };
     let mut writer = JobWriter::open(request, index, &id)?;
     writer.record_by(step, Some(&person))?;
+    if read_consent(request)?.may_run {
+        write_job_folder(request, &writer.job);
+    }
     Ok(Reply::new(JobPage::from_job(&writer.job), reading.notes))
 }

@@ -6,6 +6,7 @@ use super::course::JobTrial;
 use super::folder::PageFolders;
 use super::job_change::read_versions;
 use super::job_writer::JobWriter;
+use super::wording::word_page;
 use crate::base::ids::{self, IdKind};
 use crate::base::text;
 use crate::event::{
@@ -13,8 +14,8 @@ use crate::event::{
     LibraryStep, MinimalChange, NoPageRule, Run, TrialOutcome, TrialPurpose, TrialRecord, WrittenPage,
 };
 use crate::learn::crystal::{
-    CauseFacts, EvidenceRow, GroundedWording, PageFacts, ProblemFacts, SolutionFacts, page_file_name,
-    render_library_page, title_of_change, words_of_page,
+    CauseFacts, EvidenceRow, PageFacts, ProblemFacts, page_file_name, render_library_page, title_of_change,
+    words_of_page,
 };
 use crate::learn::job::Job;
 use crate::learn::library::{PageFrontMatter, PageScope, PagesFold, digest_page};
@@ -66,13 +67,19 @@ impl PageWriter<'_> {
         }
         let run = self.read_run(harvest)?;
         let facts = self.collect_facts(trial, &job, harvest, minimal, run.as_ref(), (&artifact, &diff))?;
-        let Some(page) = render_library_page(&facts, &GroundedWording::default()) else {
+        let wording = word_page(self.request, &facts, &trial.vault, &trial.change.after);
+        let mut facts = facts;
+        if let Some(model) = &wording.model {
+            facts.front_matter.author = format!("{}, worded by {model}", facts.front_matter.author);
+        }
+        let Some(page) = render_library_page(&facts, &wording) else {
             return writer.record(no_page(NoPageRule::NoPlace, "its change is too long for a page"));
         };
         if redact_text(&page).1 > 0 {
             return writer.record(no_page(NoPageRule::Secret, "a secret would be in its page"));
         }
-        let name = page_file_name(&artifact, &facts.front_matter.title);
+        let title = wording.title.as_ref().unwrap_or(&facts.front_matter.title);
+        let name = page_file_name(&artifact, title);
         let digest = digest_page(page.as_bytes());
         let quotes: Vec<_> = harvest.runs.before.into_iter().collect();
         let written = WrittenPage {
@@ -88,7 +95,8 @@ impl PageWriter<'_> {
             Err(error) => return writer.record(no_page(NoPageRule::NoPlace, &format!("{error:#}"))),
         };
         self.record_page(&artifact, &job, written)?;
-        let page = CrystallisedPage { artifact, path, digest, quotes, ..CrystallisedPage::default() };
+        let (model, replaced) = (wording.model, wording.replaced);
+        let page = CrystallisedPage { artifact, path, digest, model, replaced, quotes };
         writer.record(LearnStep::Crystallised(Box::new(page)))
     }
 
@@ -184,7 +192,7 @@ impl PageWriter<'_> {
                 pattern,
                 tasks: harvest.novelty.tasks,
             },
-            solution: SolutionFacts::Diff(diff.to_owned()),
+            solution: diff.to_owned(),
             cause: self.cause_of(trial, harvest, diff)?,
             said,
             fails_without: minimal.is_minimal.then(|| failed.map(name_failed)).flatten(),

@@ -28,6 +28,18 @@ pub(crate) enum PageReviewDecision {
     Restore,
 }
 
+impl PageReviewDecision {
+    /// The folder that a page has to be in, and the one that it goes to.
+    fn folders(self) -> (LibraryFolderName, Option<LibraryFolderName>) {
+        match self {
+            PageReviewDecision::Approve => (LibraryFolderName::Candidates, Some(LibraryFolderName::Active)),
+            PageReviewDecision::Reject => (LibraryFolderName::Candidates, None),
+            PageReviewDecision::Deprecate => (LibraryFolderName::Active, Some(LibraryFolderName::Deprecated)),
+            PageReviewDecision::Restore => (LibraryFolderName::Deprecated, Some(LibraryFolderName::Active)),
+        }
+    }
+}
+
 /// A decision about a page with who answers for it.
 #[derive(Debug, Clone)]
 pub(crate) struct PageReview {
@@ -72,24 +84,12 @@ pub(crate) fn review_page(request: &Request, review: &PageReview) -> anyhow::Res
     let Some(index) = &reading.index else { bail!(Refusal::not_found("nothing was recorded here yet")) };
     let view = LibraryView::read(request, Some(index))?;
     let id = resolve_id(&view, Some(index), &review.id)?;
-    let (from, to) = match review.decision {
-        PageReviewDecision::Approve => (LibraryFolderName::Candidates, Some(LibraryFolderName::Active)),
-        PageReviewDecision::Reject => (LibraryFolderName::Candidates, None),
-        PageReviewDecision::Deprecate => (LibraryFolderName::Active, Some(LibraryFolderName::Deprecated)),
-        PageReviewDecision::Restore => (LibraryFolderName::Deprecated, Some(LibraryFolderName::Active)),
-    };
+    let (from, to) = review.decision.folders();
     let page = page_to_decide(&view, &id, from, review.decision)?;
     if review.decision == PageReviewDecision::Approve {
         ensure_approvable(request, index, &view, page, review)?;
     }
-    let superseded: Vec<FoundPage> = review
-        .supersedes
-        .iter()
-        .map(|other| {
-            let other = resolve_id(&view, Some(index), other)?;
-            page_to_decide(&view, &other, LibraryFolderName::Active, PageReviewDecision::Deprecate).cloned()
-        })
-        .collect::<anyhow::Result<_>>()?;
+    let superseded = find_superseded(&view, index, review)?;
     // From here on there is no other writer.
     let mut store = request.open_store().context("cannot record the decision now")?;
     let folders = PageFolders::of_request(request);
@@ -141,6 +141,15 @@ pub(crate) fn review_page(request: &Request, review: &PageReview) -> anyhow::Res
     let mut notes = reading.notes;
     notes.extend(store.take_notes());
     Ok(Reply::new(reply, notes))
+}
+
+/// The active pages that an approval replaces.
+fn find_superseded(view: &LibraryView, index: &Index, review: &PageReview) -> anyhow::Result<Vec<FoundPage>> {
+    let find = |other: &String| {
+        let other = resolve_id(view, Some(index), other)?;
+        page_to_decide(view, &other, LibraryFolderName::Active, PageReviewDecision::Deprecate).cloned()
+    };
+    review.supersedes.iter().map(find).collect()
 }
 
 /// Who decides, and why: a person by name, or a librarian by the name of the agent.

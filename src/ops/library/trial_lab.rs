@@ -11,7 +11,9 @@ use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::capture::{Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun};
 use crate::diagnose::RunnerSummary;
-use crate::event::{AtomList, IsolationLevel, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord};
+use crate::event::{
+    AtomList, IsolationLevel, ScenarioCommand, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord,
+};
 use crate::fix::atoms_of_items;
 use crate::fix::snapshot::SnapshotOptions;
 use crate::lab::{CommandOutcome, Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun};
@@ -24,6 +26,11 @@ use crate::whitelist::{Check, CheckKind, Whitelist};
 
 /// Exit codes of a shell, and of what starts programs, for a program that can't be started.
 const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// The exit code of a run whose setup or services failed.
+const PREPARATION_FAILED: i32 = 125;
+/// How long a service may take to be ready, seconds.
+const SERVICE_SECONDS_MAX: u32 = 60;
 
 /// The lab of a job.
 pub(super) struct TrialLab<'a> {
@@ -100,7 +107,7 @@ impl<'a> TrialLab<'a> {
             &tree.files,
             &LabCommand {
                 argv: &argv,
-                dir: Path::new(&self.scenario.entrypoint.dir),
+                dir: Path::new(if self.has_preparation() { "" } else { &self.scenario.entrypoint.dir }),
                 variables: &variables,
                 output: LabOutput::Both,
                 time: Duration::from_secs(self.scenario.time_limit_s),
@@ -133,7 +140,16 @@ impl<'a> TrialLab<'a> {
                 argv = ["sh", "-c", &line, "sh"].iter().map(OsString::from).chain(argv).collect();
             }
         }
+        if self.has_preparation() {
+            let line = preparation_script(self.scenario);
+            argv = ["sh", "-c", &line, "sh"].iter().map(OsString::from).chain(argv).collect();
+        }
         argv
+    }
+
+    /// Whether something is done before the entrypoint, in the same run: nothing of a run is left for the next.
+    fn has_preparation(&self) -> bool {
+        !self.scenario.setup.is_empty() || !self.scenario.services.is_empty()
     }
 
     /// How a run ended, and what failed in it.
@@ -163,6 +179,10 @@ impl<'a> TrialLab<'a> {
             Some(0) => {
                 trial.outcome = TrialOutcome::Passed;
                 return;
+            }
+            Some(PREPARATION_FAILED) if self.has_preparation() => {
+                trial.outcome = TrialOutcome::NotRun;
+                return say(trial, "the setup or a service of the scenario failed".to_owned());
             }
             Some(code) if NOT_STARTED.contains(&code) => {
                 trial.outcome = TrialOutcome::NotRun;
@@ -231,11 +251,60 @@ impl<'a> TrialLab<'a> {
     }
 }
 
+/// A script that does the setup, starts services and waits for them, and becomes the command. Its words are quoted: no part of
+/// a scenario is read by the shell.
+fn preparation_script(scenario: &ScenarioRecord) -> String {
+    let folder = |dir: &str| if dir.is_empty() { ".".to_owned() } else { shell_words::quote(dir).into_owned() };
+    let line = |command: &ScenarioCommand| {
+        format!("(cd {} && exec {})", folder(&command.dir), shell_words::join(&command.argv))
+    };
+    let mut script = String::new();
+    for command in &scenario.setup {
+        script.push_str(&format!("{} >/dev/null || exit {PREPARATION_FAILED}\n", line(command)));
+    }
+    for service in &scenario.services {
+        script.push_str(&format!("{} >/dev/null 2>&1 &\n", line(&service.command)));
+        script.push_str(&format!(
+            "n=0; until {} >/dev/null 2>&1; do n=$((n+1)); [ $n -lt {SERVICE_SECONDS_MAX} ] || exit {PREPARATION_FAILED}; \
+             sleep 1; done\n",
+            line(&service.health)
+        ));
+    }
+    script.push_str(&format!("cd {} && exec \"$@\"", folder(&scenario.entrypoint.dir)));
+    script
+}
+
 /// The level in records.
 pub(super) fn isolation_level(level: LabLevel) -> IsolationLevel {
     match level {
         LabLevel::None => IsolationLevel::None,
         LabLevel::Landlock => IsolationLevel::Landlock,
         LabLevel::Namespaces => IsolationLevel::Namespaces,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::ScenarioService;
+
+    fn command(words: &[&str], dir: &str) -> ScenarioCommand {
+        ScenarioCommand { argv: words.iter().map(|word| (*word).to_owned()).collect(), dir: dir.to_owned() }
+    }
+
+    #[test]
+    fn no_word_of_a_scenario_is_read_by_the_shell() {
+        let scenario = ScenarioRecord {
+            setup: vec![command(&["make", "a;b", "$(touch x)"], "a b")],
+            services: vec![ScenarioService { command: command(&["serve"], ""), health: command(&["ask", "it"], "") }],
+            entrypoint: command(&["pytest"], "web"),
+            ..ScenarioRecord::default()
+        };
+        let script = preparation_script(&scenario);
+        let lines: Vec<&str> = script.lines().collect();
+        assert_eq!(lines[0], "(cd 'a b' && exec make 'a;b' '$(touch x)') >/dev/null || exit 125");
+        assert_eq!(lines[1], "(cd . && exec serve) >/dev/null 2>&1 &");
+        assert!(lines[2].starts_with("n=0; until (cd . && exec ask it) >/dev/null 2>&1; do"), "{script}");
+        assert_eq!(lines[3], "cd web && exec \"$@\"");
     }
 }

@@ -9,6 +9,7 @@ use super::consent::require_consent;
 use super::course::JobCourse;
 use super::job_page::JobSummary;
 use super::job_writer::JobWriter;
+use super::retention::forget_old_trees;
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
 use crate::base::lock::{self, Lock};
@@ -63,6 +64,7 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     reply.notes.extend(reading.notes);
     let Some(index) = reading.index else { return Ok(reply) };
     release_dead_jobs(request, &index)?;
+    let index = open_index(request)?;
     let queue = read_queue(request, &index)?;
     for job in &queue.expired {
         JobWriter::open(request, &index, &job.id)?.record(LearnStep::Expired)?;
@@ -86,10 +88,21 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     }
     let taken = if asked.is_once { 1 } else { waiting.len() };
     for job in waiting.iter().take(taken) {
+        // What the job before it wrote is not in an index that was opened earlier.
+        let index = open_index(request)?;
         reply.data.jobs.push(work_on_job(request, &index, &job.id, level)?);
     }
+    let index = open_index(request)?;
     reply.data.waiting = read_queue(request, &index)?.waiting.len();
+    if let Err(error) = forget_old_trees(request, &index) {
+        reply.notes.push(format!("cannot forget the trees of old jobs: {error:#}"));
+    }
     Ok(reply)
+}
+
+/// The index as it is now.
+fn open_index(request: &Request) -> anyhow::Result<Index> {
+    request.open_as_it_is(&mut Vec::new())?.context("the index is gone")
 }
 
 fn work_on_job(request: &Request, index: &Index, id: &str, level: LabLevel) -> anyhow::Result<JobSummary> {
@@ -112,7 +125,7 @@ fn new_lease(request: &Request, level: LabLevel, minutes: u64) -> RunnerLease {
 }
 
 /// One runner on a machine. The lock ends with its process, however that ends.
-fn take_runner_lock(request: &Request) -> anyhow::Result<Option<Lock>> {
+pub(super) fn take_runner_lock(request: &Request) -> anyhow::Result<Option<Lock>> {
     let folder = request.environment.state_dir().context("cannot run jobs: HOME is not set")?;
     create_private_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join("runner.lock");
@@ -150,7 +163,7 @@ fn is_here(request: &Request, job: &Job) -> bool {
     job.harvest.as_ref().is_some_and(|harvest| harvest.root == Lossless::from(&request.places.root))
 }
 
-fn wanted_level(isolation: LearnIsolation) -> LabLevel {
+pub(super) fn wanted_level(isolation: LearnIsolation) -> LabLevel {
     match isolation {
         LearnIsolation::Namespaces => LabLevel::Namespaces,
         LearnIsolation::Landlock => LabLevel::Landlock,

@@ -155,14 +155,6 @@ impl Index {
         self.read_learn_steps("artifact_id = ?1", artifact)
     }
 
-    /// Steps of one kind of all jobs, the oldest first.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn learn_steps_of_kind(&self, kind: &str) -> Result<Vec<LearnStepRow>, StoreError> {
-        self.read_learn_steps("step = ?1", kind)
-    }
-
     fn read_learn_steps(&self, condition: &str, key: &str) -> Result<Vec<LearnStepRow>, StoreError> {
         let sql = format!("SELECT at, writer, body FROM learn_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2");
         let rows = self.read_bodies(&sql, key)?;

@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 71] = [
+const REPLIES: [ReplyShape; 75] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -217,6 +217,15 @@ const REPLIES: [ReplyShape; 71] = [
         reply::<ops::library::JobPage>,
     ),
     shape("library-work", &["library work"], "Jobs that were run", reply::<ops::library::WorkReply>),
+    shape("library-learn", &["library learn"], "What was queued", reply::<ops::library::HarvestReply>),
+    shape(
+        "library-scenario",
+        &["library scenario"],
+        "The template of a scenario",
+        reply::<ops::library::ScenarioTemplate>,
+    ),
+    shape("library-verify", &["library verify"], "Whether a proof holds", reply::<ops::library::PageVerification>),
+    shape("library-export", &["library export"], "An exported proof", reply::<ops::library::ExportedProof>),
     shape("library-list", &["library list"], "Pages of the pattern library", reply::<ops::library::PageList>),
     shape("library-show", &["library show"], "A page with its decisions", reply::<ops::library::PageDetail>),
     shape(

@@ -30,20 +30,28 @@ pub(super) struct Args {
 enum LibraryAction {
     /// Agree that jobs run recorded checks of this work tree
     Init(InitArgs),
+    /// Queue what a task has left to learn from, now
+    Learn(work::LearnArgs),
     /// List jobs, the last changed first
     Jobs(job::JobsArgs),
     /// Show a job with everything that was done about it
     Job(job::JobArgs),
     /// Run queued jobs, isolated, until none is left
     Work(work::WorkArgs),
+    /// Write the template of a scenario for a job that needs a person to write one
+    Scenario(job::ScenarioArgs),
     /// Queue a job again that waits for a person or failed
-    Requeue(job::DecisionArgs),
+    Requeue(job::RequeueArgs),
     /// End a job that waits
     Cancel(job::DecisionArgs),
     /// List the pages of the library
     List(page::ListArgs),
     /// Show a page
     Show(page::ShowArgs),
+    /// Run the proof of a page again
+    Verify(page::VerifyArgs),
+    /// Write the proof of a page as a git bundle
+    Export(page::ExportArgs),
     /// Approve a candidate: agents get to read it
     Approve(page::ApproveArgs),
     /// Reject a candidate and remove its file
@@ -74,10 +82,14 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         LibraryAction::Jobs(args) => job::list(args, context),
         LibraryAction::Job(args) => job::show(args, context),
         LibraryAction::Work(args) => work::run(args, context),
+        LibraryAction::Learn(args) => work::learn(args, context),
+        LibraryAction::Scenario(args) => job::scenario(args, context),
         LibraryAction::Requeue(args) => job::requeue(args, context),
         LibraryAction::Cancel(args) => job::cancel(args, context),
         LibraryAction::List(args) => page::list(args, context),
         LibraryAction::Show(args) => page::show(args, context),
+        LibraryAction::Verify(args) => page::verify(args, context),
+        LibraryAction::Export(args) => page::export(args, context),
         LibraryAction::Approve(args) => page::approve(args, context),
         LibraryAction::Reject(args) => page::reject(args, context),
         LibraryAction::Deprecate(args) => page::deprecate(args, context),

@@ -181,7 +181,7 @@ fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_harvest(harvest: &HarvestReply, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn print_harvest(harvest: &HarvestReply, output: &mut Output) -> anyhow::Result<()> {
     for job in &harvest.jobs {
         let known = match job.novelty.tasks {
             0 | 1 => "new here".to_owned(),

@@ -1,5 +1,7 @@
 //! `library jobs`, `job`, `requeue` and `cancel`.
 
+use std::path::PathBuf;
+
 use crate::base::text::{count, one_line};
 use crate::event::{JobState, TrialRecord};
 use crate::ops::library::{self, JobPage, JobReview, JobReviewDecision, JobSummary};
@@ -42,6 +44,24 @@ pub(super) struct DecisionArgs {
     json: bool,
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct RequeueArgs {
+    #[command(flatten)]
+    said: DecisionArgs,
+    /// A scenario that this person wrote and signed
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ScenarioArgs {
+    /// Id of the job or a unique prefix
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 fn parse_state(word: &str) -> Result<JobState, String> {
     JobState::from_word(word).ok_or_else(|| "no state of a job; `library jobs` shows those that there are".to_owned())
 }
@@ -77,17 +97,39 @@ pub(super) fn show(args: &JobArgs, context: &mut CommandContext) -> anyhow::Resu
     Ok(Exit::Ok)
 }
 
-pub(super) fn requeue(args: &DecisionArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    decide(args, JobReviewDecision::Requeue, context)
+pub(super) fn scenario(args: &ScenarioArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let template = library::write_scenario_template(&context.request, &args.id)?;
+    context.output.reply(&template, args.json, |template, output| {
+        output.line(&template.path.display().to_string())?;
+        if !template.is_new {
+            output.note("it was there already and is left as it is");
+        }
+        output.note(&format!(
+            "hint: fill it in, sign it, and run `verify-run library requeue {} --by NAME --reason TEXT --scenario {}`",
+            template.job,
+            template.path.display()
+        ));
+        Ok(())
+    })?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn requeue(args: &RequeueArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    decide(&args.said, JobReviewDecision::Requeue, args.scenario.clone(), context)
 }
 
 pub(super) fn cancel(args: &DecisionArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    decide(args, JobReviewDecision::Cancel, context)
+    decide(args, JobReviewDecision::Cancel, None, context)
 }
 
-fn decide(args: &DecisionArgs, decision: JobReviewDecision, context: &mut CommandContext) -> anyhow::Result<Exit> {
+fn decide(
+    args: &DecisionArgs,
+    decision: JobReviewDecision,
+    scenario: Option<PathBuf>,
+    context: &mut CommandContext,
+) -> anyhow::Result<Exit> {
     let (id, person, reason) = (args.id.clone(), args.by.clone(), args.reason.clone());
-    let page = library::review_job(&context.request, &JobReview { decision, id, person, reason })?;
+    let page = library::review_job(&context.request, &JobReview { decision, id, person, reason, scenario })?;
     context
         .output
         .reply(&page, args.json, |page, output| output.line(&format!("{}\t{}", page.summary.id, page.summary.state)))?;

@@ -1,5 +1,7 @@
 //! `library list`, `show`, `approve`, `reject`, `deprecate` and `restore`.
 
+use std::path::PathBuf;
+
 use crate::base::text::{count, one_line, printable};
 use crate::event::LibraryFolderName;
 use crate::ops::library::{self, PageReview, PageReviewDecision, PageSummary};
@@ -66,6 +68,27 @@ pub(super) struct DeprecateArgs {
     superseded_by: Option<String>,
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct VerifyArgs {
+    /// Id of the page or a unique prefix
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ExportArgs {
+    /// Id of the page or a unique prefix
+    id: String,
+    /// The git bundle to write
+    #[arg(long, value_name = "FILE")]
+    bundle: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let folder = match (args.candidates, args.active, args.deprecated) {
         (true, _, _) => Some(LibraryFolderName::Candidates),
@@ -108,6 +131,30 @@ pub(super) fn show(args: &ShowArgs, context: &mut CommandContext) -> anyhow::Res
             output.note(&format!("{} {when} by {person}: {reason}", decision.decision));
         }
         Ok(())
+    })?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn verify(args: &VerifyArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    context.output.busy("running the proof");
+    let verified = library::verify_page(&context.request, &args.id)?;
+    context.output.reply(&verified, args.json, |verified, output| {
+        let result = if verified.holds { "holds" } else { "does not hold" };
+        output.line(&format!("{}\t{result}\t{}", verified.id, one_line(&verified.why)))
+    })?;
+    Ok(if verified.data.holds { Exit::Ok } else { Exit::Failure })
+}
+
+pub(super) fn export(args: &ExportArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    let exported = library::export_proof(&context.request, &args.id, &args.bundle)?;
+    context.output.reply(&exported, args.json, |exported, output| {
+        let (bundle, tag) = (exported.bundle.display().to_string(), &exported.tag);
+        let bundle = shell_words::quote(&bundle).into_owned();
+        let dir = if exported.dir.is_empty() { ".".into() } else { shell_words::quote(&exported.dir) };
+        let check = shell_words::join(&exported.command);
+        output.line(&format!("git clone --quiet --branch {tag} {bundle} proof && cd proof"))?;
+        output.line(&format!("git checkout --quiet {tag}~1 && (cd {dir} && {check})  # fails"))?;
+        output.line(&format!("git checkout --quiet {tag} && (cd {dir} && {check})  # passes"))
     })?;
     Ok(Exit::Ok)
 }
