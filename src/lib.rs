@@ -26,6 +26,7 @@
 //! - [`retrieval`]: what the index knows that answers a question: warnings that are due, entries that fit, what helps
 //! - [`checkup`]: what keeps checks from being recorded here: hosts, shells, shims, the store, lessons
 //! - [`gate`]: the quality gate: checklist, tools, measures and verdict about one exact tree
+//! - [`learn`]: jobs that show a fix again, the smallest change that works, and the pattern library
 //! - [`ops`]: the verbs, one function each
 //! - [`surface`]: the command line, and the Model Context Protocol for agents
 //!
@@ -71,6 +72,7 @@ mod gate;
 pub mod host;
 mod knowledge;
 mod lab;
+mod learn;
 pub mod lesson;
 mod ops;
 mod pattern;

@@ -76,6 +76,10 @@ pub enum IdKind {
     Evaluation,
     /// `e-`: a receipt, evidence that a check passed.
     Receipt,
+    /// `j-`: a job of the learning pipeline.
+    Job,
+    /// `a-`: a page of the pattern library.
+    Artifact,
 }
 
 impl IdKind {
@@ -93,6 +97,8 @@ impl IdKind {
             IdKind::Promotion => 'r',
             IdKind::Evaluation => 'g',
             IdKind::Receipt => 'e',
+            IdKind::Job => 'j',
+            IdKind::Artifact => 'a',
         }
     }
 }

@@ -337,7 +337,7 @@ impl GateSettings {
 }
 
 /// A list of words.
-fn read_words(value: &toml::Value) -> Result<Vec<String>, String> {
+pub(super) fn read_words(value: &toml::Value) -> Result<Vec<String>, String> {
     let list = value.as_array().filter(|list| list.len() <= COMMANDS_MAX);
     let list = list.ok_or_else(|| format!("not a list of at most {COMMANDS_MAX} words: {value}"))?;
     let word = |value: &toml::Value| {

@@ -8,6 +8,7 @@ mod input_name;
 mod knowledge;
 mod lab;
 mod layer;
+mod learn;
 mod learning;
 mod lesson;
 pub mod packager;
@@ -30,6 +31,7 @@ pub use gate::{
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
 pub use lab::LabSettings;
+pub use learn::{LearnIsolation, LearnSettings, LearnWork, LibrarySettings};
 pub use learning::{ConfidenceSettings, PatternSettings};
 pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -18,6 +18,7 @@ const SOURCES: [&str; 10] = [
     include_str!("receipt.rs"),
     include_str!("gate.rs"),
     include_str!("lab.rs"),
+    include_str!("learn.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -95,8 +96,10 @@ fn default_values() -> Value {
     let settings = Settings::default();
     let (lesson, raw, snapshot, fix) = (&settings.lesson, &settings.raw, &settings.snapshot, &settings.fix);
     // The tables below it are sections of their own.
-    let mut gate = json!(settings.gate);
-    gate.as_object_mut().expect("a table").retain(|_, value| !value.is_object());
+    let without_tables = |mut section: Value| {
+        section.as_object_mut().expect("a table").retain(|_, value| !value.is_object());
+        section
+    };
     json!({
         "lesson": {
             "write": "new", "lines_bytes": lesson.lines_bytes, "cancelled": lesson.cancelled,
@@ -117,12 +120,15 @@ fn default_values() -> Value {
         "knowledge": settings.knowledge,
         "promotion": settings.promotion,
         "receipts": settings.receipts,
-        "gate": gate,
+        "gate": without_tables(json!(settings.gate)),
         "lab": settings.lab,
         "gate.breaker": settings.gate.breaker,
         "gate.memory": settings.gate.memory,
         "gate.review": settings.gate.review,
         "gate.ship": settings.gate.ship,
+        "learn": without_tables(json!(settings.learn)),
+        "learn.crystallise": settings.learn.crystallise,
+        "library": settings.library,
         "hooks": settings.hooks,
     })
 }

@@ -15,6 +15,7 @@ use super::input_name::is_variable;
 use super::knowledge::KnowledgeSettings;
 use super::lab::LabSettings;
 use super::layer::SettingsLayer;
+use super::learn::{LearnSettings, LibrarySettings};
 use super::learning::{ConfidenceSettings, PatternSettings};
 use super::lesson::LessonSettings;
 use super::promotion::PromotionSettings;
@@ -114,6 +115,10 @@ pub struct Settings {
     pub gate: GateSettings,
     /// `[lab]`
     pub lab: LabSettings,
+    /// `[learn]`
+    pub learn: LearnSettings,
+    /// `[library]`
+    pub library: LibrarySettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -142,6 +147,8 @@ impl Default for Settings {
             receipts: ReceiptSettings::default(),
             gate: GateSettings::default(),
             lab: LabSettings::default(),
+            learn: LearnSettings::default(),
+            library: LibrarySettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -180,8 +187,19 @@ impl Settings {
     /// The settings of one file, with what is wrong in it.
     #[cfg(test)]
     pub fn of(text: &str) -> (Self, Vec<Problem>) {
+        Settings::of_layer(text, true)
+    }
+
+    /// The same of a repository's file.
+    #[cfg(test)]
+    pub fn of_repository(text: &str) -> (Self, Vec<Problem>) {
+        Settings::of_layer(text, false)
+    }
+
+    #[cfg(test)]
+    fn of_layer(text: &str, is_user: bool) -> (Self, Vec<Problem>) {
         let (mut settings, mut problems) = (Settings::default(), Vec::new());
-        settings.apply(Path::new(SETTINGS_FILE), true, &text.into(), &mut problems);
+        settings.apply(Path::new(SETTINGS_FILE), is_user, &text.into(), &mut problems);
         problems.sort_by_key(|problem| problem.line);
         (settings, problems)
     }
@@ -274,13 +292,17 @@ impl Settings {
             ("receipts", name) => self.receipts.apply(layer, section, name, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
             ("lab", name) => self.lab.apply(layer, name, value),
-            ("categories", name) => {
-                if let Err(reason) = self.categories.declare(name, value) {
-                    layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");
-                }
-            }
+            ("learn", name) => self.learn.apply(layer, section, name, value),
+            ("library", name) => self.library.apply(layer, name, value),
+            ("categories", name) => self.take_category(layer, name, value),
             ("strategies", name) => self.take_strategy(layer, name, value),
             _ => layer.unknown(section, key),
+        }
+    }
+
+    fn take_category(&mut self, layer: &mut SettingsLayer<'_>, name: &str, value: &toml::Value) {
+        if let Err(reason) = self.categories.declare(name, value) {
+            layer.refuse_with("categories", name, &reason, "correct it: until then it is not declared");
         }
     }
 

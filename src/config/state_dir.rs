@@ -14,8 +14,20 @@ pub struct StateDir(PathBuf);
 
 impl StateDir {
     /// Every folder in it that belongs to verify-run, `install` and `lessons` excepted, which outlive the records.
-    pub(crate) const FOLDERS: [&str; 11] =
-        ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate", "lab"];
+    pub(crate) const FOLDERS: [&str; 12] = [
+        "events",
+        "spool",
+        "raw",
+        "objects",
+        "snapshots",
+        "open",
+        "baseline",
+        "unwritten",
+        "backup",
+        "gate",
+        "lab",
+        "learn",
+    ];
 
     /// Every file in it that belongs to verify-run.
     pub(crate) const FILES: [&str; 12] = [
@@ -76,6 +88,21 @@ impl StateDir {
     /// `lab/level.json`: how well runs can be isolated on this machine.
     pub(crate) fn lab_level(&self) -> PathBuf {
         self.labs().join("level.json")
+    }
+
+    /// `learn/git/`: the repository that keeps the trees of jobs.
+    pub(crate) fn learn_repository(&self) -> PathBuf {
+        self.learn_folder().join("git")
+    }
+
+    /// `learn/scratch/`: files of jobs that are needed for a moment.
+    pub(crate) fn learn_scratch(&self) -> PathBuf {
+        self.learn_folder().join("scratch")
+    }
+
+    /// `learn/`: what jobs of the learning pipeline keep.
+    fn learn_folder(&self) -> PathBuf {
+        self.0.join("learn")
     }
 
     /// `store.db`: the index over the events.
@@ -286,6 +313,7 @@ mod tests {
             state.backups(),
             state.gate_sessions(),
             state.labs(),
+            state.learn_folder(),
         ];
         assert_eq!(folders, StateDir::FOLDERS.map(|name| state.join(name)));
         let files = [

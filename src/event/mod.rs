@@ -6,7 +6,9 @@ mod fix;
 mod gate;
 mod gate_review;
 mod knowledge;
+mod learn;
 mod lesson;
+mod library;
 mod memory;
 mod pattern;
 mod phase;
@@ -43,7 +45,14 @@ pub(crate) use gate_review::{GateDiversity, GateModels, GateReview, GateReviewIs
 pub(crate) use knowledge::{
     EntryChange, EntryChangeKind, EntryNote, EntryOrigin, EntrySource, EntryTypeName, EntryUse, KnowledgeEntry,
 };
+pub(crate) use learn::{
+    CaptureRecord, CrystallisedPage, EvidenceLabel, HarvestNovelty, HarvestRecord, HarvestRuns, HarvestTrees,
+    HarvestTrigger, IsolationLevel, JobState, JudgementRecord, LearnNote, LearnStep, ManualReason, MinimalChange,
+    MissingScenario, NoPageRule, RunnerLease, ScenarioCommand, ScenarioRecord, ScenarioService, ScenarioSource,
+    SignedScenario, SkippedHarvest, SkippedHarvestRule, TrialFailureCause, TrialOutcome, TrialPurpose, TrialRecord,
+};
 pub(crate) use lesson::{LessonChange, LessonChangeKind};
+pub(crate) use library::{LibraryFolderName, LibraryNote, LibraryStep, WrittenPage};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
 pub(crate) use phase::{PhaseNote, PhaseStep, WorkPhase};
@@ -126,10 +135,14 @@ pub(crate) enum EventBody {
     Phase(PhaseNote),
     /// A receipt with a signature.
     SignedReceipt(Box<SignedReceipt>),
+    /// A step of a job of the learning pipeline.
+    Learn(Box<LearnNote>),
+    /// A step of a page of the pattern library.
+    Library(Box<LibraryNote>),
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 21] = [
+pub(crate) const KINDS: [&str; 23] = [
     "run",
     "lesson",
     "purge",
@@ -151,6 +164,8 @@ pub(crate) const KINDS: [&str; 21] = [
     "receipt",
     "phase",
     "signed_receipt",
+    "learn",
+    "library",
 ];
 
 /// Runs whose text was removed.
@@ -248,6 +263,8 @@ impl EventBody {
             EventBody::Receipt(_) => KINDS[18],
             EventBody::Phase(_) => KINDS[19],
             EventBody::SignedReceipt(_) => KINDS[20],
+            EventBody::Learn(_) => KINDS[21],
+            EventBody::Library(_) => KINDS[22],
         }
     }
 
@@ -263,6 +280,8 @@ impl EventBody {
             EventBody::Promotion(said) => Some(&mut said.by),
             EventBody::Gate(note) => Some(&mut note.by),
             EventBody::Phase(note) => Some(&mut note.by),
+            EventBody::Learn(note) => Some(&mut note.by),
+            EventBody::Library(note) => Some(&mut note.by),
             _ => None,
         }
     }
@@ -282,6 +301,8 @@ impl EventBody {
             EventBody::Delivery(delivery) => delivery.runs.clone(),
             EventBody::Receipt(receipt) => vec![receipt.run],
             EventBody::SignedReceipt(signed) => vec![signed.run],
+            EventBody::Learn(note) => note.step.quoted_runs(),
+            EventBody::Library(note) => note.step.quoted_runs(),
             EventBody::Run(_)
             | EventBody::Lesson(_)
             | EventBody::FixNote(_)
@@ -421,6 +442,11 @@ mod tests {
             sample::phase(1),
             sample::phase(2),
             sample::phase(3),
+            sample::learn_step(1),
+            sample::learn_step(2),
+            sample::learn_step(3),
+            sample::library_step(1),
+            sample::library_step(2),
             Event::new(Timestamp(7), "w", EventBody::Purge(Purge { runs: vec![RunId::fresh()] })),
         ];
         for event in events {

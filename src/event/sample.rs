@@ -18,8 +18,10 @@ use crate::fingerprint;
 use crate::run::CommandEnd;
 use crate::whitelist::CheckKind;
 
+mod learnt;
 mod said;
 
+pub(crate) use learnt::{learn_step, library_step};
 pub(crate) use said::{
     declared_strategy, entry, entry_change, entry_delivery, gotcha, memory, memory_change, said_strategy,
     strategy_report,

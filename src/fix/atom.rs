@@ -30,7 +30,11 @@ impl RunAtoms {
 
 /// What failed in a run; nothing in one that passed.
 pub(crate) fn of_run(run: &Run) -> RunAtoms {
-    let items = run.failure.as_ref().map_or(&[][..], |failure| &failure.items);
+    of_items(run.failure.as_ref().map_or(&[][..], |failure| &failure.items))
+}
+
+/// The atoms of what failed in a run.
+pub(crate) fn of_items(items: &[DiagnosticRecord]) -> RunAtoms {
     let mut atoms: Vec<Atom> = Vec::new();
     let mut known = std::collections::HashSet::new();
     for item in items {

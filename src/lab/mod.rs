@@ -36,7 +36,7 @@ pub(crate) use place::{Lab, LabError, LabRequest};
 pub(crate) use plan::CommandOutcome;
 pub(crate) use run::{LabCommand, LabOutput, LabRun};
 pub(crate) use start::LAB_WORD;
-pub(crate) use tree::LabTree;
+pub(crate) use tree::{LabTree, TreeEdit};
 
 /// Does what the process outside asks for; the exit code.
 #[cfg(target_os = "linux")]

@@ -192,7 +192,7 @@ impl Hook {
     fn find_context(&self) -> Option<(Option<String>, Reply<warn::WarnReply>)> {
         let asked = self.warn_request()?;
         let mut answer = warn::collect_warnings(&self.request, &asked).ok()?;
-        let mut said = if answer.data.warnings.is_empty() {
+        let mut said = if answer.data.is_silent() {
             String::new()
         } else {
             warn::format_reply(&self.request, &asked, &mut answer).ok()?

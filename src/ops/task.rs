@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
+use super::library::{self, HarvestReply, HarvestRequest};
 use super::memory;
 use super::reply::Reply;
 use super::request::Request;
@@ -73,6 +74,9 @@ pub(crate) struct TaskPage {
     /// Of a task that is over: patterns that are worth writing down, from fixes that held, until they are written down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<EntryProposal>,
+    /// What `task done` queued for the learning pipeline, and what it left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harvest: Option<HarvestReply>,
 }
 
 /// What `task list --json` prints.
@@ -134,7 +138,21 @@ pub(crate) fn end_task(
         if request.settings().advice.learning { memory::promote_task_memories(request, &name)? } else { Vec::new() };
     let mut page = show_task(request, Some(&name))?;
     page.notes.append(&mut notes);
+    let has_result = !matches!(outcome, Some(TaskOutcome::Failed | TaskOutcome::Abandoned));
+    if request.settings().learn.harvest && has_result {
+        harvest_task(request, name, &mut page);
+    }
     Ok(page)
+}
+
+/// Queues what the task leaves to learn from. The task is over whether or not this can be done.
+fn harvest_task(request: &Request, name: String, page: &mut Reply<TaskPage>) {
+    let asked = HarvestRequest { task: Some(name), ..HarvestRequest::default() };
+    match library::harvest_now(request, &asked) {
+        Ok(harvest) if harvest.data == HarvestReply::default() => {}
+        Ok(harvest) => page.data.harvest = Some(harvest.data),
+        Err(error) => page.notes.push(format!("cannot queue what was learnt: {error:#}")),
+    }
 }
 
 fn announce_step(request: &Request, name: &str, step: TaskStep) -> anyhow::Result<()> {
@@ -253,5 +271,6 @@ fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings,
         failures: task.failures,
         similar: Vec::new(),
         proposals: Vec::new(),
+        harvest: None,
     }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::library::{ServedPage, find_served_pages};
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
@@ -47,13 +48,22 @@ pub(crate) struct WarnReply {
     pub command: Option<String>,
     /// What is due, the most pressing first.
     pub warnings: Vec<Warning>,
-    /// Warnings that were due and not shown, so that it can be known what happens without.
+    /// Approved pages of the pattern library that matter here, at most two.
+    pub pages: Vec<ServedPage>,
+    /// Warnings and pages that were due and not shown, so that it can be known what happens without.
     pub held_out: usize,
     /// Patterns and entries that concern this and are left out: warning of them was shown to do harm.
     pub harmful: usize,
     /// Deliveries that [`record_deliveries`] records once the answer was written.
     #[serde(skip)]
     pub due: Vec<Event>,
+}
+
+impl WarnReply {
+    /// Whether there is nothing to say.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.warnings.is_empty() && self.pages.is_empty()
+    }
 }
 
 /// The warnings that are due. What has to be remembered of them is left to [`record_deliveries`].
@@ -89,6 +99,7 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
             files: Vec::new(),
             command: question.class.clone(),
             warnings: Vec::new(),
+            pages: Vec::new(),
             held_out: 0,
             harmful: 0,
             due: Vec::new(),
@@ -111,6 +122,12 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     answer.notes.extend(due.harmful.to_notes());
     answer.data.harmful = due.harmful.patterns + due.harmful.entries;
     (answer.data.warnings, answer.data.held_out, answer.data.due) = (due.warnings, due.held_out, due.deliveries);
+    if settings.advice.injection {
+        let served = find_served_pages(request, &index, &question, asked)?;
+        answer.data.pages = served.pages;
+        answer.data.held_out += served.held_out;
+        answer.data.due.extend(served.deliveries);
+    }
     Ok(answer)
 }
 
@@ -167,7 +184,8 @@ pub(crate) fn record_deliveries(places: &Places, answer: &mut Reply<WarnReply>) 
     for mut event in std::mem::take(&mut answer.data.due) {
         if let EventBody::Delivery(delivery) = &mut event.body {
             let shown = answer.data.warnings.iter().find(|warning| warning.id == delivery.warning);
-            delivery.text = shown.map(Warning::to_line);
+            let page = answer.data.pages.iter().find(|page| delivery.entry.as_ref() == Some(&page.id));
+            delivery.text = shown.map(Warning::to_line).or_else(|| page.map(|page| page.title.clone()));
         }
         if let Err(error) = note::write_note(places, &event) {
             answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));

@@ -48,7 +48,7 @@ pub(crate) use log::recent_lines as recent_log;
 pub(crate) use projects::{local_machine, snapshot_options};
 pub(crate) use queue::{SpoolEntryKind, bad_files, pending_entries, waiting_headers};
 pub(crate) use receipts::refusal_of_run;
-pub(crate) use task::current_task;
+pub(crate) use task::{current_task, default_tip};
 
 /// Writes what was found and put right elsewhere into the recorder's log.
 pub(crate) fn note(places: &Places, lines: &[String]) {

@@ -114,7 +114,7 @@ pub(super) fn default_branch(places: &Places) -> Option<String> {
 }
 
 /// The commit of the default branch.
-fn default_tip(places: &Places) -> Option<String> {
+pub(crate) fn default_tip(places: &Places) -> Option<String> {
     let common = &places.repository.as_ref()?.common_dir;
     match default_branch(places) {
         Some(branch) => branch_tip(common, &branch),

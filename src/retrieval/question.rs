@@ -49,7 +49,7 @@ pub(crate) struct CurrentFailure {
 }
 
 /// The question as the index understands it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WarnQuestion {
     /// The task that it is for.
     pub task: String,

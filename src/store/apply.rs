@@ -4,6 +4,7 @@ mod advice;
 mod fix;
 mod gate;
 mod knowledge;
+mod learn;
 mod lesson;
 mod memory;
 mod outcome;
@@ -85,6 +86,8 @@ pub(super) fn apply_event(
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
         EventBody::SignedReceipt(signed) => receipt::insert_signed_receipt(transaction, &id, signed)?,
         EventBody::Phase(note) => phase::insert_phase_note(transaction, &id, &event.at.rfc3339(), note)?,
+        EventBody::Learn(note) => learn::insert_learn_note(transaction, &id, event, note)?,
+        EventBody::Library(note) => learn::insert_library_note(transaction, &id, event, note)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),
     }
     Ok(ApplyResult::Done)

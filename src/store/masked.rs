@@ -4,8 +4,8 @@
 use crate::base::lossless::Lossless;
 use crate::capture::CheckedState;
 use crate::event::{
-    AtomList, Attempt, Event, EventBody, GateMemory, GateMemoryFindings, GateNote, GateReview, GateStep, MemoryChange,
-    Run, TaskStep,
+    AtomList, Attempt, Event, EventBody, GateMemory, GateMemoryFindings, GateNote, GateReview, GateStep, LearnNote,
+    LearnStep, LibraryNote, LibraryStep, MemoryChange, Run, ScenarioCommand, ScenarioRecord, TaskStep,
 };
 
 /// The text in place of a removed part.
@@ -62,6 +62,8 @@ pub(crate) fn mask_event(mut event: Event) -> Option<Event> {
             note.work_tree = mask_root(&note.work_tree);
             note.task = mask_task_name(&note.task);
         }
+        EventBody::Learn(note) => mask_learn_note(note),
+        EventBody::Library(note) => mask_library_note(note),
         EventBody::Receipt(receipt) => {
             mask_command(&mut receipt.argv);
             receipt.root = mask_root(&receipt.root);
@@ -187,6 +189,80 @@ fn mask_gate_review(review: &mut GateReview) {
     for link in &mut review.links {
         link.test = MASKED.to_owned();
         link.reason = link.reason.take().map(|_| MASKED.to_owned());
+    }
+}
+
+/// States, evidence and counts stay; what was run, changed and said of the work goes.
+fn mask_learn_note(note: &mut LearnNote) {
+    match &mut note.step {
+        LearnStep::Harvested(harvest) => {
+            harvest.task = mask_task_name(&harvest.task);
+            harvest.root = mask_root(&harvest.root);
+            mask_atoms(&mut harvest.fixed);
+            (harvest.prompt, harvest.note, harvest.command) = (None, None, None);
+            harvest.criteria.clear();
+            harvest.changed_dependencies.clear();
+        }
+        LearnStep::Skipped(skipped) => {
+            skipped.task = mask_task_name(&skipped.task);
+            skipped.why = MASKED.to_owned();
+        }
+        LearnStep::Captured(capture) => capture.differing.clear(),
+        LearnStep::SnapshotFailed { why, .. }
+        | LearnStep::Dropped { why }
+        | LearnStep::NoArtifact { why, .. }
+        | LearnStep::Failed { why, .. } => *why = MASKED.to_owned(),
+        LearnStep::Stalled { why, status } => (*why, *status) = (MASKED.to_owned(), String::new()),
+        LearnStep::Scenario(scenario) => mask_scenario(scenario),
+        LearnStep::NeedsManual(missing) => {
+            missing.why = MASKED.to_owned();
+            missing.partial.iter_mut().for_each(mask_scenario);
+        }
+        LearnStep::Requeued { scenario: Some(signed), .. } => {
+            signed.path = MASKED.to_owned();
+            mask_scenario(&mut signed.scenario);
+        }
+        LearnStep::Trial(trial) => {
+            mask_atoms(&mut trial.atoms);
+            trial.note = None;
+        }
+        LearnStep::Judged(judgement) => {
+            mask_atoms(&mut judgement.fixed);
+            judgement.notes.clear();
+        }
+        LearnStep::Requeued { scenario: None, .. }
+        | LearnStep::Claimed(_)
+        | LearnStep::Minimised(_)
+        | LearnStep::Crystallised(_)
+        | LearnStep::FurtherProof { .. }
+        | LearnStep::Interrupted
+        | LearnStep::Cancelled { .. }
+        | LearnStep::Expired => {}
+    }
+}
+
+fn mask_scenario(scenario: &mut ScenarioRecord) {
+    let mask = |command: &mut ScenarioCommand| {
+        command.argv.truncate(1);
+        command.argv.iter_mut().for_each(|program| *program = program_name(program));
+    };
+    mask(&mut scenario.entrypoint);
+    scenario.setup.iter_mut().chain(&mut scenario.narrow).for_each(mask);
+    scenario.environment.clear();
+    scenario.services.clear();
+}
+
+/// The page quotes the change.
+fn mask_library_note(note: &mut LibraryNote) {
+    match &mut note.step {
+        LibraryStep::Written(page) => (page.text, page.fix_session) = (MASKED.to_owned(), None),
+        LibraryStep::DeprecationProposed { why } | LibraryStep::Verified { why, .. } => *why = MASKED.to_owned(),
+        LibraryStep::Approved { .. }
+        | LibraryStep::Rejected { .. }
+        | LibraryStep::Deprecated { .. }
+        | LibraryStep::Restored { .. }
+        | LibraryStep::Moved { .. }
+        | LibraryStep::Edited { .. } => {}
     }
 }
 

@@ -62,6 +62,8 @@ impl EventBody {
             | EventBody::Receipt(_)
             | EventBody::Phase(_)
             | EventBody::SignedReceipt(_)
+            | EventBody::Learn(_)
+            | EventBody::Library(_)
             | EventBody::Purge(_) => false,
         }
     }

@@ -693,6 +693,48 @@ CREATE TABLE phase_notes (
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX phase_notes_by_task ON phase_notes (work_tree, task, at);
+-- Steps of the jobs of the learning pipeline, whole: the state of a job is computed from them in order.
+CREATE TABLE learn_steps (
+    event_id TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    -- The state that it leads to; NULL of a step within a state.
+    state TEXT,
+    at TEXT NOT NULL,
+    -- Only what this machine recorded itself is ever run.
+    writer TEXT NOT NULL,
+    -- Of a harvest.
+    task TEXT,
+    fix_id TEXT,
+    -- The library page that it is about.
+    artifact_id TEXT,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learn_steps_of_job ON learn_steps (job_id, at, event_id);
+CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id) WHERE fix_id IS NOT NULL;
+CREATE INDEX learn_steps_of_artifact ON learn_steps (artifact_id) WHERE artifact_id IS NOT NULL;
+CREATE INDEX learn_steps_by_state ON learn_steps (job_id, at, event_id, state) WHERE state IS NOT NULL;
+
+-- The shapes of the changed lines of a harvest: the same shape is the same change in another task.
+CREATE TABLE learn_shapes (
+    shape_key TEXT NOT NULL,
+    job_id TEXT NOT NULL,
+    event_id TEXT NOT NULL REFERENCES learn_steps ON DELETE CASCADE,
+    PRIMARY KEY (shape_key, job_id, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learn_shapes_of_event ON learn_shapes (event_id);
+
+-- Steps of the pages of the pattern library.
+CREATE TABLE library_steps (
+    event_id TEXT PRIMARY KEY,
+    artifact_id TEXT NOT NULL,
+    step TEXT NOT NULL,
+    at TEXT NOT NULL,
+    -- Only approvals of accepted writers count.
+    writer TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX library_steps_of_artifact ON library_steps (artifact_id, at, event_id);
 
 -- What was said of promotions.
 CREATE TABLE promotion_changes (
@@ -1054,3 +1096,13 @@ INSERT INTO knowledge_types VALUES
     ('gotcha', 'a mistake that happens here, and what to do instead'),
     ('pattern', 'a way of doing something that works here'),
     ('decision', 'what was chosen, and why');
+
+-- The state of every job: what its last step led to.
+CREATE VIEW learn_job_states AS
+SELECT job_id, state, at, (SELECT MIN(at) FROM learn_steps first WHERE first.job_id = last.job_id) AS first_at
+FROM learn_steps last
+WHERE state IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM learn_steps later
+    WHERE later.job_id = last.job_id AND later.state IS NOT NULL
+        AND (later.at, later.event_id) > (last.at, last.event_id)
+);

@@ -4,8 +4,8 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 
 use crate::event::{
     AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryTypeName, EntryUse, ErrorMatch,
-    FixState, FlakeProof, MemoryType, PromotionChangeKind, PromotionState, RecipeKind, ReviewState, TaskOutcome,
-    Technique, WorkPhase,
+    FixState, FlakeProof, JobState, MemoryType, PromotionChangeKind, PromotionState, RecipeKind, ReviewState,
+    TaskOutcome, Technique, WorkPhase,
 };
 
 /// A word that is none of its set. These words decide what is counted and advised, so none is guessed: the index is a
@@ -69,6 +69,7 @@ columns!(
     ErrorMatch,
     FixState,
     FlakeProof,
+    JobState,
     MemoryType,
     PromotionChangeKind,
     PromotionState,

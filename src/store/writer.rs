@@ -223,6 +223,18 @@ impl Store {
         self.append(&[event])
     }
 
+    /// As [`Store::record_event`], for one that follows from `parts`: recorded again, it is the same event.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub(crate) fn record_derived(&mut self, kind: &str, parts: &[&str], body: EventBody) -> Result<(), StoreError> {
+        let event = Event::with_derived_id(kind, parts, Timestamp::now(), &self.writer, body);
+        if self.index.has_event(RunId(event.id))? {
+            return Ok(());
+        }
+        self.append(&[event])
+    }
+
     /// Removes every line of these runs from every segment, and remembers that they were purged. The events of the
     /// purge come first, so that an interruption leaves nothing visible and a repetition finishes the job.
     ///

@@ -178,6 +178,8 @@ fn listing_command(id: &str) -> &'static str {
         Some("r-") => "promote list --all",
         Some("l-") => "lesson list",
         Some("p-") => "pattern list",
+        Some("j-") => "library jobs",
+        Some("a-") => "library list",
         _ => "log",
     }
 }

@@ -129,7 +129,7 @@ fn left_by_labs(sandbox: &Sandbox) -> Vec<PathBuf> {
 }
 
 /// Whether this machine has user namespaces with overlays. If not, the calling test is reported as skipped.
-fn has_namespaces() -> bool {
+pub(crate) fn has_namespaces() -> bool {
     let dir = tempfile::tempdir().expect("a folder");
     for name in ["lower", "upper", "work", "merged"] {
         let folder = dir.path().join(name);

@@ -24,6 +24,7 @@ mod init;
 mod json_replies;
 mod knowledge;
 mod lab;
+mod learning;
 mod lessons;
 mod look_back;
 mod mcp;

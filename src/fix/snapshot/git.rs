@@ -161,6 +161,12 @@ impl Git {
         self.until = until;
     }
 
+    /// Lets [`GitView::Both`] read these objects too.
+    pub(super) fn add_alternate(&mut self, objects: &Path) {
+        self.alternates.push(":");
+        self.alternates.push(quoted_path(objects));
+    }
+
     /// Uses this index file in our git folder.
     pub(super) fn set_index(&mut self, index: PathBuf) {
         self.index = Some(index);
@@ -199,10 +205,31 @@ impl Git {
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
-    #[allow(clippy::disallowed_methods, reason = "the one door to git")]
     pub(super) fn run<A: AsRef<OsStr>>(
         &self,
         view: GitView,
+        arguments: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+    ) -> Result<Vec<u8>, GitError> {
+        self.run_in(view, self.index.as_deref(), arguments, input)
+    }
+
+    /// As [`Git::run`], with this index file.
+    pub(super) fn run_with_index<A: AsRef<OsStr>>(
+        &self,
+        view: GitView,
+        index: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+    ) -> Result<Vec<u8>, GitError> {
+        self.run_in(view, Some(index), arguments, input)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the one door to git")]
+    fn run_in<A: AsRef<OsStr>>(
+        &self,
+        view: GitView,
+        index: Option<&Path>,
         arguments: impl IntoIterator<Item = A>,
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, GitError> {
@@ -218,7 +245,7 @@ impl Git {
             Some(bytes) => Stdio::from(self.input_file(bytes)?),
             None => Stdio::null(),
         });
-        self.set_environment(&mut command, view);
+        self.set_environment(&mut command, view, index);
         if view == GitView::Caller {
             for setting in CALLER_CONFIGURATION {
                 command.arg("-c").arg(setting);
@@ -283,7 +310,7 @@ impl Git {
         Ok((printed, said))
     }
 
-    fn set_environment(&self, command: &mut std::process::Command, view: GitView) {
+    fn set_environment(&self, command: &mut std::process::Command, view: GitView, index: Option<&Path>) {
         if view == GitView::Caller {
             MISLEADING.iter().for_each(|name| {
                 command.env_remove(name);
@@ -312,7 +339,7 @@ impl Git {
         command.env("GIT_DIR", &self.git_dir).env("GIT_WORK_TREE", &self.root);
         command.env("GIT_OBJECT_DIRECTORY", &self.objects);
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        if let Some(index) = &self.index {
+        if let Some(index) = index {
             command.env("GIT_INDEX_FILE", index);
         }
         if view == GitView::Both {

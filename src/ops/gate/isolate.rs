@@ -27,7 +27,7 @@ pub(crate) struct IsolatedCommand {
 ///
 /// # Errors
 /// When the machine does not have the walls: the setting that decides it is the next step.
-pub(super) fn open_lab(request: &Request, level: LabLevel, options: &SnapshotOptions) -> anyhow::Result<Lab> {
+pub(in crate::ops) fn open_lab(request: &Request, level: LabLevel, options: &SnapshotOptions) -> anyhow::Result<Lab> {
     let settings = request.settings();
     let wanted = LabRequest { places: &request.places, environment: &request.environment, settings, options, level };
     Lab::open(&wanted).map_err(|error| match error {

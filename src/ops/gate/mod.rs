@@ -44,6 +44,7 @@ pub(crate) use alert::{GateAlert, send_alert};
 pub(crate) use decide::{end_of_day, list_waivers, reset_gate, resolve_escalation, signal_exit, waive_item};
 pub(crate) use functions::list_functions;
 pub(crate) use host::{answer_stop, session_notice};
+pub(in crate::ops) use isolate::open_lab;
 pub(crate) use isolate::{IsolatedCommand, run_isolated};
 pub(crate) use links::{CriteriaList, CriterionPage, LinkRequest, link_criterion, list_criteria};
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub(crate) use phase::TaskPhasePage;
 pub(crate) use phase::{PhasePage, announce_phase, current_phase, phase_status, reset_phase};
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
+pub(in crate::ops) use red_trial::is_of_tests;
 pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, is_evaluating, run_gate};
 pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,

@@ -122,7 +122,7 @@ fn names_failing(test: &CoveringTest, tried: &TriedCommand) -> bool {
 }
 
 /// Whether a file has tests, or what only tests read, and no sources.
-fn is_of_tests(path: &str) -> bool {
+pub(in crate::ops) fn is_of_tests(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_in_tests = folder.split('/').any(|part| TEST_FOLDERS.contains(&part));
     // Every file of Rust may have tests beside its sources.

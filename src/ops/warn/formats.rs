@@ -75,6 +75,7 @@ pub(in crate::ops) fn template_problems(request: &Request) -> Vec<Problem> {
         files: Vec::new(),
         command: None,
         warnings: Vec::new(),
+        pages: Vec::new(),
         held_out: 0,
         harmful: 0,
         due: Vec::new(),

@@ -6,8 +6,9 @@ use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::event::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gate_step, gotcha, key,
-    memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run, phase, promotion, receipt,
-    review, run_id, said_strategy, signed_receipt, snapshot, split, strategy_report, task_done, task_started, tried,
+    learn_step, library_step, memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run,
+    phase, promotion, receipt, review, run_id, said_strategy, signed_receipt, snapshot, split, strategy_report,
+    task_done, task_started, tried,
 };
 use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
@@ -110,6 +111,8 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (2, (40..60u64).prop_map(signed_receipt).boxed()),
         (2, (0..20u64).prop_map(gate_step).boxed()),
         (2, (0..9u64).prop_map(phase).boxed()),
+        (3, (0..40u64).prop_map(learn_step).boxed()),
+        (3, (0..40u64).prop_map(library_step).boxed()),
         (1, (1..60u64).prop_map(purge).boxed()),
         (2, (0..9u64, task.clone()).prop_map(|(n, task)| task_started(n, task, &format!("Title {n}"))).boxed()),
         (1, (0..9u64, task.clone()).prop_map(|(n, task)| task_done(n, task)).boxed()),

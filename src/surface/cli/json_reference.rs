@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 67] = [
+const REPLIES: [ReplyShape; 78] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -220,6 +220,32 @@ const REPLIES: [ReplyShape; 67] = [
         &["promote approve", "promote reject", "promote rollback"],
         "Decided proposals",
         reply::<ops::promote::review::DecisionReply>,
+    ),
+    shape("library-init", &["library init"], "Whether jobs may run here", reply::<ops::library::LibraryConsent>),
+    shape("library-jobs", &["library jobs"], "Jobs, the last changed first", reply::<ops::library::JobList>),
+    shape(
+        "library-job",
+        &["library job", "library requeue", "library cancel"],
+        "A job with its steps",
+        reply::<ops::library::JobPage>,
+    ),
+    shape("library-work", &["library work"], "Jobs that were run", reply::<ops::library::WorkReply>),
+    shape("library-learn", &["library learn"], "What was queued", reply::<ops::library::HarvestReply>),
+    shape(
+        "library-scenario",
+        &["library scenario"],
+        "The template of a scenario",
+        reply::<ops::library::ScenarioTemplate>,
+    ),
+    shape("library-verify", &["library verify"], "Whether a proof holds", reply::<ops::library::PageVerification>),
+    shape("library-export", &["library export"], "An exported proof", reply::<ops::library::ExportedProof>),
+    shape("library-list", &["library list"], "Pages of the pattern library", reply::<ops::library::PageList>),
+    shape("library-show", &["library show"], "A page with its decisions", reply::<ops::library::PageDetail>),
+    shape(
+        "library-decision",
+        &["library approve", "library reject", "library deprecate", "library restore"],
+        "A page after a decision",
+        reply::<ops::library::PageDecisionReply>,
     ),
     shape("store-status", &["store status"], "Files and counts of the store", reply::<ops::store::StoreStatus>),
     shape(

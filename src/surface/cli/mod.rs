@@ -15,6 +15,7 @@ mod json_reference;
 mod knowledge;
 mod last;
 mod lesson;
+mod library;
 mod log;
 mod man;
 mod mcp;
@@ -104,6 +105,7 @@ enum Subcommands {
     Strategy(strategy::Args),
     Memory(memory::Args),
     Promote(promote::Args),
+    Library(library::Args),
     Stats(stats::Args),
     Store(store::Args),
     Init(init::Args),
@@ -137,6 +139,7 @@ impl Subcommands {
             | Subcommands::Knowledge(_)
             | Subcommands::Strategy(_)
             | Subcommands::Promote(_)
+            | Subcommands::Library(_)
             | Subcommands::Stats(_) => Some("reading the records"),
             _ => None,
         }
@@ -243,6 +246,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Subcommands::Strategy(args) => strategy::run(&args, &mut context),
         Subcommands::Memory(args) => memory::run(&args, &mut context),
         Subcommands::Promote(args) => promote::run(&args, &mut context),
+        Subcommands::Library(args) => library::run(&args, &mut context),
         Subcommands::Pattern(args) => pattern::run(&args, &mut context),
         Subcommands::Fix(args) => fix::run(&args, &mut context),
         Subcommands::Stats(args) => stats::run(&args, &mut context),
@@ -354,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_later_word_says_how_to_run_a_program_of_that_name() {
-        let error = parse_args(vec!["library".into()]).expect_err("not built yet");
-        assert!(error.to_string().contains("verify-run -- library"));
+        let error = parse_args(vec!["dashboard".into()]).expect_err("not built yet");
+        assert!(error.to_string().contains("verify-run -- dashboard"));
     }
 }

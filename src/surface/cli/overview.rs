@@ -11,7 +11,7 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and check", &["again", "gate", "check-diff", "ci", "report", "parse", "whitelist"]),
     ("Look back", &["last", "log", "show", "lesson", "pattern", "fix", "stats"]),
-    ("Learn", &["warn", "task", "outcome", "knowledge", "strategy", "memory", "promote"]),
+    ("Learn", &["warn", "task", "outcome", "knowledge", "strategy", "memory", "promote", "library"]),
     ("Set up", &["init", "hook", "shims", "mcp", "completions", "man"]),
     ("Maintain", &["doctor", "store", "uninstall"]),
 ];

@@ -8,6 +8,7 @@ use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::event::TaskOutcome;
 use crate::ops::gate;
+use crate::ops::library::HarvestReply;
 use crate::ops::reply::Reply;
 use crate::ops::task::{self, TaskAnnouncement, TaskPage};
 use crate::retrieval::similar_tasks::SimilarTask;
@@ -190,6 +191,9 @@ fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
             output.field(label, &ellipsis(&values.join(", "), 400))?;
         }
     }
+    if let Some(harvest) = &page.harvest {
+        print_harvest(harvest, output)?;
+    }
     for proposal in &page.proposals {
         output.field("worth recording", &format!("{}: {}", proposal.title, proposal.accept))?;
     }
@@ -199,6 +203,21 @@ fn print_page(page: &TaskPage, output: &mut Output) -> anyhow::Result<()> {
     if !page.similar.is_empty() {
         output.line("\nsimilar tasks:")?;
         print_similar(&page.similar, output)?;
+    }
+    Ok(())
+}
+
+pub(super) fn print_harvest(harvest: &HarvestReply, output: &mut Output) -> anyhow::Result<()> {
+    for job in &harvest.jobs {
+        let known = match job.novelty.tasks {
+            0 | 1 => "new here".to_owned(),
+            tasks => format!("failed in {}", count(tasks, "task")),
+        };
+        output.field("queued", &format!("{}: {} ({known})", job.job, job.summary))?;
+    }
+    for skipped in &harvest.skipped {
+        let fix = skipped.fix.as_deref().unwrap_or("the change");
+        output.field("not queued", &format!("{fix}: {}", skipped.why))?;
     }
     Ok(())
 }

@@ -100,7 +100,7 @@ fn warnings(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer> {
 /// The warnings that are due, and as a text.
 pub(crate) fn warned(request: &Request, asked: &WarnRequest) -> anyhow::Result<(Reply<warn::WarnReply>, String)> {
     let mut facts = warn::collect_warnings(request, asked)?;
-    let text = match (facts.data.enabled, facts.data.warnings.is_empty()) {
+    let text = match (facts.data.enabled, facts.data.is_silent()) {
         (false, _) => "Warnings are disabled here.".to_owned(),
         // Nothing may be known, or held out: neither is said.
         (true, true) => "No warnings.".to_owned(),

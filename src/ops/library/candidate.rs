@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::pattern;
-use super::reply::Reply;
-use super::request::Request;
 use crate::base::file::{Durability, read_start, write_atomic};
+use crate::ops::pattern;
+use crate::ops::reply::Reply;
+use crate::ops::request::Request;
 use crate::pattern::library_page;
 
 /// A page is read up to this size, bytes; people may have added to it.
@@ -88,7 +88,7 @@ fn find_page(folder: &Path, id: &str) -> Option<String> {
 }
 
 /// A link in a cloned repository must not decide where else we write.
-pub(super) fn ensure_inside_root(root: &Path, folder: &Path) -> io::Result<()> {
+pub(in crate::ops) fn ensure_inside_root(root: &Path, folder: &Path) -> io::Result<()> {
     let existing = folder.ancestors().find(|dir| fs::symlink_metadata(dir).is_ok()).unwrap_or(root);
     if existing.canonicalize()?.starts_with(root.canonicalize()?) {
         return Ok(());

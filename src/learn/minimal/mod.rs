@@ -1,0 +1,7 @@
+//! The smallest part of a change that still does its work.
+
+mod reduce;
+mod unit;
+
+pub(crate) use reduce::{Reduction, ReductionAnswer, reduce_units};
+pub(crate) use unit::{ChangeUnit, FileContent, FileVersions, UNITS_MAX, UnitEdit, apply_units, split_change};

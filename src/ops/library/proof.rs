@@ -1,0 +1,178 @@
+//! Proofs that can be run again: `library verify`, and `library export` for other machines. The failing tree and the one with
+//! the smallest change are kept as two commits for as long as the page is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde::Serialize;
+
+use super::consent::require_consent;
+use super::job_change::TrialTree;
+use super::page_list::resolve_id;
+use super::standing::LibraryView;
+use super::trial_lab::TrialLab;
+use super::work::{take_runner_lock, wanted_level};
+use crate::base::refusal::Refusal;
+use crate::event::{
+    EventAuthor, EventBody, LibraryNote, LibraryStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose,
+    TrialRecord,
+};
+use crate::fix::snapshot::{TreeVault, TreesToKeep};
+use crate::learn::job::Job;
+use crate::learn::trial::shows_atom;
+use crate::ops::reply::Reply;
+use crate::ops::request::Request;
+use crate::store::Index;
+
+/// Time for everything that is asked of git.
+const GIT_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// What `library verify --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PageVerification {
+    /// `a-…`
+    pub id: String,
+    /// Whether the failing tree still fails and the smallest change still passes.
+    pub holds: bool,
+    /// What was seen.
+    pub why: String,
+    /// The runs: before, after.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// What `library export --json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ExportedProof {
+    /// `a-…`
+    pub id: String,
+    /// The git bundle.
+    pub bundle: PathBuf,
+    /// The tag in it: its commit passes, the one before it fails.
+    pub tag: String,
+    /// The words of the check.
+    pub command: Vec<String>,
+    /// Where it is run, relative to the root.
+    pub dir: String,
+}
+
+/// The proof of a page.
+struct PageProof {
+    id: String,
+    job: Job,
+    minimal: MinimalChange,
+    scenario: ScenarioRecord,
+}
+
+/// The tag under which the trees of a job's proof are kept.
+pub(super) fn proof_tag(job: &str) -> String {
+    format!("learning-proof-{job}")
+}
+
+/// Keeps the failing tree and the one with the smallest change.
+///
+/// # Errors
+/// When they can't be kept.
+pub(super) fn keep_proof(
+    request: &Request,
+    vault: &TreeVault,
+    job: &Job,
+    minimal: &MinimalChange,
+) -> anyhow::Result<()> {
+    let wanted = TreesToKeep {
+        tag: &proof_tag(&job.id),
+        trees: &[
+            ("before: the check fails", &minimal.before),
+            ("after: the smallest change, the check passes", &minimal.tree),
+        ],
+        at: job.first_at,
+        message: &format!("Job: {}", job.id),
+        bytes_max: request.settings().learn.snapshot_bytes,
+    };
+    vault.keep_trees(&wanted).map_err(|skipped| anyhow::anyhow!("{skipped}")).context("cannot keep the proof")?;
+    Ok(())
+}
+
+/// Runs the proof of a page again.
+///
+/// # Errors
+/// Without consent, when the page has no proof here, or the store can't be read or written.
+pub(crate) fn verify_page(request: &Request, id: &str) -> anyhow::Result<Reply<PageVerification>> {
+    require_consent(request)?;
+    let Some(_lock) = take_runner_lock(request)? else {
+        bail!(Refusal::conflict("another process runs jobs").then_run("library jobs"));
+    };
+    let reading = request.open_for_reading()?;
+    let proof = find_proof(request, reading.index.as_ref(), id)?;
+    let level = wanted_level(request.settings().learn.isolation);
+    let key = proof.job.harvest.as_ref().and_then(|harvest| harvest.key.clone()).unwrap_or_default();
+    let options = super::course::job_snapshot_options(request);
+    let lab = TrialLab::open(request, &proof.scenario, &key, level, &options)?;
+    let mut trials = Vec::new();
+    for (purpose, tree) in
+        [(TrialPurpose::Before, &proof.minimal.before), (TrialPurpose::Confirmed, &proof.minimal.tree)]
+    {
+        let files = lab.lab().check_out(tree).context("the trees of the proof are gone")?;
+        trials.push(lab.run(trials.len() as u64, purpose, &TrialTree { id: tree.clone(), files }, None)?);
+    }
+    let (holds, why) = judge_proof(&proof.job, &trials[0], &trials[1]);
+    let by = EventAuthor::from_identity(&request.identity, None);
+    let step = LibraryStep::Verified { holds, level: lab.level, why: why.clone() };
+    let note = LibraryNote { artifact: proof.id.clone(), step, by };
+    request.open_store()?.record_event(EventBody::Library(Box::new(note)))?;
+    Ok(Reply::new(PageVerification { id: proof.id, holds, why, trials }, reading.notes))
+}
+
+fn judge_proof(job: &Job, before: &TrialRecord, after: &TrialRecord) -> (bool, String) {
+    let said = |trial: &TrialRecord| match (&trial.note, trial.atoms.first.first()) {
+        (Some(note), _) => format!(": {note}"),
+        (None, Some(atom)) => format!(": {}", atom.text),
+        (None, None) => String::new(),
+    };
+    if after.outcome != TrialOutcome::Passed {
+        return (false, format!("with the change the check does not pass{}", said(after)));
+    }
+    if before.outcome != TrialOutcome::Failed {
+        return (false, format!("without the change the check does not fail{}", said(before)));
+    }
+    let fixed = job.judgement.as_ref().map(|it| it.fixed.first.clone()).unwrap_or_default();
+    match fixed.iter().find(|atom| !shows_atom(&before.atoms, atom)) {
+        Some(atom) => (false, format!("without the change the check fails in another way: {} is not seen", atom.text)),
+        None => (true, "without the change the check fails, with it it passes".to_owned()),
+    }
+}
+
+/// Writes the proof of a page as a git bundle, for another machine.
+///
+/// # Errors
+/// When the page has no proof here, or the file can't be written.
+pub(crate) fn export_proof(request: &Request, id: &str, bundle: &Path) -> anyhow::Result<Reply<ExportedProof>> {
+    let reading = request.open_for_reading()?;
+    let proof = find_proof(request, reading.index.as_ref(), id)?;
+    let vault = TreeVault::open(&request.places, GIT_TIME_MAX).map_err(|skipped| anyhow::anyhow!("{skipped}"))?;
+    let tag = proof_tag(&proof.job.id);
+    let bundle = request.cwd.join(bundle);
+    vault
+        .write_bundle(&tag, &bundle)
+        .map_err(|skipped| anyhow::anyhow!("{skipped}"))
+        .with_context(|| format!("cannot write {}", bundle.display()))?;
+    let (command, dir) = (proof.scenario.entrypoint.argv, proof.scenario.entrypoint.dir);
+    Ok(Reply::new(ExportedProof { id: proof.id, bundle, tag, command, dir }, reading.notes))
+}
+
+fn find_proof(request: &Request, index: Option<&Index>, id: &str) -> anyhow::Result<PageProof> {
+    let view = LibraryView::read(request, index)?;
+    let id = resolve_id(&view, index, id)?;
+    let written = view.recorded.pages.get(&id).and_then(|page| page.written.as_ref());
+    let no_proof = || Refusal::not_found(format!("{id} has no proof on this machine"));
+    let (Some(index), Some(job)) = (index, written.and_then(|written| written.job.clone())) else {
+        bail!(no_proof().then_run(format!("library show {id}")));
+    };
+    let job = Job::from_steps(&index.job_steps(&job)?).ok_or_else(no_proof)?;
+    let (Some(minimal), Some(scenario)) = (job.minimal.clone(), job.scenario.clone()) else {
+        bail!(no_proof().then_run(format!("library job {}", job.id)));
+    };
+    Ok(PageProof { id, job, minimal, scenario })
+}

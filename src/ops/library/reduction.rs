@@ -1,0 +1,178 @@
+//! The smallest part of a proven change: subsets of its edits are run until none of those that are left can go, and the
+//! result is run under other circumstances.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::course::JobTrial;
+use super::job_change::{FileSet, TrialTree, read_versions, tree_with_files};
+use super::job_writer::JobWriter;
+use crate::event::{LearnStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord};
+use crate::learn::minimal::{
+    ChangeUnit, FileVersions, Reduction, ReductionAnswer, UNITS_MAX, apply_units, reduce_units, split_change,
+};
+use crate::learn::trial::{Perturbation, is_undo, perturbations_of};
+use crate::ops::request::Request;
+
+/// The search for the smallest change of one job.
+pub(super) struct ChangeReduction<'a, 'b> {
+    request: &'a Request,
+    trial: &'a JobTrial<'a>,
+    writer: &'a mut JobWriter<'b>,
+    until: Instant,
+    runs: u64,
+}
+
+impl<'a, 'b> ChangeReduction<'a, 'b> {
+    /// Of a job that is proven.
+    pub(super) fn new(
+        request: &'a Request,
+        trial: &'a JobTrial<'a>,
+        writer: &'a mut JobWriter<'b>,
+        until: Instant,
+    ) -> Self {
+        ChangeReduction { request, trial, writer, until, runs: 0 }
+    }
+
+    /// Looks for it, confirms it, and perturbs it.
+    ///
+    /// # Errors
+    /// When a tree can't be written or checked out, or a command not started.
+    pub(super) fn reduce(mut self, scenario: &ScenarioRecord) -> anyhow::Result<MinimalChange> {
+        let trial = self.trial;
+        let sources = &trial.change.sources;
+        let units = split_change(sources);
+        let before = trial.change.failing_tree(&trial.vault, trial.lab.lab())?;
+        let mut why = None;
+        let mut reduction = Reduction { kept: (0..units.len()).collect(), is_minimal: units.len() <= 1 };
+        if units.len() > UNITS_MAX {
+            why = Some(format!("not reduced: it has more than {UNITS_MAX} edits"));
+        } else if units.len() > 1 {
+            reduction = self.search(&units)?;
+            if !reduction.is_minimal {
+                why = Some("not reduced to the end: its runs or its time were used up".to_owned());
+            }
+        }
+        let mut tree = self.tree_of(&units, &reduction.kept)?;
+        if reduction.kept.len() < units.len() && !self.passes(TrialPurpose::Confirmed, &tree, None)? {
+            // It passed once: what it depends on is not in the change.
+            why = Some("not reduced: the smallest change passed once and then failed".to_owned());
+            reduction = Reduction { kept: (0..units.len()).collect(), is_minimal: false };
+            tree = self.tree_of(&units, &reduction.kept)?;
+        }
+        let kept: Vec<&ChangeUnit> = reduction.kept.iter().map(|&at| &units[at]).collect();
+        let mut minimal = MinimalChange {
+            units: units.len() as u64,
+            kept: kept.len() as u64,
+            runs: self.runs,
+            is_minimal: reduction.is_minimal,
+            why,
+            before: before.id,
+            is_undo: self.is_undo(sources, &kept)?,
+            ..MinimalChange::default()
+        };
+        if !minimal.is_undo {
+            self.perturb(scenario, &tree, &mut minimal)?;
+        }
+        minimal.tree = tree.id;
+        Ok(minimal)
+    }
+
+    fn search(&mut self, units: &[ChangeUnit]) -> anyhow::Result<Reduction> {
+        let order = self.order_units(units);
+        let mut trouble = None;
+        let reduction = reduce_units(&order, &mut |subset| {
+            if trouble.is_some() {
+                return ReductionAnswer::BudgetOver;
+            }
+            self.ask(units, subset).unwrap_or_else(|error| {
+                trouble = Some(error);
+                ReductionAnswer::BudgetOver
+            })
+        });
+        trouble.map_or(Ok(reduction), Err)
+    }
+
+    /// Edits of files that no failure names come first: they are the ones that are needed least.
+    fn order_units(&self, units: &[ChangeUnit]) -> Vec<usize> {
+        let fixed = self.writer.job.judgement.as_ref().map(|it| it.fixed.first.clone()).unwrap_or_default();
+        let is_named = |unit: &ChangeUnit| fixed.iter().any(|atom| atom.file.as_deref() == Some(unit.path.as_str()));
+        let mut order: Vec<usize> = (0..units.len()).collect();
+        order.sort_by_key(|&at| is_named(&units[at]));
+        order
+    }
+
+    fn ask(&mut self, units: &[ChangeUnit], subset: &[usize]) -> anyhow::Result<ReductionAnswer> {
+        let tree = self.tree_of(units, subset)?;
+        let command = self.trial.lab.command_digest(None);
+        let known = self.writer.job.find_trial(&tree.id, &command).map(|known| self.works(known));
+        let works = match known {
+            Some(works) => works,
+            None if self.runs >= self.request.settings().learn.minimise_runs || Instant::now() >= self.until => {
+                return Ok(ReductionAnswer::BudgetOver);
+            }
+            None => self.passes(TrialPurpose::Reduced, &tree, None)?,
+        };
+        Ok(if works { ReductionAnswer::Works } else { ReductionAnswer::Fails })
+    }
+
+    /// Whether a run shows that the change still does its work: everything passes, and no test is gone.
+    fn works(&self, ran: &TrialRecord) -> bool {
+        let good = self.writer.job.current_trials().iter().find(|trial| trial.purpose == TrialPurpose::KnownGood);
+        let tests = good.and_then(|good| good.tests);
+        ran.outcome == TrialOutcome::Passed && tests.is_none_or(|tests| ran.tests.is_none_or(|ran| ran >= tests))
+    }
+
+    fn passes(
+        &mut self,
+        purpose: TrialPurpose,
+        tree: &TrialTree,
+        perturbation: Option<&Perturbation>,
+    ) -> anyhow::Result<bool> {
+        let number = self.writer.job.trials.len() as u64;
+        let ran = self.trial.lab.run(number, purpose, tree, perturbation)?;
+        self.runs += 1;
+        let works = self.works(&ran);
+        self.writer.record(LearnStep::Trial(Box::new(ran)))?;
+        Ok(works)
+    }
+
+    /// The failing tree with the tests of the change and some of its edits.
+    fn tree_of(&self, units: &[ChangeUnit], subset: &[usize]) -> anyhow::Result<TrialTree> {
+        let change = &self.trial.change;
+        let picked: Vec<&ChangeUnit> = subset.iter().map(|&at| &units[at]).collect();
+        let mut files: FileSet = apply_units(&change.sources, &picked);
+        files.retain(|path, file| change.sources.get(path).is_some_and(|versions| &versions.before != file));
+        files.extend(change.tests_after());
+        tree_with_files(&self.trial.vault, self.trial.lab.lab(), &change.before, &files)
+    }
+
+    /// Whether the edits only take back what brought the failure.
+    fn is_undo(&self, sources: &BTreeMap<String, FileVersions>, kept: &[&ChangeUnit]) -> anyhow::Result<bool> {
+        let base = self.writer.job.harvest.as_ref().and_then(|harvest| harvest.trees.base.clone());
+        let Some(base) = base else { return Ok(false) };
+        let cause = read_versions(&self.trial.vault, &base, &self.trial.change.before)?;
+        Ok(is_undo(sources, kept, &cause))
+    }
+
+    /// Runs the result again and under other circumstances. What breaks is named; nothing is dropped for it.
+    fn perturb(
+        &mut self,
+        scenario: &ScenarioRecord,
+        tree: &TrialTree,
+        minimal: &mut MinimalChange,
+    ) -> anyhow::Result<()> {
+        for perturbation in perturbations_of(&scenario.entrypoint.argv) {
+            if Instant::now() >= self.until {
+                break;
+            }
+            minimal.perturbed += 1;
+            if self.passes(TrialPurpose::Perturbed, tree, Some(&perturbation))? {
+                minimal.robust += 1;
+            } else {
+                minimal.breaks_under.push(perturbation.name);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Pages with what was decided about them: which of them agents get to read, and why the others are not read.
+
+use std::path::PathBuf;
+
+use super::folder::{FOLDERS, FoundPage, PageFolders};
+use crate::event::LibraryFolderName;
+use crate::fix::snapshot::GitObjectReader;
+use crate::learn::library::{LibraryPage, PAGE_BYTES_MAX, PageDoubt, PagesFold};
+use crate::lesson::LessonFolder;
+use crate::ops::request::Request;
+use crate::recorder;
+use crate::store::{Index, StoreError, own_writer};
+
+/// The pages of a work tree as files and as recorded.
+#[derive(Debug, Default)]
+pub(super) struct LibraryView {
+    /// The files, by folder and name.
+    pub found: Vec<FoundPage>,
+    /// Files that are no pages, with the reason.
+    pub unreadable: Vec<(PathBuf, String)>,
+    /// What was recorded, by id.
+    pub recorded: PagesFold,
+}
+
+impl LibraryView {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(super) fn read(request: &Request, index: Option<&Index>) -> Result<Self, StoreError> {
+        LibraryView::read_folders(request, index, &FOLDERS)
+    }
+
+    /// As [`LibraryView::read`], of some folders.
+    pub(super) fn read_folders(
+        request: &Request,
+        index: Option<&Index>,
+        wanted: &[LibraryFolderName],
+    ) -> Result<Self, StoreError> {
+        let folders = PageFolders::of_request(request);
+        let mut view = LibraryView::default();
+        for &folder in wanted {
+            let (pages, unreadable) = folders.read_pages(folder);
+            view.found.extend(pages);
+            view.unreadable.extend(unreadable);
+        }
+        if let Some(index) = index {
+            let own = own_writer(&request.places.state);
+            let is_own = |writer: &str| own.as_deref() == Some(writer);
+            view.recorded = PagesFold::from_steps(&index.library_steps(None)?, is_own);
+        }
+        view.look_into_default_branch(request);
+        Ok(view)
+    }
+
+    /// Asks git for the active pages that nobody approved here. A page that git can't be asked about is not there.
+    fn look_into_default_branch(&mut self, request: &Request) {
+        let recorded = &self.recorded;
+        let is_open = |page: &&mut FoundPage| {
+            page.file.folder == LibraryFolderName::Active
+                && LibraryPage::check_served(recorded.pages.get(&page.front_matter.id), &page.file).is_err()
+        };
+        let mut open: Vec<&mut FoundPage> = self.found.iter_mut().filter(is_open).collect();
+        let Some(tip) = (!open.is_empty()).then(|| recorder::default_tip(&request.places)).flatten() else { return };
+        let settings = request.settings();
+        let lessons = LessonFolder::find(&request.places, settings);
+        let options = recorder::snapshot_options(&request.places, settings, &lessons);
+        let Ok(git) = GitObjectReader::open_blobs(&request.places, &options) else { return };
+        let paths: Vec<String> = open.iter().map(|page| path_in_repository(request, &page.path)).collect();
+        let names: Vec<(String, &str)> = paths.iter().map(|path| (tip.clone(), path.as_str())).collect();
+        let texts = git.find_blobs(&names).and_then(|blobs| git.read_texts_up_to(&blobs, PAGE_BYTES_MAX as u64));
+        for (page, text) in open.iter_mut().zip(texts.unwrap_or_default()) {
+            page.file.is_in_default_branch = text.as_deref() == Some(page.text.as_str());
+        }
+    }
+
+    /// Whether agents get to read a page.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn check_served(&self, page: &FoundPage) -> Result<(), PageDoubt> {
+        LibraryPage::check_served(self.recorded.pages.get(&page.front_matter.id), &page.file)
+    }
+}
+
+/// The path as git names it: from the top of the work tree, which may be above the root.
+fn path_in_repository(request: &Request, path: &std::path::Path) -> String {
+    let top = request.places.repository.as_ref().and_then(|repository| repository.worktree.as_deref());
+    let full = request.places.root.join(path);
+    let relative = top.and_then(|top| full.strip_prefix(top).ok()).unwrap_or(path);
+    relative.to_string_lossy().into_owned()
+}

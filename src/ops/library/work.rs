@@ -1,0 +1,172 @@
+//! `library work`: the runner. One on a machine at a time; whatever it was doing when it was killed, the next one does again.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::consent::require_consent;
+use super::course::JobCourse;
+use super::job_page::JobSummary;
+use super::job_writer::JobWriter;
+use super::retention::forget_old_trees;
+use crate::base::clock::Timestamp;
+use crate::base::file::create_private_dir;
+use crate::base::lock::{self, Lock};
+use crate::base::lossless::Lossless;
+use crate::base::refusal::Refusal;
+use crate::config::LearnIsolation;
+use crate::event::{JobState, LearnStep, RunnerLease, TrialFailureCause};
+use crate::lab::{LabAbility, LabLevel};
+use crate::learn::job::{INTERRUPTIONS_MAX, Job};
+use crate::learn::queue::JobQueue;
+use crate::ops::reply::Reply;
+use crate::ops::request::Request;
+use crate::store::Index;
+
+/// Jobs that are looked at.
+const JOBS_MAX: usize = 10_000;
+
+/// What `library work` is asked to do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WorkRequest {
+    /// Only this job: a unique start of its id.
+    pub job: Option<String>,
+    /// Only the first job of the queue.
+    pub is_once: bool,
+}
+
+/// What `library work --json` prints.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct WorkReply {
+    /// The jobs that were worked on, in their order, as they are now.
+    pub jobs: Vec<JobSummary>,
+    /// Jobs that still wait.
+    pub waiting: usize,
+    /// Why nothing was run, though jobs wait: the isolation that this machine gives.
+    pub blocked: Option<String>,
+    /// Another process works on jobs.
+    pub busy: bool,
+}
+
+/// Works on the queue of this work tree until it is empty.
+///
+/// # Errors
+/// Without consent, when the job can't be worked on, or the store can't be read or written.
+pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Result<Reply<WorkReply>> {
+    require_consent(request)?;
+    let Some(_lock) = take_runner_lock(request)? else {
+        return Ok(WorkReply { busy: true, ..WorkReply::default() }.into());
+    };
+    let mut reply = Reply::from(WorkReply::default());
+    let reading = request.open_for_reading()?;
+    reply.notes.extend(reading.notes);
+    let Some(index) = reading.index else { return Ok(reply) };
+    release_dead_jobs(request, &index)?;
+    let index = open_index(request)?;
+    let queue = read_queue(request, &index)?;
+    for job in &queue.expired {
+        JobWriter::open(request, &index, &job.id)?.record(LearnStep::Expired)?;
+    }
+    let mut waiting: Vec<Job> = queue.waiting;
+    if let Some(id) = &asked.job {
+        let id = index.find_job(id)?;
+        waiting.retain(|job| job.id == id);
+        anyhow::ensure!(
+            !waiting.is_empty(),
+            Refusal::conflict(format!("{id} is not queued here")).then_run(format!("library job {id}"))
+        );
+    }
+    let level = wanted_level(request.settings().learn.isolation);
+    let ability = LabAbility::ask(&request.places.state);
+    if ability.level < level {
+        let what = ability.obstacle.map_or_else(|| "unknown".to_owned(), |obstacle| obstacle.what);
+        reply.data.blocked = Some(format!("jobs need isolation by {}, and there is none: {what}", level.as_str()));
+        reply.data.waiting = waiting.len();
+        return Ok(reply);
+    }
+    let taken = if asked.is_once { 1 } else { waiting.len() };
+    for job in waiting.iter().take(taken) {
+        // What the job before it wrote is not in an index that was opened earlier.
+        let index = open_index(request)?;
+        reply.data.jobs.push(work_on_job(request, &index, &job.id, level)?);
+    }
+    let index = open_index(request)?;
+    reply.data.waiting = read_queue(request, &index)?.waiting.len();
+    if let Err(error) = forget_old_trees(request, &index) {
+        reply.notes.push(format!("cannot forget the trees of old jobs: {error:#}"));
+    }
+    Ok(reply)
+}
+
+/// The index as it is now.
+fn open_index(request: &Request) -> anyhow::Result<Index> {
+    request.open_as_it_is(&mut Vec::new())?.context("the index is gone")
+}
+
+fn work_on_job(request: &Request, index: &Index, id: &str, level: LabLevel) -> anyhow::Result<JobSummary> {
+    let mut writer = JobWriter::open(request, index, id)?;
+    let minutes = request.settings().learn.job_minutes;
+    let until = Instant::now() + Duration::from_secs(minutes * 60);
+    writer.record(LearnStep::Claimed(new_lease(request, level, minutes)))?;
+    JobCourse::new(request, index, writer, level, until).run()
+}
+
+fn new_lease(request: &Request, level: LabLevel, minutes: u64) -> RunnerLease {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let micros = i64::try_from(minutes * 60_000_000).unwrap_or(i64::MAX);
+    RunnerLease {
+        pid: std::process::id(),
+        boot: boot.trim().to_owned(),
+        level: super::trial_lab::isolation_level(level),
+        until: Timestamp(request.now().0.saturating_add(micros)),
+    }
+}
+
+/// One runner on a machine. The lock ends with its process, however that ends.
+pub(super) fn take_runner_lock(request: &Request) -> anyhow::Result<Option<Lock>> {
+    let folder = request.environment.state_dir().context("cannot run jobs: HOME is not set")?;
+    create_private_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join("runner.lock");
+    lock::try_exclusive(&path).with_context(|| format!("cannot lock {}", path.display()))
+}
+
+/// Puts jobs back into the queue whose runner is gone: this process holds the lock that theirs held.
+fn release_dead_jobs(request: &Request, index: &Index) -> anyhow::Result<()> {
+    let running = [JobState::Preparing, JobState::Validating, JobState::Validated, JobState::Crystallising];
+    for row in index.list_jobs(&running, JOBS_MAX)? {
+        let mut writer = JobWriter::open(request, index, &row.id)?;
+        if !is_here(request, &writer.job) {
+            continue;
+        }
+        if writer.job.interruptions + 1 >= INTERRUPTIONS_MAX {
+            let why = format!("its runner ended {INTERRUPTIONS_MAX} times without a result");
+            writer.record(LearnStep::Failed { cause: TrialFailureCause::Interrupted, why })?;
+        } else {
+            writer.record(LearnStep::Interrupted)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_queue(request: &Request, index: &Index) -> anyhow::Result<JobQueue> {
+    let mut jobs = Vec::new();
+    for row in index.list_jobs(&[JobState::Queued], JOBS_MAX)? {
+        jobs.extend(Job::from_steps(&index.job_steps(&row.id)?).filter(|job| is_here(request, job)));
+    }
+    Ok(JobQueue::order(jobs, request.now()))
+}
+
+/// Whether a job was harvested in this work tree.
+fn is_here(request: &Request, job: &Job) -> bool {
+    job.harvest.as_ref().is_some_and(|harvest| harvest.root == Lossless::from(&request.places.root))
+}
+
+pub(super) fn wanted_level(isolation: LearnIsolation) -> LabLevel {
+    match isolation {
+        LearnIsolation::Namespaces => LabLevel::Namespaces,
+        LearnIsolation::Landlock => LabLevel::Landlock,
+        LearnIsolation::None => LabLevel::None,
+    }
+}

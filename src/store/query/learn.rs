@@ -1,0 +1,193 @@
+//! Jobs of the learning pipeline and pages of the pattern library.
+
+use rusqlite::params;
+
+use super::{ambiguous_id, row_time};
+use crate::base::clock::Timestamp;
+use crate::event::{JobState, LearnNote, LibraryNote};
+use crate::store::error::StoreError;
+use crate::store::index::Index;
+
+/// Steps that are read of one job or page, the oldest first.
+const STEPS_MAX: i64 = 2_000;
+
+/// A step of a job with its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LearnStepRow {
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Who recorded it: what another machine recorded is never run.
+    pub writer: String,
+    /// The step.
+    pub note: LearnNote,
+}
+
+/// A step of a page with its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LibraryStepRow {
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Who recorded it.
+    pub writer: String,
+    /// The step.
+    pub note: LibraryNote,
+}
+
+/// A job with its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobRow {
+    /// `j-…`
+    pub id: String,
+    /// Where it is.
+    pub state: JobState,
+    /// When it was harvested.
+    pub first_at: Timestamp,
+    /// When it got there.
+    pub at: Timestamp,
+}
+
+/// A job about a change of a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShapeJobRow {
+    /// `j-…`
+    pub job: String,
+    /// `a-…` of the page that it wrote or proves.
+    pub artifact: Option<String>,
+}
+
+impl Index {
+    /// Jobs in any of these states (all without), the last changed first.
+    ///
+    /// # Errors
+    /// SQLite's, and a state that this version does not know.
+    pub(crate) fn list_jobs(&self, states: &[JobState], limit: usize) -> Result<Vec<JobRow>, StoreError> {
+        let wanted: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+        let wanted = serde_json::to_string(&wanted).unwrap_or_default();
+        let read = || -> rusqlite::Result<Vec<JobRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT job_id, state, first_at, at FROM learn_job_states
+                 WHERE ?1 = '[]' OR state IN (SELECT value FROM json_each(?1)) ORDER BY at DESC, job_id LIMIT ?2",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let row = |row: &rusqlite::Row<'_>| {
+                Ok(JobRow { id: row.get(0)?, state: row.get(1)?, first_at: row_time(row, 2)?, at: row_time(row, 3)? })
+            };
+            statement.query_map(params![wanted, limit], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// The id of the job that starts with `prefix`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub(crate) fn find_job(&self, prefix: &str) -> Result<String, StoreError> {
+        self.find_learnt(
+            "SELECT DISTINCT job_id FROM learn_steps WHERE substr(job_id, 1, length(?1)) = ?1",
+            "j-",
+            prefix,
+        )
+    }
+
+    /// The id of the page that starts with `prefix`.
+    ///
+    /// # Errors
+    /// As [`Index::find_job`].
+    pub(crate) fn find_artifact(&self, prefix: &str) -> Result<String, StoreError> {
+        let sql = "SELECT DISTINCT artifact_id FROM library_steps WHERE substr(artifact_id, 1, length(?1)) = ?1";
+        self.find_learnt(sql, "a-", prefix)
+    }
+
+    fn find_learnt(&self, sql: &str, kind: &str, prefix: &str) -> Result<String, StoreError> {
+        let no_such_id = || StoreError::NoSuchId { id: prefix.to_owned() };
+        if !prefix.starts_with(kind) || prefix.len() <= kind.len() {
+            return Err(no_such_id());
+        }
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare_cached(&format!("{sql} LIMIT 10"))?.query_map([prefix], |row| row.get(0))?.collect()
+        };
+        let mut found = self.sql_result("read", read())?;
+        match found.len() {
+            0 | 1 => found.pop().ok_or_else(no_such_id),
+            count => Err(ambiguous_id(prefix, count, found.iter().map(String::as_str))),
+        }
+    }
+
+    /// The steps of a job, the oldest first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn job_steps(&self, job: &str) -> Result<Vec<LearnStepRow>, StoreError> {
+        self.read_learn_steps("job_id = ?1", job)
+    }
+
+    /// The jobs about a fix.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn jobs_of_fix(&self, fix: &str) -> Result<Vec<LearnStepRow>, StoreError> {
+        self.read_learn_steps("fix_id = ?1", fix)
+    }
+
+    /// Jobs about changes with one of these shapes, each with the page that it wrote or proves.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn jobs_of_shapes(&self, shapes: &[String]) -> Result<Vec<ShapeJobRow>, StoreError> {
+        let wanted = serde_json::to_string(shapes).unwrap_or_default();
+        let read = || -> rusqlite::Result<Vec<ShapeJobRow>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT job_id, (SELECT artifact_id FROM learn_steps s
+                     WHERE s.job_id = learn_shapes.job_id AND artifact_id IS NOT NULL LIMIT 1)
+                 FROM learn_shapes WHERE shape_key IN (SELECT value FROM json_each(?1)) ORDER BY job_id LIMIT ?2",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| Ok(ShapeJobRow { job: row.get(0)?, artifact: row.get(1)? });
+            statement.query_map(params![wanted, STEPS_MAX], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// The steps of jobs that wrote or prove a page.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn proofs_of_artifact(&self, artifact: &str) -> Result<Vec<LearnStepRow>, StoreError> {
+        self.read_learn_steps("artifact_id = ?1", artifact)
+    }
+
+    fn read_learn_steps(&self, condition: &str, key: &str) -> Result<Vec<LearnStepRow>, StoreError> {
+        let sql = format!("SELECT at, writer, body FROM learn_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2");
+        let rows = self.read_bodies(&sql, key)?;
+        // What cannot be read was written by a newer version.
+        let parse = |(at, writer, body): (Timestamp, String, String)| {
+            Some(LearnStepRow { at, writer, note: serde_json::from_str(&body).ok()? })
+        };
+        Ok(rows.into_iter().filter_map(parse).collect())
+    }
+
+    /// The steps of a page, the oldest first; of all pages without one.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn library_steps(&self, artifact: Option<&str>) -> Result<Vec<LibraryStepRow>, StoreError> {
+        let (condition, key) = match artifact {
+            Some(artifact) => ("artifact_id = ?1", artifact),
+            None => ("?1 = ''", ""),
+        };
+        let sql =
+            format!("SELECT at, writer, body FROM library_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2");
+        let parse = |(at, writer, body): (Timestamp, String, String)| {
+            Some(LibraryStepRow { at, writer, note: serde_json::from_str(&body).ok()? })
+        };
+        Ok(self.read_bodies(&sql, key)?.into_iter().filter_map(parse).collect())
+    }
+
+    fn read_bodies(&self, sql: &str, key: &str) -> Result<Vec<(Timestamp, String, String)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(Timestamp, String, String)>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row_time(row, 0)?, row.get(1)?, row.get(2)?));
+            statement.query_map(params![key, STEPS_MAX], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+}

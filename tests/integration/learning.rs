@@ -1,0 +1,117 @@
+//! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
+
+mod harvest;
+mod hostile;
+mod proof;
+mod proofs_again;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, need, wait_until};
+
+/// A pytest project with a function that is wrong.
+fn python_project() -> Option<Sandbox> {
+    let pytest = need("pytest")?;
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(pytest.parent().expect("a folder"));
+    sandbox.write(".gitignore", "__pycache__\n.pytest_cache\n");
+    sandbox.write("calc.py", "def add(a, b):\n    return a - b\n\n\ndef name():\n    return 'calc'\n");
+    sandbox.write(
+        "tests/test_calc.py",
+        "from calc import add, name\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\ndef test_name():\n    assert \
+         name() == 'calc'\n",
+    );
+    sandbox.write("conftest.py", "");
+    sandbox.commit("The project");
+    Some(sandbox)
+}
+
+/// Runs a check that fails.
+fn fails(sandbox: &Sandbox, command: &[&str]) {
+    let outcome = sandbox.verify_run([&["--sync"], command].concat()).outcome();
+    assert_ne!(outcome.ended, verify_run::run::CommandEnd::Exit(0), "{}", outcome.stdout());
+}
+
+/// Runs a check that passes.
+fn passes(sandbox: &Sandbox, command: &[&str]) {
+    let outcome = sandbox.verify_run([&["--sync"], command].concat()).outcome();
+    assert_eq!(outcome.ended, verify_run::run::CommandEnd::Exit(0), "{}", outcome.stdout());
+}
+
+/// Fails, is mended, passes, and the task is over; what `task done` says.
+fn mend(sandbox: &Sandbox, command: &[&str], edit: impl FnOnce(&Sandbox)) -> Value {
+    fails(sandbox, command);
+    edit(sandbox);
+    passes(sandbox, command);
+    sandbox.settle();
+    done(sandbox)
+}
+
+/// What `task done` says.
+fn done(sandbox: &Sandbox) -> Value {
+    sandbox.verify_run(["task", "done", "--json"]).prints_json()
+}
+
+/// The one job that is in a state, once it is.
+fn job_in(sandbox: &Sandbox, state: &str) -> Value {
+    let mut found = Value::Null;
+    wait_until(&format!("a job is {state}"), || {
+        let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
+        found = list["jobs"].as_array().expect("jobs").iter().find(|job| job["state"] == state).cloned().into();
+        !found.is_null()
+    });
+    found
+}
+
+/// One job with everything that was done about it.
+fn job_page(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.verify_run(["library", "job", id, "--json"]).prints_json()
+}
+
+/// The edit of [`python_project`] that mends it.
+fn mend_calc(sandbox: &Sandbox) {
+    let text = sandbox.read("calc.py").replace("a - b", "a + b");
+    sandbox.write(Path::new("calc.py"), text);
+}
+
+/// A project for node's own test runner, with an installed package.
+fn node_project() -> Option<Sandbox> {
+    let (node, npm) = (need("node")?, need("npm")?);
+    let mut sandbox = Sandbox::repository();
+    sandbox.add_path(node.parent().expect("a folder"));
+    sandbox.add_path(npm.parent().expect("a folder"));
+    sandbox.write(".gitignore", "node_modules\n");
+    sandbox.write("package.json", r#"{"name": "rows", "version": "1.0.0", "scripts": {"test": "node --test"}}"#);
+    sandbox.write("node_modules/dep/index.js", "module.exports = 10;\n");
+    sandbox.write("node_modules/dep/package.json", r#"{"name": "dep", "version": "1.0.0"}"#);
+    let sum = "const size = require('dep');\nexports.first = (page) => page * size + 1;\n";
+    sandbox.write("index.js", sum);
+    sandbox.write(
+        "index.test.js",
+        "const test = require('node:test');\nconst assert = require('node:assert');\nconst { first } = \
+         require('./index.js');\ntest('the first row of a page', () => assert.strictEqual(first(2), 20));\n",
+    );
+    sandbox.commit("The project");
+    Some(sandbox)
+}
+
+/// A person agrees that jobs run.
+fn agree(sandbox: &Sandbox) {
+    let consent = sandbox.verify_run(["library", "init", "--by", "Ada", "--json"]).prints_json();
+    assert_eq!(consent["may_run"], true);
+}
+
+/// Runs the queue; the one job that was in it.
+fn work(sandbox: &Sandbox) -> Value {
+    job_in(sandbox, "queued");
+    let reply = sandbox.verify_run(["library", "work", "--json"]).prints_json();
+    assert_eq!(reply["jobs"].as_array().map(Vec::len), Some(1), "{reply}");
+    reply["jobs"][0].clone()
+}
+
+/// A page with what was decided about it.
+fn library_page(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.verify_run(["library", "show", id, "--json"]).prints_json()
+}
