@@ -183,7 +183,8 @@ pub(crate) fn run_gate(
     let origins = [origin(&policy.checklist_file), origin(&policy.mapping_file)];
     let id = ids::short(IdKind::Evaluation, uuid::Uuid::now_v7().as_bytes());
     let prp = options.prp.as_deref().map(|path| LoadedPrp::read(request, path)).transpose()?;
-    Evaluation { request, options, policy, origins, prp, last_prp: None, id, started: Instant::now() }.evaluate(interrupted)
+    Evaluation { request, options, policy, origins, prp, last_prp: None, id, started: Instant::now() }
+        .evaluate(interrupted)
 }
 
 /// Keeps other evaluations of this work tree away.
