@@ -44,7 +44,7 @@
 //! - Deleting `store.db` loses nothing. Deleting the whole state folder loses no lesson, but where the project's packages would
 //!   have them (hatchling): there they are in it.
 //! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on
-//!   request, and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init`
+//!   request or by jobs, with what they did in `.runs/`, once a person agreed to them (`library init`), and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init`
 //!   writes is recorded with what was there before, and `hook uninstall` gives the bytes back.
 //! - No network.
 //!

@@ -95,6 +95,11 @@ impl StateDir {
         self.learn_folder().join("git")
     }
 
+    /// `learn/git/objects/`: the objects of that repository.
+    pub(crate) fn learn_objects(&self) -> PathBuf {
+        self.learn_repository().join("objects")
+    }
+
     /// `learn/scratch/`: files of jobs that are needed for a moment.
     pub(crate) fn learn_scratch(&self) -> PathBuf {
         self.learn_folder().join("scratch")

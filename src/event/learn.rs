@@ -1,4 +1,4 @@
-//! Jobs of the learning pipeline: what was harvested from a task, what was tried with it, and what came of that.
+//! Jobs of the learning pipeline: what was harvested from a task, what was tried with it, and the outcome.
 
 mod label;
 
@@ -495,7 +495,7 @@ pub(crate) struct MinimalChange {
     pub tree: String,
     /// The failing state that they are applied to, hex: with the change's own tests.
     pub before: String,
-    /// Whether they only take back what brought the failure.
+    /// Whether they only revert what brought the failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_undo: bool,
     /// Perturbed runs that passed.

@@ -150,12 +150,12 @@ pub(crate) struct WrittenPage {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LibraryFolderName {
-    /// Nobody reads them but people who decide.
+    /// Only people who decide read them.
     #[default]
     Candidates,
     /// Agents read them.
     Active,
-    /// Nobody reads them any more.
+    /// No agent reads them any more.
     Deprecated,
 }
 

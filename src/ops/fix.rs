@@ -44,6 +44,8 @@ pub(crate) struct FixSummary {
     pub confirmed: Option<bool>,
     /// Why it is confirmed, or why not.
     pub status_reason: Option<String>,
+    /// A job proved it: in isolation the check fails without it and passes with it.
+    pub proven: bool,
     /// Solved within the limit of attempts (setting `fix.quick_attempts`).
     pub high_value: bool,
     /// More than one attempt fixed something.
@@ -209,10 +211,14 @@ pub(crate) fn list_fixes(
     let Some(index) = &reading.index else {
         return Ok(Reply::new(FixList { fixes: Vec::new(), rates: Vec::new() }, reading.notes));
     };
-    let wanted = FixFilter { limit: if confirmed.is_some() { usize::MAX } else { filter.limit }, ..filter.clone() };
+    let is_sorted_out = confirmed.is_some() || filter.is_proven;
+    let wanted = FixFilter { limit: if is_sorted_out { usize::MAX } else { filter.limit }, ..filter.clone() };
+    let proven = index.proven_fixes()?;
     let now = request.now();
     let fixes = index.list_fixes(&wanted)?.into_iter().map(|row| fix_summary(row, request.settings(), now));
-    let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed).take(filter.limit);
+    let fixes = fixes.map(|fix| FixSummary { proven: proven.contains(&fix.id), ..fix });
+    let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed);
+    let fixes = fixes.filter(|fix| fix.proven || !filter.is_proven).take(filter.limit);
     let mut fixes: Vec<FixSummary> = fixes.collect();
     for fix in fixes.iter_mut().filter(|fix| fix.state == FixState::Weakened) {
         let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
@@ -271,9 +277,10 @@ pub(crate) fn show_fix(request: &Request, id: &str) -> Result<Reply<FixPage>, St
         gotchas.extend(known.gotcha);
     }
     let steps = build_workflow(attempts, request.settings().fix.quick_attempts).attempts.into_iter();
+    let proven = index.proven_fixes()?.contains(&row.id);
     Ok(Reply::new(
         FixPage {
-            summary: fix_summary(row, request.settings(), now),
+            summary: FixSummary { proven, ..fix_summary(row, request.settings(), now) },
             steps: steps.map(|NumberedAttempt { number, attempt }| FixStep { number, attempt }).collect(),
             recipes: recipes.into_iter().map(recipe_line).collect(),
             strategies,
@@ -341,6 +348,7 @@ fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> FixSummary {
         multi_step: row.state == FixState::Success && row.steps > 1,
         summary: text::ellipsis(&text::one_line(summary), TITLE_BYTES_MAX),
         command: shell_words::join(row.argv.iter().map(Lossless::display)),
+        proven: false,
         id: row.id,
         state: row.state,
         attempts: row.attempts,

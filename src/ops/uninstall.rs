@@ -11,7 +11,7 @@ use crate::host::InstallScope;
 use crate::host::install::InstalledFile;
 use crate::host::shims::find_startup_lines;
 use crate::lesson::LessonFolder;
-use crate::ops::{gate, init};
+use crate::ops::{gate, init, library};
 use crate::run::SHIMS_MARK;
 
 /// What there is to remove.
@@ -85,6 +85,7 @@ pub(crate) fn purge_state(request: &Request, mut plan: UninstallPlan) -> anyhow:
     let _held = if request.places.state.is_dir() { Some(request.lock_store()?) } else { None };
     LessonFolder::remove_exclusions(&request.places, request.settings())?;
     gate::remove_session_folder(&request.places)?;
+    library::withdraw_consent(request)?;
     for dir in plan.folders.iter().filter(|dir| dir.is_dir()) {
         fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     }

@@ -140,7 +140,7 @@ words!(SkippedHarvestRule {
     NoTrees => "no_trees",
 });
 
-/// How far a run is kept away from the rest of the machine.
+/// The walls between a run and the rest of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -338,7 +338,7 @@ words!(TrialFailureCause {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NoPageRule {
-    /// The fix takes back a slip of the same task.
+    /// The fix reverts a slip of the same task.
     Undo,
     /// Only tests were changed.
     TestOnly,

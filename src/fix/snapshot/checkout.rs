@@ -95,7 +95,7 @@ pub(crate) fn check_out_tree(
     let mut git = Git::new(folders, Instant::now() + options.time_max)?;
     git.set_index(own_git.join("index"));
     // Trees of jobs, which the snapshots may have forgotten by now.
-    git.add_alternate(&places.state.learn_repository().join("objects"));
+    git.add_alternate(&places.state.learn_objects());
     let failed = |trouble: GitError| SkippedSnapshot::with_reason(trouble.reason_text());
     let listed = git.run(GitView::Both, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], None).map_err(failed)?;
     let entries = read_entries(&listed, limits).map_err(SkippedSnapshot::with_reason)?;

@@ -97,7 +97,7 @@ impl TreeVault {
         let folders = GitFolders {
             root: places.root.clone(),
             git_dir: git_dir.clone(),
-            objects: git_dir.join("objects"),
+            objects: places.state.learn_objects(),
             user_git_dir: repository.git_dir.clone(),
             user_objects: repository.common_dir.join("objects"),
             scratch: scratch.clone(),
@@ -123,7 +123,7 @@ impl TreeVault {
         Ok(TreeVault { git })
     }
 
-    /// Keeps trees under a tag, with every object of theirs. The same again gives the same commit.
+    /// Keeps trees under a tag, with all their objects. The same again gives the same commit.
     ///
     /// # Errors
     /// When an object is gone already, when it takes too long, or nothing can be written.

@@ -96,7 +96,7 @@ fn rationale_text(facts: &PageFacts) -> String {
         let _ = write!(out, "This part of the change is enough. {parts}, {} fails again.\n\n", code(&bounded(failing)));
     }
     if out.is_empty() {
-        out.push_str("Nobody said why it works.\n\n");
+        out.push_str("It is not recorded why it works.\n\n");
     }
     out
 }

@@ -1,4 +1,4 @@
-//! The title of a page that nobody named: what the change does, in the words of its own lines.
+//! The title of a page that no person named: what the change does, in the words of its own lines.
 
 use std::collections::BTreeMap;
 

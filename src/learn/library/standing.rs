@@ -1,4 +1,4 @@
-//! Where a page stands: what people decided about it, and whether its file is what they decided about.
+//! The standing of a page: what people decided about it, and whether its file is what they decided about.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) struct PageDecision {
 pub(crate) struct LibraryPage {
     /// `a-…`
     pub id: String,
-    /// The folder that the last step put it into; `None` of a page that was rejected, or that nobody here wrote.
+    /// The folder that the last step put it into; `None` of a page that was rejected, or that was not written here.
     pub folder: Option<LibraryFolderName>,
     /// As it was written.
     pub written: Option<WrittenPage>,
@@ -62,7 +62,7 @@ pub(crate) struct LibraryPage {
 pub(crate) enum PageDoubt {
     /// It is not among the active ones.
     NotActive,
-    /// Nobody approved it here, and the default branch does not have it.
+    /// No person approved it here, and the default branch does not have it.
     NotApproved,
     /// It is not what was approved.
     Edited,
@@ -73,7 +73,7 @@ impl PageDoubt {
     pub(crate) fn reason_text(self) -> &'static str {
         match self {
             PageDoubt::NotActive => "it is not active",
-            PageDoubt::NotApproved => "nobody approved it here, and the default branch does not have it",
+            PageDoubt::NotApproved => "no person approved it here, and the default branch does not have it",
             PageDoubt::Edited => "its file is not the one that was approved",
         }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Reduction {
 }
 
 /// Looks for the smallest subset of `units` that works, given that all of them together do and none at all do not.
-/// `ask` is told the units of a subset, ascending; it may be asked for one subset twice and should remember. Units that come
+/// `ask` gets the units of a subset, ascending; it may be asked for one subset twice and should remember. Units that come
 /// first in `units` are tried first.
 pub(crate) fn reduce_units(units: &[usize], ask: &mut dyn FnMut(&[usize]) -> ReductionAnswer) -> Reduction {
     if units.len() <= EXHAUSTIVE_MAX {

@@ -1,4 +1,4 @@
-//! Whether a fix only takes back what brought the failure.
+//! Whether a fix only reverts what brought the failure.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ struct FileLines {
     added: BTreeMap<Vec<u8>, usize>,
 }
 
-/// Whether these units of a fix take back parts of `cause`, the change from the last pass to the failure, and do nothing
+/// Whether these units of a fix revert parts of `cause`, the change from the last pass to the failure, and do nothing
 /// else: what they add was removed there, and what they remove was added there, file by file.
 pub(crate) fn is_undo(
     fix: &BTreeMap<String, FileVersions>,

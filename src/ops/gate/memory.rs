@@ -124,7 +124,9 @@ impl MemorySearch {
             memory.findings.failures = warnings.iter().map(|warning| bounded(&name_warning(warning))).collect();
             memory.recommendations = warnings.iter().map(recommendation).collect();
         }
-        if let Some(titles) = taken.take(&self.patterns, "patterns") {
+        if let Some(mut titles) = taken.take(&self.patterns, "patterns") {
+            let pages = told.iter().flat_map(|reply| &reply.data.pages);
+            titles.extend(pages.map(|page| bounded(&format!("{} ({}, {})", page.title, page.evidence, page.id))));
             answered.insert(GateMemoryQuestion::Patterns);
             memory.patterns = titles.len() as u64;
             memory.findings.patterns = titles;

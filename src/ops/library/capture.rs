@@ -1,5 +1,5 @@
 //! Keeping the trees of harvested jobs in a repository of their own, so that nothing that the user does afterwards takes
-//! them. Runs in the recorder's process: nobody waits for it.
+//! them. Runs in the recorder's process: no caller waits for it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;

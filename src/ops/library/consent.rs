@@ -94,7 +94,7 @@ pub(crate) fn withdraw_consent(request: &Request) -> anyhow::Result<Reply<Librar
     Ok(LibraryConsent { may_run: false, person: None, at: None }.into())
 }
 
-/// Refuses to run anything where nobody agreed to it, or the settings forbid it.
+/// Refuses to run anything where no person agreed to it, or the settings forbid it.
 ///
 /// # Errors
 /// Why nothing may run.
@@ -104,7 +104,7 @@ pub(super) fn require_consent(request: &Request) -> anyhow::Result<()> {
     }
     if !read_consent(request)?.may_run {
         bail!(
-            Refusal::usage("nobody agreed that jobs run checks of this work tree in the background")
+            Refusal::usage("no person agreed that jobs run checks of this work tree in the background")
                 .then_run("library init")
         );
     }

@@ -1,7 +1,7 @@
 //! The course of one job in the runner: its kept trees are checked, a scenario is chosen, both trees are run, the smallest
 //! change is looked for, and a page is written. Each step is recorded before the next one begins.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 
@@ -9,6 +9,7 @@ use super::alert::alert_operator;
 use super::job_change::{JobChange, TrialTree};
 use super::job_folder::write_job_folder;
 use super::job_page::JobSummary;
+use super::job_trial::{GIT_TIME_MAX, JobTrial, job_snapshot_options};
 use super::job_writer::JobWriter;
 use super::page_writer::PageWriter;
 use super::proof::keep_proof;
@@ -20,18 +21,13 @@ use crate::event::{
     TrialFailureCause, TrialPurpose,
 };
 use crate::fix::patch::{CONTEXT_LINES, Patch};
-use crate::fix::snapshot::{KeptTrees, SnapshotOptions, TreeVault};
+use crate::fix::snapshot::{KeptTrees, TreeVault};
 use crate::fix::weakened;
 use crate::lab::LabLevel;
 use crate::learn::scenario::choose_scenario;
 use crate::learn::trial::{TrialFacts, TrialStep, next_trial};
-use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
-use crate::recorder;
 use crate::store::{Index, SegmentFolder};
-
-/// Time for everything that is asked of git about one job.
-const GIT_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// A claimed job on its way.
 pub(super) struct JobCourse<'a> {
@@ -41,16 +37,6 @@ pub(super) struct JobCourse<'a> {
     writer: JobWriter<'a>,
     level: LabLevel,
     until: Instant,
-}
-
-/// A job in the lab.
-pub(super) struct JobTrial<'a> {
-    /// The kept trees.
-    pub vault: TreeVault,
-    /// What differs between them.
-    pub change: JobChange,
-    /// Where commands run.
-    pub lab: TrialLab<'a>,
 }
 
 impl<'a> JobCourse<'a> {
@@ -69,7 +55,7 @@ impl<'a> JobCourse<'a> {
     /// Works on it to its end; how it is then.
     ///
     /// # Errors
-    /// When the store can't be read or written. The job is then claimed by nobody, and the next runner takes it.
+    /// When the store can't be read or written. The job is then in no hands, and the next runner takes it.
     pub(super) fn run(mut self) -> anyhow::Result<JobSummary> {
         if let Some(vault) = self.check_snapshot()?
             && let Some(scenario) = self.choose_scenario()?
@@ -228,15 +214,6 @@ impl<'a> JobCourse<'a> {
         let ran = trial.lab.run(number, purpose, tree, None)?;
         self.writer.record(LearnStep::Trial(Box::new(ran)))
     }
-}
-
-/// What snapshots of a job leave out, and how long git may take.
-pub(super) fn job_snapshot_options(request: &Request) -> SnapshotOptions {
-    let settings = request.settings();
-    let lessons = LessonFolder::find(&request.places, settings);
-    let mut options = recorder::snapshot_options(&request.places, settings, &lessons);
-    options.time_max = options.time_max.max(GIT_TIME_MAX);
-    options
 }
 
 /// What the fix is said to have fixed, without what only says that the check failed: that is another text on every way of

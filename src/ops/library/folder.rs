@@ -1,4 +1,4 @@
-//! The folders of the pattern library in the work tree: their pages as files, moved and written whole. What somebody else
+//! The folders of the pattern library in the work tree: their pages as files, moved and written whole. What others
 //! put there is read, and never followed out of the work tree.
 
 use std::fs;

@@ -17,6 +17,7 @@ use crate::event::{
 };
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
+use crate::recorder;
 use crate::redact::redact_text;
 use crate::store::{FixFilter, FixRow, Index, SegmentFolder};
 
@@ -127,6 +128,18 @@ pub(crate) fn harvest_now(request: &Request, asked: &HarvestRequest) -> anyhow::
         start_capture(request);
     }
     Ok(harvested.into())
+}
+
+/// Harvests the current task where the quality gate lets the work end. What goes wrong is in the recorder's log: the verdict
+/// is the same whatever happens here.
+pub(crate) fn harvest_at_exit(request: &Request) {
+    if !request.settings().learn.harvest {
+        return;
+    }
+    let asked = HarvestRequest { trigger: HarvestTrigger::GateExit, ..HarvestRequest::default() };
+    if let Err(error) = harvest_now(request, &asked) {
+        recorder::note(&request.places, &[format!("cannot queue what was learnt: {error:#}")]);
+    }
 }
 
 /// A fix that was worked on after it was harvested is another one.

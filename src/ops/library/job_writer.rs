@@ -27,7 +27,7 @@ impl<'a> JobWriter<'a> {
         Ok(JobWriter { request, steps, job })
     }
 
-    /// Records a step in the name of nobody.
+    /// Records a step in the name of no person.
     ///
     /// # Errors
     /// When the store can't be written.

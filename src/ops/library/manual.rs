@@ -63,7 +63,7 @@ fn template_of(job: &Job) -> String {
 /// Reads a scenario that a person wrote and signed.
 ///
 /// # Errors
-/// What is wrong with it, at its line; or that somebody else signed it.
+/// What is wrong with it, at its line; or that another person signed it.
 pub(super) fn read_signed_scenario(request: &Request, file: &Path, person: &str) -> anyhow::Result<SignedScenario> {
     let path = request.cwd.join(file);
     let bytes =

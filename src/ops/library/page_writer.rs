@@ -2,9 +2,9 @@
 
 use anyhow::Context as _;
 
-use super::course::JobTrial;
 use super::folder::PageFolders;
 use super::job_change::read_versions;
+use super::job_trial::JobTrial;
 use super::job_writer::JobWriter;
 use super::wording::word_page;
 use crate::base::ids::{self, IdKind};
@@ -50,7 +50,7 @@ impl PageWriter<'_> {
         let (Some(harvest), Some(minimal)) = (&job.harvest, &job.minimal) else { return Ok(()) };
         let no_page = |rule, why: &str| LearnStep::NoArtifact { rule, why: why.to_owned() };
         if minimal.is_undo {
-            return writer.record(no_page(NoPageRule::Undo, "it takes back a slip of the same task"));
+            return writer.record(no_page(NoPageRule::Undo, "it reverts a slip of the same task"));
         }
         let diff = trial
             .vault

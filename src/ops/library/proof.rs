@@ -2,17 +2,17 @@
 //! the smallest change are kept as two commits for as long as the page is.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use super::consent::require_consent;
 use super::job_change::TrialTree;
+use super::job_trial::{GIT_TIME_MAX, job_snapshot_options};
 use super::page_list::resolve_id;
+use super::runner::{take_runner_lock, wanted_level};
 use super::standing::LibraryView;
 use super::trial_lab::TrialLab;
-use super::work::{take_runner_lock, wanted_level};
 use crate::base::refusal::Refusal;
 use crate::event::{
     EventAuthor, EventBody, LibraryNote, LibraryStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose,
@@ -24,9 +24,6 @@ use crate::learn::trial::shows_atom;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::Index;
-
-/// Time for everything that is asked of git.
-const GIT_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// What `library verify --json` prints.
 #[derive(Debug, Serialize)]
@@ -108,7 +105,7 @@ pub(crate) fn verify_page(request: &Request, id: &str) -> anyhow::Result<Reply<P
     let proof = find_proof(request, reading.index.as_ref(), id)?;
     let level = wanted_level(request.settings().learn.isolation);
     let key = proof.job.harvest.as_ref().and_then(|harvest| harvest.key.clone()).unwrap_or_default();
-    let options = super::course::job_snapshot_options(request);
+    let options = job_snapshot_options(request);
     let lab = TrialLab::open(request, &proof.scenario, &key, level, &options)?;
     let mut trials = Vec::new();
     for (purpose, tree) in

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::course::JobTrial;
 use super::job_change::{FileSet, TrialTree, read_versions, tree_with_files};
+use super::job_trial::JobTrial;
 use super::job_writer::JobWriter;
 use crate::event::{LearnStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord};
 use crate::learn::minimal::{
@@ -147,7 +147,7 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         tree_with_files(&self.trial.vault, self.trial.lab.lab(), &change.before, &files)
     }
 
-    /// Whether the edits only take back what brought the failure.
+    /// Whether the edits only revert what brought the failure.
     fn is_undo(&self, sources: &BTreeMap<String, FileVersions>, kept: &[&ChangeUnit]) -> anyhow::Result<bool> {
         let base = self.writer.job.harvest.as_ref().and_then(|harvest| harvest.trees.base.clone());
         let Some(base) = base else { return Ok(false) };

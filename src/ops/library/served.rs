@@ -85,7 +85,8 @@ pub(crate) fn find_served_pages(
         if asked.news && is_told {
             continue;
         }
-        let arm = DeliveryArm::draw_for_task(&question.task, id, advice.held_out(), &advice.salt);
+        let drawn = DeliveryArm::draw_for_task(&question.task, id, advice.held_out(), &advice.salt);
+        let arm = if asked.for_gate { DeliveryArm::Gate } else { drawn };
         if advice.learning && !is_told {
             let rank = u32::try_from(served.pages.len() + 1).unwrap_or(u32::MAX);
             let delivery = page_delivery(id, rank, arm, advice.held_out(), question, asked);

@@ -53,7 +53,7 @@ impl LibraryView {
         Ok(view)
     }
 
-    /// Asks git for the active pages that nobody approved here. A page that git can't be asked about is not there.
+    /// Asks git for the active pages that no person approved here. A page that git can't be asked about is not there.
     fn look_into_default_branch(&mut self, request: &Request) {
         let recorded = &self.recorded;
         let is_open = |page: &&mut FoundPage| {

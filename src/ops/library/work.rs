@@ -10,12 +10,10 @@ use super::course::JobCourse;
 use super::job_page::JobSummary;
 use super::job_writer::JobWriter;
 use super::retention::forget_old_trees;
+use super::runner::{take_runner_lock, wanted_level};
 use crate::base::clock::Timestamp;
-use crate::base::file::create_private_dir;
-use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
-use crate::config::LearnIsolation;
 use crate::event::{JobState, LearnStep, RunnerLease, TrialFailureCause};
 use crate::lab::{LabAbility, LabLevel};
 use crate::learn::job::{INTERRUPTIONS_MAX, Job};
@@ -124,14 +122,6 @@ fn new_lease(request: &Request, level: LabLevel, minutes: u64) -> RunnerLease {
     }
 }
 
-/// One runner on a machine. The lock ends with its process, however that ends.
-pub(super) fn take_runner_lock(request: &Request) -> anyhow::Result<Option<Lock>> {
-    let folder = request.environment.state_dir().context("cannot run jobs: HOME is not set")?;
-    create_private_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let path = folder.join("runner.lock");
-    lock::try_exclusive(&path).with_context(|| format!("cannot lock {}", path.display()))
-}
-
 /// Puts jobs back into the queue whose runner is gone: this process holds the lock that theirs held.
 fn release_dead_jobs(request: &Request, index: &Index) -> anyhow::Result<()> {
     let running = [JobState::Preparing, JobState::Validating, JobState::Validated, JobState::Crystallising];
@@ -161,12 +151,4 @@ fn read_queue(request: &Request, index: &Index) -> anyhow::Result<JobQueue> {
 /// Whether a job was harvested in this work tree.
 fn is_here(request: &Request, job: &Job) -> bool {
     job.harvest.as_ref().is_some_and(|harvest| harvest.root == Lossless::from(&request.places.root))
-}
-
-pub(super) fn wanted_level(isolation: LearnIsolation) -> LabLevel {
-    match isolation {
-        LearnIsolation::Namespaces => LabLevel::Namespaces,
-        LearnIsolation::Landlock => LabLevel::Landlock,
-        LearnIsolation::None => LabLevel::None,
-    }
 }

@@ -24,6 +24,8 @@ pub(crate) struct FixFilter {
     pub task: Option<String>,
     /// A file that an attempt changed, or a folder around one.
     pub file: Option<String>,
+    /// Only those that a job of the learning pipeline proved; the caller sorts them out.
+    pub is_proven: bool,
     /// The limit on results, the last touched first.
     pub limit: usize,
 }

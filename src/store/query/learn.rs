@@ -1,5 +1,7 @@
 //! Jobs of the learning pipeline and pages of the pattern library.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
 use super::{ambiguous_id, row_time};
@@ -153,6 +155,24 @@ impl Index {
     /// SQLite's.
     pub(crate) fn proofs_of_artifact(&self, artifact: &str) -> Result<Vec<LearnStepRow>, StoreError> {
         self.read_learn_steps("artifact_id = ?1", artifact)
+    }
+
+    /// The fixes that a job proved, by id.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn proven_fixes(&self) -> Result<BTreeSet<String>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeSet<String>> {
+            self.connection
+                .prepare_cached(
+                    "SELECT harvested.fix_id FROM learn_steps judged JOIN learn_steps harvested USING (job_id)
+                     WHERE judged.step = 'judged' AND judged.body ->> 'evidence' = 'proven'
+                         AND harvested.fix_id IS NOT NULL",
+                )?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        };
+        self.sql_result("read", read())
     }
 
     fn read_learn_steps(&self, condition: &str, key: &str) -> Result<Vec<LearnStepRow>, StoreError> {

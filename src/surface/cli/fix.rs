@@ -72,6 +72,9 @@ struct ListArgs {
     /// Only unconfirmed fixes
     #[arg(long)]
     unconfirmed: bool,
+    /// Only fixes that a job proved (`library work`)
+    #[arg(long)]
+    proven: bool,
     /// Only fixes of this category
     #[arg(long)]
     category: Option<String>,
@@ -82,10 +85,10 @@ struct ListArgs {
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
     /// List flaky checks instead
-    #[arg(long, conflicts_with_all = ["state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
+    #[arg(long, conflicts_with_all = ["state", "weakened", "confirmed", "unconfirmed", "proven", "category", "task", "file"])]
     flakes: bool,
     /// List changes that were tried in two or more tasks instead, with their success rates
-    #[arg(long, conflicts_with_all = ["flakes", "state", "weakened", "confirmed", "unconfirmed", "category", "task", "file"])]
+    #[arg(long, conflicts_with_all = ["flakes", "state", "weakened", "confirmed", "unconfirmed", "proven", "category", "task", "file"])]
     recipes: bool,
     /// Maximum number of results
     #[arg(long, default_value_t = 50, value_name = "N")]
@@ -133,6 +136,7 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         category: args.category.clone(),
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
+        is_proven: args.proven,
         limit: args.limit,
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };

@@ -21,6 +21,7 @@ use crate::gate::cycle::{CyclePhase, has_unknown_implementer};
 use crate::gate::policy::ChangeKind;
 use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
+use crate::ops::library;
 use crate::ops::reply::Reply;
 use crate::report::EvaluationFormat;
 use anyhow::Context as _;
@@ -473,10 +474,19 @@ fn show(evaluation: Option<&str>, format: GateFormat, context: &mut CommandConte
 fn signal(is_withdrawn: bool, context: &mut CommandContext) -> anyhow::Result<Exit> {
     gate::signal_exit(&context.request, is_withdrawn)?;
     let standing = gate::last_evaluation(&context.request)?;
+    harvest_where_work_may_end(&standing, context)?;
     let files = gate::write_session(&context.request, &standing);
     print_standing(&standing, GateFormat::Block, context)?;
     files.problems.iter().for_each(|problem| context.output.note(&format!("verify-run: {problem}")));
     Ok(Exit::Ok)
+}
+
+/// Queues what the task leaves to learn from, once both gates let its work end.
+fn harvest_where_work_may_end(standing: &GateStanding, context: &CommandContext) -> anyhow::Result<()> {
+    if gate::can_exit(&context.request, &standing.cycle)? {
+        library::harvest_at_exit(&context.request);
+    }
+    Ok(())
 }
 
 /// A line for each function: complexity, place, name.

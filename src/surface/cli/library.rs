@@ -118,7 +118,7 @@ fn init(args: &InitArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
             }
         };
         let Some(person) = person else {
-            return Err(Refusal::usage("nobody agreed: give the name of the person who does: --by NAME").into());
+            return Err(Refusal::usage("no person agreed: give the name of the person who does: --by NAME").into());
         };
         library::give_consent(&context.request, &person)?
     };

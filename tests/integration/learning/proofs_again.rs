@@ -58,16 +58,19 @@ fn the_same_change_in_another_task_proves_the_page_once_more() {
     let Some((sandbox, id)) = approved() else { return };
     let path = library_page(&sandbox, &id)["path"].as_str().expect("a path").to_owned();
     let before = sandbox.read(&path);
+    sandbox.commit("The fix");
     sandbox.git(["checkout", "-q", "-b", "another"]);
-    sandbox.write("calc.py", sandbox.read("calc.py").replace("a + b", "a - b"));
-    sandbox.commit("Another slip");
-    fails(&sandbox, &["pytest", "-q"]);
-    mend_calc(&sandbox);
-    passes(&sandbox, &["pytest", "-q"]);
-    sandbox.settle();
-    super::done(&sandbox);
+    let test = "from more import plus\n\n\ndef test_plus():\n    assert plus(2, 2) == 4\n";
+    sandbox.write("tests/test_more.py", test);
+    sandbox.write("more.py", "def plus(a, b):\n    return a - b\n");
+    let page = mend(&sandbox, &["pytest", "-q"], |sandbox| {
+        sandbox.write("more.py", "def plus(a, b):\n    return a + b\n");
+    });
+    assert_eq!(page["harvest"]["jobs"][0]["novelty"]["page"], id, "{page}");
     let job = work(&sandbox);
-    assert!(job["state"] == "further_proof" || job["state"] == "no_artifact", "{job}");
+    assert_eq!((&job["state"], &job["artifact"]), (&"further_proof".into(), &id.clone().into()), "{job}");
+    let proofs = library_page(&sandbox, &id)["proofs"].as_array().map(Vec::len);
+    assert_eq!(proofs, Some(2));
     assert_eq!(sandbox.read(&path), before);
     let list = sandbox.verify_run(["library", "list", "--json"]).prints_json();
     assert_eq!(list["pages"].as_array().map(Vec::len), Some(1), "{list}");
@@ -101,7 +104,7 @@ fn changed_packages_wait_for_a_scenario_that_a_person_signs() {
         let words = ["library", "requeue", id, "--by", by, "--reason", "written", "--scenario", scenario];
         sandbox.verify_run(words).outcome()
     };
-    assert_eq!(requeue("Ada", path).ended, CommandEnd::Exit(2), "nobody signed it");
+    assert_eq!(requeue("Ada", path).ended, CommandEnd::Exit(2), "without a signature");
     sandbox.write(path, &filled);
     assert_eq!(requeue("Eve", path).ended, CommandEnd::Exit(2), "another person signed it");
     assert_eq!(requeue("Ada", path).ended, CommandEnd::Exit(0));

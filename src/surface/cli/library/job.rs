@@ -63,7 +63,7 @@ pub(super) struct ScenarioArgs {
 }
 
 fn parse_state(word: &str) -> Result<JobState, String> {
-    JobState::from_word(word).ok_or_else(|| "no state of a job; `library jobs` shows those that there are".to_owned())
+    JobState::from_word(word).ok_or_else(|| "unknown state; `library jobs` shows the known ones".to_owned())
 }
 
 pub(super) fn list(args: &JobsArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
