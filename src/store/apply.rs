@@ -10,6 +10,7 @@ mod outcome;
 mod pattern;
 mod promotion;
 mod receipt;
+mod rollup;
 mod run;
 mod snapshot;
 mod strategy;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
-pub(super) const INDEX_VERSION: u32 = 29;
+pub(super) const INDEX_VERSION: u32 = 30;
 
 /// `application_id` in the database's header: "vrun".
 pub(super) const APPLICATION_ID: i32 = 0x7672_756e;
@@ -144,11 +144,16 @@ mod tests {
             )
             .expect("good values are accepted");
         for bad in [
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known', NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known', NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known', NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost', NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL, NULL)",
+            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'known', 'dull')",
+            "INSERT INTO run_days VALUES (1, 1, 1, 1, 1, 1, 1)",
+            "INSERT INTO failure_days VALUES (1, 1, 1, 1, 1, 0)",
+            "INSERT INTO fix_figures VALUES ('x', '2026', NULL, 'luck', 0, 0, 1, 1, 1, NULL)",
+            "INSERT INTO totals VALUES ('wishes', 1)",
             "UPDATE runs SET exit_code = 256",
             "UPDATE runs SET exit_code = NULL",
             "UPDATE runs SET check_kind = 'prayer'",

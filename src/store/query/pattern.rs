@@ -37,11 +37,13 @@ pub(crate) struct PatternRow {
     pub first_seen: Timestamp,
     /// Last failure.
     pub last_seen: Timestamp,
-    /// Failures that have it.
+    /// Failures that have it, proven flakes left out.
     pub failures: u64,
-    /// Distinct tasks.
+    /// Failures in which it was a proven flake.
+    pub flaky: u64,
+    /// Distinct tasks, as the failures.
     pub tasks: u64,
-    /// Distinct tasks in which a pattern of its family was seen.
+    /// Distinct tasks in which a pattern of its family was seen, as well.
     pub family_tasks: u64,
     /// The most frequent category of its failures.
     pub category: String,
@@ -545,19 +547,17 @@ const PATTERN_COLUMNS: &str = "
     SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
            (SELECT min(first_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
            (SELECT max(last_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
-           (SELECT count(DISTINCT failure_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
-           (SELECT count(DISTINCT task_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
-           (SELECT category FROM members CROSS JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
-            GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
-           (SELECT count(DISTINCT task_no) FROM occurrences WHERE pattern_no IN (
+           g.failures, g.tasks, (SELECT name FROM names WHERE name_no = g.category_no),
+           (SELECT count(DISTINCT task_no) FROM occurrences WHERE NOT flaky AND pattern_no IN (
                 SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
                 JOIN patterns f ON f.family_key = m.family_key)),
            (SELECT count(*) FROM members),
            coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
            coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
-                     WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-    FROM patterns WHERE pattern_no = ?1";
+                     WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
+           g.flaky
+    FROM patterns JOIN pattern_figures g USING (pattern_no) WHERE pattern_no = ?1";
 
 fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
     Ok(PatternRow {
@@ -578,5 +578,6 @@ fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
         members: row_unsigned(row, 14)?,
         muted: row.get(15)?,
         deprecated: row.get(16)?,
+        flaky: row_unsigned(row, 17)?,
     })
 }

@@ -124,7 +124,6 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         return output.reply(&recipes, args.json, print_recipes);
     }
     let filter = FixFilter {
-        id: None,
         state: if args.weakened {
             Some(FixState::Weakened)
         } else {
@@ -134,6 +133,7 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
         limit: args.limit,
+        ..FixFilter::default()
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };
     let reply = fix::list_fixes(&context.request, &filter, confirmed)?;
