@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 9] = [
     include_str!("promotion.rs"),
     include_str!("receipt.rs"),
     include_str!("gate.rs"),
+    include_str!("dashboard.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -121,6 +122,7 @@ fn default_values() -> Value {
         "gate.memory": settings.gate.memory,
         "gate.review": settings.gate.review,
         "gate.ship": settings.gate.ship,
+        "dashboard": settings.dashboard,
         "hooks": settings.hooks,
     })
 }
@@ -156,6 +158,9 @@ fn render_schema(defaults: &Value) -> String {
                 Value::Bool(_) => json!({ "type": "boolean" }),
                 Value::Number(number) if number.is_f64() => json!({ "type": "number" }),
                 Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+                Value::Array(items) if items.iter().any(Value::is_number) => {
+                    json!({ "type": "array", "items": { "type": "number" } })
+                }
                 Value::Array(_) => json!({ "type": "array", "items": { "type": "string" } }),
                 _ => json!({ "type": "string" }),
             };

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::advice::AdviceSettings;
 use super::category::CategoryTable;
+use super::dashboard::DashboardSettings;
 use super::gate::GateSettings;
 use super::hooks::{self, HookSettings};
 use super::input_name::is_variable;
@@ -111,6 +112,8 @@ pub struct Settings {
     pub receipts: ReceiptSettings,
     /// `[gate]`
     pub gate: GateSettings,
+    /// `[dashboard]`
+    pub dashboard: DashboardSettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -138,6 +141,7 @@ impl Default for Settings {
             promotion: PromotionSettings::default(),
             receipts: ReceiptSettings::default(),
             gate: GateSettings::default(),
+            dashboard: DashboardSettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -269,6 +273,7 @@ impl Settings {
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
             ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
+            ("dashboard", name) => self.dashboard.apply(layer, name, value),
             ("categories", name) => {
                 if let Err(reason) = self.categories.declare(name, value) {
                     layer.refuse_with(section, name, &reason, "correct it: until then it is not declared");

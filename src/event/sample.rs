@@ -141,11 +141,13 @@ pub(crate) fn with_agent(mut event: Event, agent: &str) -> Event {
     event
 }
 
-/// A run that began this many days later.
+/// A run or an attempt of this many days later.
 pub(crate) fn days_later(mut event: Event, days: i64) -> Event {
-    if let EventBody::Run(run) = &mut event.body {
-        run.started_at.0 += days * 86_400_000_000;
-        run.ended_at.0 += days * 86_400_000_000;
+    let later = |at: &mut Timestamp| at.0 += days * 86_400_000_000;
+    match &mut event.body {
+        EventBody::Run(run) => [&mut run.started_at, &mut run.ended_at].into_iter().for_each(later),
+        EventBody::Attempt(attempt) => later(&mut attempt.ended_at),
+        _ => {}
     }
     event
 }

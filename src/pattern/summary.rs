@@ -116,6 +116,8 @@ pub(crate) struct FailureOccurrence {
     pub test: Option<String>,
     /// The message, unmasked, one line.
     pub message: String,
+    /// It is a proven flake there, and does not count.
+    pub flaky: bool,
 }
 
 /// Everything about one pattern.
@@ -268,7 +270,8 @@ impl PatternPage {
 }
 
 impl FailureOccurrence {
-    fn from_row(row: OccurrenceRow) -> Self {
+    /// From the store's row.
+    pub(crate) fn from_row(row: OccurrenceRow) -> Self {
         FailureOccurrence {
             failure: row.failure,
             run: row.run,
@@ -280,6 +283,7 @@ impl FailureOccurrence {
             line: row.line,
             test: row.test,
             message: row.message,
+            flaky: row.flaky,
         }
     }
 }

@@ -560,6 +560,8 @@ CREATE INDEX places_by_pattern ON pattern_places (pattern_no);
 CREATE VIRTUAL TABLE pattern_words USING fts5(
     masked, family, code, content='', contentless_delete=1, tokenize="unicode61 tokenchars '_'");
 
+CREATE VIRTUAL TABLE pattern_vocabulary USING fts5vocab('pattern_words', 'row');
+
 -- Where a pattern was seen: a check that looks there shows whether it is gone.
 CREATE TABLE pattern_checks (
     pattern_no INTEGER NOT NULL REFERENCES "patterns" ON DELETE CASCADE,

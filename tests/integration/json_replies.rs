@@ -150,6 +150,7 @@ fn looks_back(produced: &Produced) {
     let run = produced.id(&sandbox, &["last"], "/run");
     json(&["show", &run]);
     json(&["log"]);
+    json(&["log", "--failures"]);
     let lesson = produced.id(&sandbox, &["lesson", "list"], "/lessons/0/id");
     sandbox.verify_run(["lesson", "annotate", &lesson, "--cause", "the discount is a share"]).prints();
     json(&["lesson", "search", "discount"]);
@@ -158,6 +159,12 @@ fn looks_back(produced: &Produced) {
 
     let pattern = produced.id(&sandbox, &["pattern", "list"], "/patterns/0/id");
     json(&["pattern", "list", "--findings"]);
+    for order in ["tasks", "failures", "last-seen", "confidence"] {
+        assert_eq!(json(&["pattern", "list", "--order", order])["patterns"][0]["failures"], 2, "{order}");
+    }
+    for order in ["trending", "least-effective"] {
+        json(&["pattern", "list", "--order", order]);
+    }
     json(&["pattern", "show", &pattern]);
     json(&["pattern", "explain", &pattern]);
     json(&["pattern", "explain", "--text", "'x' is not defined", "--tool", "eslint", "--code", "no-undef"]);

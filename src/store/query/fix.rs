@@ -30,8 +30,6 @@ pub(crate) struct FixFilter {
     pub since: Option<Timestamp>,
     /// Only those whose last attempt ended before this time.
     pub until: Option<Timestamp>,
-    /// Only what follows this fix in the list: its last attempt, its id.
-    pub after: Option<(Timestamp, String)>,
     /// The limit on results, the last touched first.
     pub limit: usize,
 }
@@ -199,32 +197,58 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn list_fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
+        let read = || self.read_fixes(self.choose_fixes(filter, None, None)?.into_iter().map(|(id, _)| id).collect());
+        self.sql_result("read", read())
+    }
+
+    /// Fix workflows after one that was last touched then and has this id, in the list as it was at a moment: each with
+    /// when it was last touched until then.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn page_of_fixes(
+        &self,
+        filter: &FixFilter,
+        moment: Timestamp,
+        after: Option<&(Timestamp, String)>,
+    ) -> Result<Vec<(FixRow, Timestamp)>, StoreError> {
         let read = || {
-            let mut chosen = self.connection.prepare_cached(CHOSEN)?;
-            let time = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
-            let (after, after_id) = filter.after.clone().unzip();
-            let ids = chosen.query_map(
-                params![
-                    filter.state,
-                    filter.category,
-                    filter.task,
-                    filter.file,
-                    filter.agent,
-                    filter.tool,
-                    time(filter.since),
-                    time(filter.until),
-                    time(after),
-                    after_id,
-                    i64::try_from(filter.limit).unwrap_or(i64::MAX),
-                ],
-                |row| row.get(0),
-            )?;
-            self.read_fixes(ids.collect::<rusqlite::Result<_>>()?)
+            let (ids, times): (Vec<String>, Vec<Timestamp>) =
+                self.choose_fixes(filter, Some(moment), after)?.into_iter().unzip();
+            Ok(self.read_fixes(ids)?.into_iter().zip(times).collect())
         };
         self.sql_result("read", read())
     }
 
-    fn read_fixes(&self, ids: Vec<String>) -> rusqlite::Result<Vec<FixRow>> {
+    fn choose_fixes(
+        &self,
+        filter: &FixFilter,
+        moment: Option<Timestamp>,
+        after: Option<&(Timestamp, String)>,
+    ) -> rusqlite::Result<Vec<(String, Timestamp)>> {
+        let sql = CHOSEN.replace("{which}", CHOSEN_WHICH).replace("{where}", CHOSEN_WHERE);
+        let mut chosen = self.connection.prepare_cached(&sql)?;
+        let time = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
+        let (after, after_id) = after.cloned().unzip();
+        let parameters = params![
+            filter.state,
+            filter.category,
+            filter.task,
+            filter.file,
+            filter.agent,
+            filter.tool,
+            time(filter.since),
+            time(filter.until),
+            time(after),
+            after_id,
+            i64::try_from(filter.limit).unwrap_or(i64::MAX),
+            time(moment).unwrap_or_else(|| "~".to_owned()),
+        ];
+        chosen.query_map(parameters, |row| Ok((row.get(0)?, row_time(row, 1)?)))?.collect()
+    }
+
+    /// Fixes by their whole ids, in this order.
+    pub(super) fn read_fixes(&self, ids: Vec<String>) -> rusqlite::Result<Vec<FixRow>> {
         let mut row = self.connection.prepare_cached(&FIX.replace("{recurred}", RECURRED))?;
         ids.iter().map(|id| row.query_row(params![id, FAMILY_FIXES_MAX], fix_row)).collect()
     }
@@ -343,6 +367,19 @@ impl Index {
         self.sql_result("read", read())
     }
 
+    /// How many fixes there are of each state.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn count_fix_states(&self) -> Result<Vec<(FixState, u64)>, StoreError> {
+        let sql = "SELECT state, count(*) FROM fix_figures GROUP BY state ORDER BY state";
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row_unsigned(row, 1)?)))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
     /// Patterns that come and go over the same tree.
     ///
     /// # Errors
@@ -442,20 +479,27 @@ const SOLVED: &str = "
                                    ORDER BY at DESC, event_id DESC LIMIT 1)
     WHERE w.fix_id = ?1 AND w.state = 'success'";
 
-/// Fixes are chosen before anything else is asked about them, one by one.
+/// Fixes are chosen before anything else is asked about them, one by one: those that were last touched until the moment
+/// `?12`, and where later ones were then.
 const CHOSEN: &str = "
-    SELECT fix_id FROM fix_figures w
-    WHERE (?1 IS NULL OR state = ?1)
-      AND (?2 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?2))
-      AND (?3 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?3))
-      AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
-                                 WHERE a.fix_id = w.fix_id
-                                   AND (f.path = ?4 OR substr(f.path, 1, length(?4) + 1) = ?4 || '/')))
-      AND (?5 IS NULL OR agent_no = (SELECT name_no FROM names WHERE name = ?5))
-      AND (?6 IS NULL OR tool_no IN (SELECT name_no FROM names WHERE name = ?6 OR name LIKE '%:' || ?6))
-      AND last_at >= coalesce(?7, '') AND last_at < coalesce(?8, '~')
-      AND (?9 IS NULL OR last_at <= ?9 AND (last_at < ?9 OR fix_id > ?10))
+    SELECT * FROM (
+        SELECT fix_id, last_at FROM fix_figures w WHERE {which} AND {where} AND last_at <= ?12
+        ORDER BY last_at DESC, fix_id LIMIT ?11)
+    UNION ALL SELECT * FROM (
+        SELECT fix_id, (SELECT max(at) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND at <= ?12) AS last_at
+        FROM fix_figures w WHERE {which} AND w.last_at > ?12) WHERE {where}
     ORDER BY last_at DESC, fix_id LIMIT ?11";
+const CHOSEN_WHICH: &str = "
+    (?1 IS NULL OR state = ?1)
+    AND (?2 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?2))
+    AND (?3 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?3))
+    AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
+                               WHERE a.fix_id = w.fix_id
+                                 AND (f.path = ?4 OR substr(f.path, 1, length(?4) + 1) = ?4 || '/')))
+    AND (?5 IS NULL OR agent_no = (SELECT name_no FROM names WHERE name = ?5))
+    AND (?6 IS NULL OR tool_no IN (SELECT name_no FROM names WHERE name = ?6 OR name LIKE '%:' || ?6))";
+const CHOSEN_WHERE: &str = "last_at >= coalesce(?7, '') AND last_at < coalesce(?8, '~')
+    AND (?9 IS NULL OR last_at <= ?9 AND (last_at < ?9 OR fix_id > ?10))";
 
 /// Whether another one helped against the same family in the same way is asked of [`FAMILY_FIXES_MAX`] of that family's.
 const FIX: &str = "

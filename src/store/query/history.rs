@@ -218,17 +218,29 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn first_occurrences(&self, pattern: i64) -> Result<Vec<FirstOccurrenceRow>, StoreError> {
+        self.first_occurrences_until(pattern, i64::MAX)
+    }
+
+    /// As [`Index::first_occurrences`], of the failures up to failure number `newest`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn first_occurrences_until(
+        &self,
+        pattern: i64,
+        newest: i64,
+    ) -> Result<Vec<FirstOccurrenceRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
                         row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
                  FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN failures f USING (failure_no)
-                 WHERE NOT flaky)
+                 WHERE NOT flaky AND o.failure_no <= ?3)
              JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
+            let rows = statement.query_map(params![pattern, SIGHTINGS_MAX, newest], |row| {
                 Ok(FirstOccurrenceRow { run: row.get(0)?, at: row_time(row, 1)?, task: row.get(2)? })
             })?;
             rows.collect()

@@ -37,13 +37,20 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 62] = [
+const REPLIES: [ReplyShape; 64] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
+    shape("log-failures", &["log --failures"], "Failures, newest first", reply::<ops::board::failures::FailureLines>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
     shape("lesson-search", &["lesson search"], "Lessons that match words", reply::<ops::search::LessonHits>),
-    shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<lesson::LessonShowReply>),
+    shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<ops::board::lessons::LessonShowReply>),
     shape("pattern-list", &["pattern list"], "Failures that share a cause", reply::<ops::pattern::PatternList>),
+    shape(
+        "pattern-lines",
+        &["pattern list --order"],
+        "Patterns in a chosen order, page by page; also with a filter alone",
+        reply::<ops::board::patterns::PatternLines>,
+    ),
     shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", reply::<PatternPage>),
     shape(
         "pattern-candidate",

@@ -6,6 +6,7 @@ mod ci;
 mod completions;
 mod doctor;
 mod exit;
+mod filter;
 mod fix;
 mod gate;
 mod hook;

@@ -4,10 +4,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::pattern::{FailureCell, leaders_of_failure, replace_leaders_of_failure};
 use super::{day_of, name_number};
+use crate::base::clock::UtcDay;
 use crate::event::Run;
-
-/// A day, microseconds.
-const DAY_US: i64 = 86_400_000_000;
 
 /// What a run counts as in the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl RunCell {
         // A run that is no recognised check has no tool.
         let tool = run.check.map(|check| run.tool.as_deref().unwrap_or(check.as_str())).unwrap_or_default();
         Ok(RunCell {
-            day: run.started_at.0.div_euclid(DAY_US),
+            day: UtcDay::of(run.started_at).0,
             task,
             agent: name_number(transaction, run.agent.as_deref().unwrap_or_default())?,
             tool: name_number(transaction, tool)?,
