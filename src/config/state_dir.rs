@@ -18,7 +18,7 @@ impl StateDir {
         ["events", "spool", "raw", "objects", "snapshots", "open", "baseline", "unwritten", "backup", "gate"];
 
     /// Every file in it that belongs to verify-run.
-    pub(crate) const FILES: [&str; 11] = [
+    pub(crate) const FILES: [&str; 12] = [
         "store.db",
         "store.db-wal",
         "store.db-shm",
@@ -30,6 +30,7 @@ impl StateDir {
         "environment",
         "raw.size",
         "passes.jsonl",
+        "dashboard.json",
     ];
 
     /// `events/`: the segments of the event log, the truth.
@@ -50,6 +51,11 @@ impl StateDir {
     /// `gate/`: the locks of evaluations, and what they leave for other programs.
     fn gate_sessions(&self) -> PathBuf {
         self.0.join("gate")
+    }
+
+    /// `dashboard.json`: the address of the dashboard that runs, with its token.
+    pub(crate) fn dashboard(&self) -> PathBuf {
+        self.0.join("dashboard.json")
     }
 
     /// `store.db`: the index over the events.

@@ -10,10 +10,12 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use verify_run::run::CommandEnd;
 
-use self::schema::ReplySchema;
+pub(crate) use self::schema::ReplySchema;
+use crate::dashboard::Dashboard;
 use crate::fixes::check;
 use crate::sandbox::{Outcome, Sandbox, files_in};
 use crate::story::discount_story;
@@ -156,6 +158,10 @@ fn looks_back(produced: &Produced) {
     json(&["lesson", "search", "discount"]);
     json(&["lesson", "show", &lesson]);
     json(&["stats"]);
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    produced.add(&["dashboard", "--json"]);
+    json(&["dashboard", "url"]);
+    dashboard.ends(Signal::SIGINT);
 
     let pattern = produced.id(&sandbox, &["pattern", "list"], "/patterns/0/id");
     json(&["pattern", "list", "--findings"]);

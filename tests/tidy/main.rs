@@ -36,11 +36,15 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
         &["surface"],
         "only `surface` prints: return a value",
     ),
-    (&["minijinja"], &["advice"], "only `advice` knows templates"),
+    (&["minijinja"], &["advice", "surface/http"], "only `advice` and the pages know templates"),
     (&["chrono"], &["base/clock.rs"], "use base::clock::Timestamp"),
     (&["clap"], &["surface"], "arguments are the surface's: take a value"),
     (&["libc::fork", "nix::unistd::fork", "unistd::fork"], &["run", "capture"], "only `run` and `capture` fork"),
-    (&["std::net", "TcpStream", "UdpSocket"], &[], "no network"),
+    (
+        &["std::net", "tokio::net", "TcpStream", "UdpSocket", "axum"],
+        &["surface/http"],
+        "only the dashboard listens, on the loopback",
+    ),
 ];
 
 /// Stages that take values and return values.

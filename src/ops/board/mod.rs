@@ -3,35 +3,27 @@
 //! A [`Board`] is a store opened once for several questions. Every list is bounded and paged by a cursor
 //! ([`cursor`]); every figure names the command that prints the same number ([`figures`]).
 
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod audit;
 pub(crate) mod cursor;
-#[cfg_attr(not(test), expect(dead_code, reason = "a page of the dashboard"))]
 pub(crate) mod effect;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod failure;
 pub(crate) mod failures;
 pub(crate) mod figures;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod files;
 pub(crate) mod filter;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod fixes;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod inbox;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod lessons;
+pub(crate) mod metrics;
 pub(crate) mod overview;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod pattern;
 pub(crate) mod patterns;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod search;
 pub(crate) mod severity;
-#[expect(dead_code, reason = "a page of the dashboard")]
 pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
+pub(crate) mod totals;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;

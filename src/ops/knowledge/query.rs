@@ -74,6 +74,19 @@ pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Res
     }
 }
 
+/// As [`query_entries`], and no use of the entries: a person looks through them.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn browse_entries(request: &Request, asked: &EntryQueryRequest) -> Result<Reply<EntryList>, StoreError> {
+    let mut notes = Vec::new();
+    let found = match request.open_as_it_is(&mut notes)? {
+        Some(index) => find_entries(request, asked, &index, SimilarTaskLinks::default())?,
+        None => EntryList { entries: Vec::new(), more: false },
+    };
+    Ok(Reply::new(found, notes))
+}
+
 fn search_entries(
     request: &Request,
     asked: &EntryQueryRequest,

@@ -7,5 +7,7 @@ pub(in crate::store) mod files;
 pub(in crate::store) mod overview;
 pub(in crate::store) mod pattern;
 pub(in crate::store) mod patterns;
+pub(in crate::store) mod resolution;
 pub(in crate::store) mod tasks;
+pub(in crate::store) mod uses;
 pub(in crate::store) mod words;

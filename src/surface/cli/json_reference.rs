@@ -37,7 +37,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 64] = [
+const REPLIES: [ReplyShape; 65] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("log-failures", &["log --failures"], "Failures, newest first", reply::<ops::board::failures::FailureLines>),
@@ -80,6 +80,12 @@ const REPLIES: [ReplyShape; 64] = [
     ),
     shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", reply::<ops::fix::FixPage>),
     shape("stats", &["stats"], "Figures with their targets and trends", reply::<ops::stats::Stats>),
+    shape(
+        "dashboard",
+        &["dashboard", "dashboard url"],
+        "Where a dashboard answers",
+        reply::<crate::surface::http::listen::DashboardAddress>,
+    ),
     shape(
         "check-diff",
         &["check-diff"],
@@ -256,7 +262,7 @@ reference`). A test runs every command and validates what it prints.
 ";
 
 /// The schema of what is written of `T`, closed: no other fields.
-fn schema<T: JsonSchema>() -> Value {
+pub(in crate::surface) fn schema<T: JsonSchema>() -> Value {
     closed_schema::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
@@ -272,7 +278,7 @@ fn closed_schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
 }
 
 /// The schema of the document of a reply with `T`.
-fn reply<T: JsonSchema>() -> Value {
+pub(in crate::surface) fn reply<T: JsonSchema>() -> Value {
     schema::<Reply<T>>()
 }
 
