@@ -28,7 +28,7 @@
 //! - [`gate`]: the quality gate: checklist, tools, measures and verdict about one exact tree
 //! - [`learn`]: jobs that show a fix again, the smallest change that works, and the pattern library
 //! - [`ops`]: the verbs, one function each
-//! - [`surface`]: the command line, and the Model Context Protocol for agents
+//! - [`surface`]: the command line, the Model Context Protocol for agents, and the dashboard over HTTP
 //!
 //! A module imports only from modules above it in this list; `tests/tidy` holds that.
 //!
@@ -46,7 +46,7 @@
 //! - Nothing is written into the user's repository but `.lessons/` (`lessons/` when shared), the pattern library on
 //!   request or by jobs, with what they did in `.runs/`, once a person agreed to them (`library init`), and what a person approved by name (`promote approve`) or was shown and wanted (`init`). What `init`
 //!   writes is recorded with what was there before, and `hook uninstall` gives the bytes back.
-//! - No network.
+//! - No network but the dashboard, which listens on the loopback while it is asked for.
 //!
 //! Limits, formats and the reasons behind these choices are in `docs/architecture.md`, the words in `docs/glossary.md`.
 #![allow(

@@ -16,5 +16,5 @@ pub(crate) mod task;
 mod trial;
 mod warning;
 
-pub(crate) use trial::{HoldoutTrial, TrialLift, TrialVerdict};
+pub(crate) use trial::{ArmTally, HoldoutTrial, TrialLift, TrialVerdict};
 pub(crate) use warning::{ProvenRemedy, Warning, WarningFacts};

@@ -12,6 +12,7 @@ use crate::store::DeliveryOutcomeRow;
 
 /// The outcome of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryOutcome {
     /// A check that would have shown the mistake passed, and none had it.

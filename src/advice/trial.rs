@@ -14,6 +14,8 @@ use crate::pattern::statistics::ln_beta;
 const DECLARED_AT: f64 = 20.0;
 /// Half the width of a 95 % interval, in standard deviations.
 const Z_95: f64 = 1.959_963_984_540_054;
+/// The quantile of the normal distribution behind "in four of five trials".
+const Z_POWER: f64 = 0.841_621_233_572_914;
 
 impl DeliveryArm {
     /// The arm of a task for a family: the same answer in every process and on every machine, without anything stored.
@@ -127,6 +129,25 @@ impl HoldoutTrial {
         } else {
             TrialVerdict::Harms
         }
+    }
+
+    /// How many held-out tasks a trial needs in which the mistake can be made, to see in four of five trials that shown
+    /// advice lowers the share of recurrences by `points` (0.2 is 20 percentage points) from what it is in the held-out
+    /// ones; `share` of all tasks are held out. `None` where it could not be lowered by that, or nothing is held out.
+    ///
+    /// The sample size of the two-sided test of two shares at 5 % (Fleiss 1981), for arms of different size.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of tasks")]
+    pub(crate) fn needed_held_out(&self, points: f64, share: f64) -> Option<u64> {
+        let without = self.held_out.recurrence_rate()?;
+        let with = without - points;
+        if with < 0.0 || !(share > 0.0 && share < 1.0) {
+            return None;
+        }
+        let ratio = (1.0 - share) / share;
+        let mean = (without + ratio * with) / (1.0 + ratio);
+        let by_chance = Z_95 * ((1.0 + 1.0 / ratio) * mean * (1.0 - mean)).sqrt();
+        let seen = Z_POWER * (without * (1.0 - without) + with * (1.0 - with) / ratio).sqrt();
+        Some(((by_chance + seen) / points).powi(2).ceil() as u64)
     }
 
     /// The size of the effect; `None` before both arms had a task and the held-out one a recurrence.
@@ -261,6 +282,21 @@ mod tests {
         let lift = trial.lift().expect("both arms have recurrences");
         assert!((lift.value - (1.0 - (25.0 / 400.0) / 0.5)).abs() < 1e-9, "{lift:?}");
         assert!(lift.low < lift.value && lift.value < lift.high && lift.high <= 1.0, "{lift:?}");
+    }
+
+    #[test]
+    fn the_needed_sample_is_as_published() {
+        let trial = |recurrences, exposures| HoldoutTrial {
+            held_out: ArmTally { exposures, recurrences },
+            ..HoldoutTrial::default()
+        };
+        // Equal arms, as tables without a continuity correction have it: 93 each from 50 % to 30 %.
+        assert_eq!(trial(5, 10).needed_held_out(0.2, 0.5), Some(93));
+        assert_eq!(trial(4, 10).needed_held_out(0.2, 0.5), Some(82));
+        assert!(trial(5, 10).needed_held_out(0.2, 0.1) < Some(93), "nine shown ones for each");
+        assert_eq!(trial(1, 10).needed_held_out(0.2, 0.5), None, "it can't be lowered by this many");
+        assert_eq!(trial(0, 0).needed_held_out(0.2, 0.5), None);
+        assert_eq!(trial(5, 10).needed_held_out(0.2, 0.0), None);
     }
 
     #[test]

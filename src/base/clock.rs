@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An age from which on a day says more, seconds.
 const AGE_SECONDS_MAX: i64 = 4 * 86_400;
+/// A day, microseconds.
+const DAY_US: i64 = 86_400_000_000;
 
 /// A point in time, UTC, as microseconds since the Unix epoch.
 ///
@@ -111,6 +113,61 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
+/// A day in UTC, as a number since 1970-01-01. In JSON `2026-11-21`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtcDay(pub i64);
+
+impl UtcDay {
+    /// The day of a moment.
+    pub fn of(time: Timestamp) -> Self {
+        UtcDay(time.0.div_euclid(DAY_US))
+    }
+
+    /// The moment at which it begins.
+    pub fn begins(self) -> Timestamp {
+        Timestamp(self.0.saturating_mul(DAY_US))
+    }
+
+    /// The day that a person types at `now`: `2026-11-21`, `today`, an age in days or weeks (`30d`, `4w`), or the day of an
+    /// RFC 3339 time.
+    pub fn parse(typed: &str, now: Timestamp) -> Option<Self> {
+        if typed == "today" {
+            return Some(UtcDay::of(now));
+        }
+        let age =
+            typed.strip_suffix('d').map(|days| (days, 1)).or_else(|| typed.strip_suffix('w').map(|weeks| (weeks, 7)));
+        if let Some(count) = age.and_then(|(count, days)| Some(i64::from(count.parse::<u32>().ok()?) * days)) {
+            return Some(UtcDay(UtcDay::of(now).0 - count));
+        }
+        let midnight = NaiveDate::parse_from_str(typed, "%Y-%m-%d").ok().and_then(|day| day.and_hms_opt(0, 0, 0));
+        let time = midnight.map(|time| Timestamp(time.and_utc().timestamp_micros()));
+        time.or_else(|| Timestamp::parse(typed)).map(UtcDay::of)
+    }
+}
+
+impl std::fmt::Display for UtcDay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.begins().utc().format("%Y-%m-%d"))
+    }
+}
+
+impl Serialize for UtcDay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for UtcDay {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "UtcDay".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "format": "date", "description": "Day in UTC"})
+    }
+}
+
 fn local_day_begins(day: &str) -> Option<Timestamp> {
     let midnight = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?;
     // Where summer time begins at midnight there is none.
@@ -165,6 +222,22 @@ mod tests {
         for wrong in ["", "h", "-1h", "2y", "yesterday", "2026-13-01", "1.5h", "\u{e9}"] {
             assert_eq!(now.before(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_day_is_typed_as_a_date_an_age_or_a_time() {
+        let now = Timestamp::parse("2026-11-21T23:30:00-02:00").expect("valid");
+        let day = |typed: &str| UtcDay::parse(typed, now).map(|day| day.to_string());
+        assert_eq!(day("today").as_deref(), Some("2026-11-22"), "in UTC");
+        assert_eq!(day("30d").as_deref(), Some("2026-10-23"));
+        assert_eq!(day("2w").as_deref(), Some("2026-11-08"));
+        assert_eq!(day("2026-11-01").as_deref(), Some("2026-11-01"));
+        assert_eq!(day("2026-11-01T23:00:00-05:00").as_deref(), Some("2026-11-02"));
+        for wrong in ["", "d", "-1d", "yesterday", "2026-02-30", "2h"] {
+            assert_eq!(day(wrong), None, "{wrong}");
+        }
+        assert_eq!(UtcDay::of(Timestamp(-1)), UtcDay(-1));
+        assert_eq!(UtcDay::of(UtcDay(20_000).begins()), UtcDay(20_000));
     }
 
     #[test]

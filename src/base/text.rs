@@ -73,6 +73,23 @@ fn is_hidden_in_json(c: char) -> bool {
     c != '\n' && is_unsafe(c)
 }
 
+/// `text` with every character that [`printable`] removes as its code point: `U+202E`. Nothing of it is lost from view.
+pub fn code_points_shown(text: &str) -> Cow<'_, str> {
+    let is_shown = |c: char| matches!(c, '\n' | '\t') || !is_unsafe(c);
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_shown(c) {
+            out.push(c);
+        } else {
+            out.push_str(&format!("U+{:04X}", u32::from(c)));
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
 pub fn prefix(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]

@@ -2,6 +2,7 @@
 
 mod advice;
 mod category;
+mod dashboard;
 mod gate;
 mod hooks;
 mod input_name;
@@ -24,6 +25,7 @@ mod strategy;
 
 pub use advice::AdviceSettings;
 pub use category::{Category, CategoryTable};
+pub use dashboard::DashboardSettings;
 pub use gate::{
     BreakerThresholds, ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage,
     ModelDiversity, ProgressReference, UnknownAuthor,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 
 /// The files whose types are settings, in the order of the page.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("lesson.rs"),
     include_str!("settings.rs"),
     include_str!("learning.rs"),
@@ -19,6 +19,7 @@ const SOURCES: [&str; 11] = [
     include_str!("gate.rs"),
     include_str!("lab.rs"),
     include_str!("learn.rs"),
+    include_str!("dashboard.rs"),
     include_str!("hooks.rs"),
 ];
 
@@ -129,6 +130,7 @@ fn default_values() -> Value {
         "learn": without_tables(json!(settings.learn)),
         "learn.crystallise": settings.learn.crystallise,
         "library": settings.library,
+        "dashboard": settings.dashboard,
         "hooks": settings.hooks,
     })
 }
@@ -164,6 +166,9 @@ fn render_schema(defaults: &Value) -> String {
                 Value::Bool(_) => json!({ "type": "boolean" }),
                 Value::Number(number) if number.is_f64() => json!({ "type": "number" }),
                 Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+                Value::Array(items) if items.iter().any(Value::is_number) => {
+                    json!({ "type": "array", "items": { "type": "number" } })
+                }
                 Value::Array(_) => json!({ "type": "array", "items": { "type": "string" } }),
                 _ => json!({ "type": "string" }),
             };

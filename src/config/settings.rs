@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::advice::AdviceSettings;
 use super::category::CategoryTable;
+use super::dashboard::DashboardSettings;
 use super::gate::GateSettings;
 use super::hooks::{self, HookSettings};
 use super::input_name::is_variable;
@@ -119,6 +120,8 @@ pub struct Settings {
     pub learn: LearnSettings,
     /// `[library]`
     pub library: LibrarySettings,
+    /// `[dashboard]`
+    pub dashboard: DashboardSettings,
     /// `[categories]`
     pub categories: CategoryTable,
     /// `[strategies.NAME]`, by name.
@@ -149,6 +152,7 @@ impl Default for Settings {
             lab: LabSettings::default(),
             learn: LearnSettings::default(),
             library: LibrarySettings::default(),
+            dashboard: DashboardSettings::default(),
             categories: CategoryTable::default(),
             strategies: BTreeMap::new(),
         }
@@ -294,6 +298,7 @@ impl Settings {
             ("lab", name) => self.lab.apply(layer, name, value),
             ("learn", name) => self.learn.apply(layer, section, name, value),
             ("library", name) => self.library.apply(layer, name, value),
+            ("dashboard", name) => self.dashboard.apply(layer, name, value),
             ("categories", name) => self.take_category(layer, name, value),
             ("strategies", name) => self.take_strategy(layer, name, value),
             _ => layer.unknown(section, key),

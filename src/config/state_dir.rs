@@ -30,7 +30,7 @@ impl StateDir {
     ];
 
     /// Every file in it that belongs to verify-run.
-    pub(crate) const FILES: [&str; 12] = [
+    pub(crate) const FILES: [&str; 13] = [
         "store.db",
         "store.db-wal",
         "store.db-shm",
@@ -43,6 +43,7 @@ impl StateDir {
         "raw.size",
         "passes.jsonl",
         "versions.json",
+        "dashboard.json",
     ];
 
     /// `events/`: the segments of the event log, the truth.
@@ -108,6 +109,11 @@ impl StateDir {
     /// `learn/`: what jobs of the learning pipeline keep.
     fn learn_folder(&self) -> PathBuf {
         self.0.join("learn")
+    }
+
+    /// `dashboard.json`: the address of the dashboard that runs, with its token.
+    pub(crate) fn dashboard(&self) -> PathBuf {
+        self.0.join("dashboard.json")
     }
 
     /// `store.db`: the index over the events.

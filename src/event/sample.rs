@@ -12,7 +12,7 @@ use crate::event::{
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof, GateNote,
     GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, PhaseNote, PhaseStep,
     Promotion, PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, SignedReceipt, Snapshot,
-    SnapshotBase, TaskNote, TaskOutcome, TaskStep, WorkPhase,
+    SnapshotBase, TaskNote, TaskOutcome, TaskStep, WeakenedCheckRecord, WorkPhase,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -129,6 +129,46 @@ pub(crate) fn of_category(mut event: Event, category: &str) -> Event {
         run.failure.iter_mut().for_each(|failure| failure.category = category.to_owned());
     }
     event
+}
+
+/// A failed run that was cancelled: its result does not depend on the code.
+pub(crate) fn cancelled(mut event: Event) -> Event {
+    if let EventBody::Run(run) = &mut event.body {
+        run.failure.iter_mut().for_each(|failure| failure.lesson = LessonDecision::Cancelled);
+    }
+    event
+}
+
+/// A run of an agent.
+pub(crate) fn with_agent(mut event: Event, agent: &str) -> Event {
+    if let EventBody::Run(run) = &mut event.body {
+        run.agent = Some(agent.to_owned());
+    }
+    event
+}
+
+/// A run or an attempt of this many days later.
+pub(crate) fn days_later(mut event: Event, days: i64) -> Event {
+    let later = |at: &mut Timestamp| at.0 += days * 86_400_000_000;
+    match &mut event.body {
+        EventBody::Run(run) => [&mut run.started_at, &mut run.ended_at].into_iter().for_each(later),
+        EventBody::Attempt(attempt) => later(&mut attempt.ended_at),
+        _ => {}
+    }
+    event
+}
+
+/// A place where a check was weakened for certain.
+pub(crate) fn weakened_mark() -> WeakenedCheckRecord {
+    WeakenedCheckRecord {
+        rule: "skipped-test".into(),
+        path: "src/a.js".into(),
+        line: Some(3),
+        deleted: false,
+        text: "test.skip()".into(),
+        message: "a test is skipped".into(),
+        certain: true,
+    }
 }
 
 /// The work tree at run `n`, compared with a commit.

@@ -19,7 +19,9 @@ use crate::pattern::knowledge::{Gotcha, Strategy};
 use crate::pattern::statistics::round_to_thousandth;
 use crate::redact::redact_text;
 use crate::retrieval::pattern_remedies::pattern_remedies;
-use crate::store::{FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, StoreError};
+use crate::store::{
+    FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, Index, RecipeRow, SegmentFolder, StoreError,
+};
 
 /// Recipes shown of one fix.
 const RECIPES_MAX: usize = 20;
@@ -220,14 +222,33 @@ pub(crate) fn list_fixes(
     let fixes = fixes.filter(|fix| confirmed.is_none() || fix.confirmed == confirmed);
     let fixes = fixes.filter(|fix| fix.proven || !filter.is_proven).take(filter.limit);
     let mut fixes: Vec<FixSummary> = fixes.collect();
+    add_weakened_checks(index, &reading.segments, &mut fixes)?;
+    let rates = index.fix_rates(request.settings().fix.quick_attempts)?;
+    let rates = rates.into_iter().map(FixRate::from_row).collect();
+    Ok(Reply::new(FixList { fixes, rates }, reading.notes))
+}
+
+/// Adds to passes that were reached by making the check weaker by what.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn add_weakened_checks(
+    index: &Index,
+    segments: &SegmentFolder,
+    fixes: &mut [FixSummary],
+) -> Result<(), StoreError> {
     for fix in fixes.iter_mut().filter(|fix| fix.state == FixState::Weakened) {
-        let attempts = index.read_attempts(&reading.segments, &fix.id)?.into_iter();
+        let attempts = index.read_attempts(segments, &fix.id)?.into_iter();
         fix.weakened = attempts.flat_map(|attempt| attempt.weakened).filter(|mark| mark.certain).collect();
     }
-    let rates = index.fix_rates(request.settings().fix.quick_attempts)?;
-    let rates =
-        rates.into_iter().map(|row| FixRate { success_rate: share_of(row.fixed, row.workflows), row }).collect();
-    Ok(Reply::new(FixList { fixes, rates }, reading.notes))
+    Ok(())
+}
+
+impl FixRate {
+    /// From the store's counts.
+    pub(super) fn from_row(row: FixRateRow) -> Self {
+        FixRate { success_rate: share_of(row.fixed, row.workflows), row }
+    }
 }
 
 /// Recipes of two tasks or more.
@@ -334,7 +355,7 @@ fn append_note(request: &Request, said: FixNote) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> FixSummary {
+pub(super) fn fix_summary(row: FixRow, settings: &Settings, now: Timestamp) -> FixSummary {
     let silence = settings.fix.silence();
     let status = fix_status(&row, now, silence);
     let summary = row.summary.as_deref().unwrap_or("its failure is not in the store");

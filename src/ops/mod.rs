@@ -2,6 +2,7 @@
 //! [`reply::Reply`].
 
 pub(crate) mod again;
+pub(crate) mod board;
 pub(crate) mod check_diff;
 pub(crate) mod ci;
 pub(crate) mod curate;

@@ -92,8 +92,7 @@ pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, V
     let StoreReader { index, segments, mut notes } = request.open_for_reading()?;
     let Some(index) = index else { return Ok((None, notes)) };
     let settings = request.settings();
-    let files =
-        recorder::definitions::load_definitions(&request.places, &request.environment, &settings.categories).files;
+    let files = recorder::definitions::definition_files(&request.places, &request.environment);
     let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();

@@ -30,6 +30,7 @@ pub(crate) struct RecentFailures {
 
 /// A failure. Every text is one line without control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RecentFailure {
     /// `f-…`
     pub id: String,
@@ -43,6 +44,7 @@ pub(crate) struct RecentFailure {
     pub ended: CommandEnd,
     /// The tool, of a recognised check.
     pub tool: Option<String>,
+    /// The failure category.
     pub category: String,
     /// Its first message.
     pub summary: String,
@@ -52,6 +54,7 @@ pub(crate) struct RecentFailure {
     pub files: Vec<String>,
     /// `p-…`, up to five.
     pub patterns: Vec<String>,
+    /// The task of the run.
     pub task: String,
     /// Name of the agent that ran it.
     pub agent: Option<String>,
@@ -86,7 +89,8 @@ pub(crate) fn recent_failures(
 }
 
 impl RecentFailure {
-    fn from_row(row: FailureRow) -> Self {
+    /// From the store's row.
+    pub(super) fn from_row(row: FailureRow) -> Self {
         let line = |text: &str, max| ellipsis(one_line(text).trim(), max);
         let command = shell_words::join(row.argv.iter().map(Lossless::display));
         RecentFailure {

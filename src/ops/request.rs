@@ -45,6 +45,12 @@ impl Request {
         }
     }
 
+    /// The same request at another time.
+    #[cfg(test)]
+    pub(crate) fn with_clock(self, clock: fn() -> Timestamp) -> Self {
+        Request { clock, ..self }
+    }
+
     /// The same request in another folder of the same places.
     pub(crate) fn with_cwd(self, cwd: PathBuf) -> Self {
         Request { cwd, ..self }

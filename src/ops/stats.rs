@@ -1,28 +1,32 @@
-//! `stats`: measured figures beside their targets, and whether warnings prevent failures.
+//! `stats`: what was recorded in some days, trends and targets, and whether warnings prevent failures.
+
+mod trends;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use self::trends::{CaseSum, FigureTrend, compare_stretches};
+use super::board::figures::FigureUnit;
+use super::board::overview::Overview;
+use super::board::{Board, BoardFilter};
 use super::reply::Reply;
 use super::request::Request;
-use crate::advice::outcome::ObservedDelivery;
-use crate::base::clock::Timestamp;
 use crate::event::PromotionState;
-use crate::retrieval::effect::{AdviceEffect, WarningStats, advice_effect, find_harmful, warning_stats};
-use crate::store::{Index, PeriodRow, StoreError};
+use crate::retrieval::effect::{AdviceEffect, WarningStats, advice_effect};
+use crate::store::StoreError;
 
-/// The stretches that are compared, days: the first and the last of what was recorded, each shorter when less was.
-const PERIOD_DAYS: i64 = 30;
-/// Runs or cases on each side below which nothing is compared.
+/// Cases in each stretch below which nothing is compared.
 const COMPARED_MIN: u64 = 20;
-const DAY_US: i64 = 86_400_000_000;
 
 /// What `stats --json` prints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stats {
-    /// Each figure with its target.
+    /// Figures of some days, what is behind them, and what they leave out; `null` when nothing is recorded.
+    pub overview: Option<Overview>,
+    /// Each trend with its target. Those of strategies and of reuse are of all that was recorded: with a filter there are
+    /// none.
     pub figures: Vec<StatsFigure>,
     /// The outcome of advice.
     pub warnings: WarningStats,
@@ -67,18 +71,10 @@ pub(crate) struct StatsFigure {
     pub unit: FigureUnit,
     /// Cases that it is measured on, of both stretches the smaller.
     pub cases: u64,
-}
-
-/// How a figure is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FigureUnit {
-    /// Part of a whole, 0 to 1.
-    Share,
-    Number,
-    /// Relative to `before`: -0.25 is a quarter less.
-    Change,
+    /// The last 30 days of what was recorded; `null` without any case in them, and where nothing is compared.
+    pub now: Option<f64>,
+    /// The cases in them.
+    pub now_cases: u64,
 }
 
 /// Lines for CLAUDE.md and AGENTS.md, by what people decided about them.
@@ -107,94 +103,111 @@ impl PromotionCounts {
     }
 }
 
-/// All figures.
+/// What was recorded, as figures.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn collect_stats(request: &Request) -> Result<Reply<Stats>, StoreError> {
-    let reading = request.open_for_reading()?;
-    let Some(index) = &reading.index else {
-        return Ok(Reply::new(
-            Stats {
-                figures: Vec::new(),
-                warnings: WarningStats::default(),
-                effect: advice_effect(&[]),
-                knowledge: KnowledgeUse::default(),
-                promotions: PromotionCounts::default(),
-            },
-            reading.notes,
-        ));
-    };
-    let now = request.now();
-    let silence = request.settings().fix.silence();
-    let rows = index.list_deliveries()?;
-    let seen: Vec<ObservedDelivery> = rows.iter().map(|row| ObservedDelivery::from_row(row, now, silence)).collect();
+pub(crate) fn collect_stats(request: &Request, filter: &BoardFilter) -> Result<Reply<Stats>, StoreError> {
+    let opened = Board::open(request)?;
+    let Some(board) = &opened.board else { return Ok(Reply::new(Stats::default(), opened.notes)) };
+    let index = board.index();
     let totals = index.total_figures()?;
-    let mut warnings = warning_stats(index, &rows, &seen)?;
+    let told = board.deliveries(filter)?;
+    let mut warnings = told.stats(board)?;
     warnings.missed_opportunities = totals.missed;
-    warnings.harmful = find_harmful(index, &rows, &seen, request.settings(), now)?;
-    let decided = warnings.all.prevented + warnings.all.failed_anyway;
-    let share = |name, what, part, whole, target| {
-        let value = (whole > 0).then(|| ratio(part, whole));
-        StatsFigure { name, what, value, before: None, target, unit: FigureUnit::Share, cases: whole }
+    let decided = CaseSum { cases: warnings.all.prevented + warnings.all.failed_anyway, sum: warnings.all.prevented };
+    let categories = index.count_categories(filter.days(), &filter.whom)?;
+    let count = |is_wanted: fn(&str) -> bool| -> u64 {
+        categories.iter().filter(|row| is_wanted(&row.category)).map(|row| row.failures).sum()
     };
-    let mut figures = vec![share("categorised", "failures with a category", totals.categorised, totals.failures, 0.8)];
-    figures.extend(compare_periods(index)?);
-    figures.push(share("warnings_prevent", "warnings that prevented", warnings.all.prevented, decided, 0.4));
-    figures.push(share("strategies_effective", "strategies that helped when tried", totals.helped, totals.tries, 0.6));
-    figures.push(share("reuse", "entries that helped in another session", totals.reused, totals.entries, 0.3));
+    let categorised = CaseSum { cases: count(|_| true), sum: count(|category| category != "other") };
+    let trends = compare_stretches(index, filter.asked_days(), &filter.whom)?;
+    let mut figures = vec![
+        share("categorised", "failures with a category", categorised, 0.8),
+        change("failure_rate", "share of checks that fail", trends.failing, -0.25),
+        change("first_time_pass", "checks that pass at the first run of a task", trends.at_once, 0.30),
+        attempts(trends.attempts),
+        share("warnings_prevent", "warnings that prevented", decided, 0.4),
+    ];
+    if filter.is_all() {
+        let tries = CaseSum { cases: totals.tries, sum: totals.helped };
+        figures.push(share("strategies_effective", "strategies that helped when tried", tries, 0.6));
+        let reused = CaseSum { cases: totals.entries, sum: totals.reused };
+        figures.push(share("reuse", "entries that helped in another session", reused, 0.3));
+    }
     let knowledge = KnowledgeUse {
         entries: totals.entries,
         reused: totals.reused,
         uses: totals.uses,
         tokens_saved_estimate: totals.uses.saturating_mul(request.settings().knowledge.reuse_tokens),
     };
-    let promotions = PromotionCounts::from_states(&index.promotion_states()?);
-    Ok(Reply::new(Stats { figures, warnings, effect: advice_effect(&seen), knowledge, promotions }, reading.notes))
+    let stats = Stats {
+        overview: Some(board.overview(filter)?),
+        figures,
+        warnings,
+        effect: advice_effect(&told.seen),
+        knowledge,
+        promotions: PromotionCounts::from_states(&index.promotion_states()?),
+    };
+    Ok(Reply::new(stats, opened.notes))
 }
 
-/// The first and the last stretch of what was recorded, side by side.
-fn compare_periods(index: &Index) -> Result<Vec<StatsFigure>, StoreError> {
-    let (first, last) = match index.recorded_period()? {
-        Some((first, last)) => {
-            let length = (PERIOD_DAYS * DAY_US).min(last.0.saturating_sub(first.0) / 2);
-            let end = Timestamp(last.0.saturating_add(1));
-            let first_end = Timestamp(first.0.saturating_add(length));
-            (
-                index.figures_of_period(first, first_end)?,
-                index.figures_of_period(Timestamp(end.0.saturating_sub(length)), end)?,
-            )
+impl Default for Stats {
+    fn default() -> Self {
+        Stats {
+            overview: None,
+            figures: Vec::new(),
+            warnings: WarningStats::default(),
+            effect: advice_effect(&[]),
+            knowledge: KnowledgeUse::default(),
+            promotions: PromotionCounts::default(),
         }
-        None => (PeriodRow::default(), PeriodRow::default()),
-    };
-    let pair = |part: fn(&PeriodRow) -> u64, whole: fn(&PeriodRow) -> u64| {
-        let cases = whole(&first).min(whole(&last));
-        let both =
-            (cases >= COMPARED_MIN).then(|| (ratio(part(&first), whole(&first)), ratio(part(&last), whole(&last))));
-        (both, cases)
-    };
-    let change = |name, what, (both, cases): (Option<(f64, f64)>, u64), target| {
-        let value = both.filter(|(before, _)| *before > 0.0).map(|(before, now)| now / before - 1.0);
-        StatsFigure { name, what, value, before: both.map(|both| both.0), target, unit: FigureUnit::Change, cases }
-    };
-    let failing = pair(|period| period.failed, |period| period.runs);
-    let at_once = pair(|period| period.first_passed, |period| period.first_runs);
-    let (attempts, cases) = pair(|period| period.attempts, |period| period.fixes);
-    Ok(vec![
-        change("failure_rate", "share of checks that fail", failing, -0.25),
-        change("first_time_pass", "checks that pass at the first run of a task", at_once, 0.30),
-        StatsFigure {
-            name: "attempts",
-            what: "attempts until a failure is fixed",
-            value: attempts.map(|both| both.1),
-            before: attempts.map(|both| both.0),
-            target: 1.5,
-            unit: FigureUnit::Number,
-            cases,
-        },
-    ])
+    }
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+/// A part of all that was recorded.
+fn share(name: &'static str, what: &'static str, all: CaseSum, target: f64) -> StatsFigure {
+    StatsFigure {
+        name,
+        what,
+        value: all.some_mean(),
+        before: None,
+        target,
+        unit: FigureUnit::Share,
+        cases: all.cases,
+        now: None,
+        now_cases: 0,
+    }
+}
+
+/// How much a share of the cases changed.
+fn change(name: &'static str, what: &'static str, trend: FigureTrend, target: f64) -> StatsFigure {
+    let before = (trend.cases() >= COMPARED_MIN).then(|| trend.first.mean());
+    let value = before.filter(|before| *before > 0.0).map(|before| trend.last.mean() / before - 1.0);
+    StatsFigure {
+        name,
+        what,
+        value,
+        before,
+        target,
+        unit: FigureUnit::Change,
+        cases: trend.cases(),
+        now: trend.now.some_mean(),
+        now_cases: trend.now.cases,
+    }
+}
+
+fn attempts(trend: FigureTrend) -> StatsFigure {
+    let is_compared = trend.cases() >= COMPARED_MIN;
+    StatsFigure {
+        name: "attempts",
+        what: "attempts until a failure is fixed",
+        value: is_compared.then(|| trend.last.mean()),
+        before: is_compared.then(|| trend.first.mean()),
+        target: 1.5,
+        unit: FigureUnit::Number,
+        cases: trend.cases(),
+        now: trend.now.some_mean(),
+        now_cases: trend.now.cases,
+    }
 }

@@ -180,8 +180,16 @@ fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
 /// # Errors
 /// When there is none, or the store can't be read.
 pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result<Reply<TaskPage>> {
-    let name = find_named(request, name)?;
     let reading = request.open_for_reading()?;
+    // A recorded name may have characters that a given one can't.
+    let recorded = match (&reading.index, name) {
+        (Some(index), Some(name)) => index.find_task(name)?.map(|task| task.name),
+        _ => None,
+    };
+    let name = match recorded {
+        Some(name) => name,
+        None => find_named(request, name)?,
+    };
     let found = match &reading.index {
         Some(index) => index.find_task(&name)?.map(|task| (index, task)),
         None => None,

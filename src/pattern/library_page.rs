@@ -176,6 +176,7 @@ mod tests {
             first_seen: Timestamp(1),
             last_seen: Timestamp(2),
             failures: 9,
+            flaky: 0,
             tasks: 3,
             family_tasks: 3,
             category: "lint_error".into(),

@@ -36,14 +36,42 @@ pub(crate) fn share_bound(hits: u64, tries: u64, quantile: f64) -> f64 {
 
 /// The lower end of Wilson's score interval for `hits` of `tries` at `z` standard deviations (Wilson 1927).
 pub(crate) fn wilson_bound(hits: u64, tries: u64, z: f64) -> f64 {
+    wilson_interval(hits, tries, z)[0]
+}
+
+/// Wilson's score interval for `hits` of `tries` at `z` standard deviations; from 0 to 1 without tries.
+pub(crate) fn wilson_interval(hits: u64, tries: u64, z: f64) -> [f64; 2] {
     if tries == 0 {
-        return 0.0;
+        return [0.0, 1.0];
     }
     let n = tries as f64;
     let share = hits as f64 / n;
     let middle = share + z * z / (2.0 * n);
     let spread = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    ((middle - spread) / (1.0 + z * z / n)).max(0.0)
+    let ends = [middle - spread, middle + spread].map(|end| end / (1.0 + z * z / n));
+    [ends[0].max(0.0), ends[1].min(1.0)]
+}
+
+/// Pearson's correlation of pairs; `None` of fewer than three, or where one side is always the same.
+pub(crate) fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    if pairs.len() < 3 {
+        return None;
+    }
+    let n = pairs.len() as f64;
+    let mean = |part: fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>() / n;
+    let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let sum = |part: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>();
+    let both = sum(&|pair| (pair.0 - x) * (pair.1 - y));
+    let each = sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2));
+    (each > 0.0).then(|| (both / each.sqrt()).clamp(-1.0, 1.0))
+}
+
+/// The lower bound of how many times as frequent something is now: `recent` cases in one stretch and `before` in the
+/// `stretches` of the same length before it. Cases that come at one rate are in the last stretch by chance; the share that
+/// is there is bounded as Wilson does at `z` standard deviations.
+pub(crate) fn rate_ratio_bound(recent: u64, before: u64, stretches: f64, z: f64) -> f64 {
+    let share = wilson_bound(recent, recent + before, z);
+    if share >= 1.0 { f64::INFINITY } else { stretches * share / (1.0 - share) }
 }
 
 #[cfg(test)]
@@ -155,6 +183,30 @@ mod tests {
             assert!((got - wanted).abs() < 0.005, "{hits}/{tries}: {got}");
         }
         assert_eq!(wilson_bound(0, 0, 1.645), 0.0);
+        let [low, high] = wilson_interval(0, 10, 1.96);
+        assert!(low == 0.0 && (high - 0.2775).abs() < 0.0005, "{high}");
+        assert_eq!(wilson_interval(0, 0, 1.96), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn correlations_are_as_published() {
+        // Anscombe's first quartet: r = 0.816.
+        let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
+        let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
+        let pairs: Vec<(f64, f64)> = x.into_iter().zip(y).collect();
+        assert!((correlation(&pairs).expect("varies") - 0.816_420_5).abs() < 1e-6);
+        let down: Vec<(f64, f64)> = x.into_iter().map(|x| (x, -2.0 * x)).collect();
+        close(correlation(&down).expect("varies"), -1.0);
+        assert_eq!(correlation(&[(1.0, 2.0), (2.0, 2.0), (3.0, 2.0)]), None);
+        assert_eq!(correlation(&pairs[..2]), None);
+    }
+
+    #[test]
+    fn what_comes_more_often_has_a_ratio_above_one() {
+        let ratio = |recent, before| rate_ratio_bound(recent, before, 4.0, 1.645);
+        assert!(ratio(6, 3) > 1.0 && ratio(3, 12) < 1.0 && ratio(0, 5) == 0.0);
+        assert!(ratio(8, 0) > ratio(3, 0) && ratio(3, 0) > ratio(3, 3));
+        assert!(ratio(1, 0) < ratio(3, 1), "one case is little");
     }
 
     #[test]

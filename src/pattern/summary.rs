@@ -36,9 +36,11 @@ pub(crate) struct PatternSummary {
     pub title: String,
     /// The most frequent category of its failures.
     pub category: String,
-    /// Failed runs that had it.
+    /// Failed runs that had it, proven flakes left out.
     pub failures: u64,
-    /// Distinct tasks in which it was seen.
+    /// Failed runs in which it was a proven flake.
+    pub flaky_failures: u64,
+    /// Distinct tasks in which it was seen, proven flakes left out.
     pub tasks: u64,
     /// Distinct tasks in which its family was seen.
     pub family_tasks: u64,
@@ -114,6 +116,8 @@ pub(crate) struct FailureOccurrence {
     pub test: Option<String>,
     /// The message, unmasked, one line.
     pub message: String,
+    /// It is a proven flake there, and does not count.
+    pub flaky: bool,
 }
 
 /// Everything about one pattern.
@@ -206,6 +210,7 @@ impl PatternSummary {
             title: wording::message_title(&row.masked),
             category: row.category,
             failures: row.failures,
+            flaky_failures: row.flaky,
             tasks: row.tasks,
             family_tasks: row.family_tasks,
             members: row.members,
@@ -265,7 +270,8 @@ impl PatternPage {
 }
 
 impl FailureOccurrence {
-    fn from_row(row: OccurrenceRow) -> Self {
+    /// From the store's row.
+    pub(crate) fn from_row(row: OccurrenceRow) -> Self {
         FailureOccurrence {
             failure: row.failure,
             run: row.run,
@@ -277,6 +283,7 @@ impl FailureOccurrence {
             line: row.line,
             test: row.test,
             message: row.message,
+            flaky: row.flaky,
         }
     }
 }
@@ -296,6 +303,7 @@ pub(super) fn sample(tasks: u64, family_tasks: u64) -> PatternRow {
         first_seen: Timestamp(1),
         last_seen: Timestamp(2),
         failures: 9,
+        flaky: 0,
         tasks,
         family_tasks,
         category: "type_error".into(),

@@ -4,7 +4,7 @@ use super::detectors::detector_advice;
 use super::pattern_remedies;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
-use crate::pattern::confidence::{JudgedDelivery, PatternOccurrence};
+use crate::pattern::confidence::{self, Confidence, JudgedDelivery, PatternOccurrence};
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::TaskHistory;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
@@ -72,6 +72,30 @@ impl PatternReader {
         (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
     }
 
+    /// The confidence that a pattern has, and why.
+    pub(crate) fn confidence_of(&self, number: i64) -> Result<Confidence, StoreError> {
+        let sightings = self.index.first_occurrences(number)?.into_iter();
+        let sightings: Vec<_> =
+            sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect();
+        let told = self.judged_deliveries(number)?;
+        Ok(confidence::pattern_confidence(&sightings, &told, &self.settings.confidence))
+    }
+
+    /// The outcomes of the warnings about a pattern that were shown, as far as they are known.
+    pub(crate) fn judged_deliveries(&self, number: i64) -> Result<Vec<JudgedDelivery>, StoreError> {
+        let told = self.index.deliveries_of_pattern(number)?.into_iter();
+        Ok(told.filter_map(JudgedDelivery::from_outcome_row).collect())
+    }
+
+    /// A pattern by its row number, without a look at its family: what a long list has time for. With what the summary is
+    /// made of.
+    pub(crate) fn brief_summary(&self, number: i64) -> Result<(PatternSummary, SummaryParts), StoreError> {
+        let row = self.index.brief_pattern_row(number)?;
+        let occurrences = self.index.occurrences_of_pattern(number, 3)?;
+        let parts = self.summary_parts(&row, &occurrences, false)?;
+        Ok((PatternSummary::from_row(row, &parts, &self.settings, self.now).0, parts))
+    }
+
     /// A row of the list.
     pub(crate) fn summarize_row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences_of_pattern(row.number, 3)?;
@@ -111,11 +135,7 @@ impl PatternReader {
         Ok(SummaryParts {
             findings,
             sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
-            told: index
-                .deliveries_of_pattern(row.number)?
-                .into_iter()
-                .filter_map(JudgedDelivery::from_outcome_row)
-                .collect(),
+            told: self.judged_deliveries(row.number)?,
             lately: index.count_occurrences_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),

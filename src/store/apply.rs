@@ -12,6 +12,7 @@ mod pattern;
 mod phase;
 mod promotion;
 mod receipt;
+mod rollup;
 mod run;
 mod snapshot;
 mod strategy;

@@ -24,7 +24,7 @@ const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "a
 
 /// Tables whose indexes applying an event doesn't need: made at the end. (What was tried is judged by occurrences and by
 /// attempts, so theirs are not among them: without them each failure would look at all before it.)
-const INDEXED_LAST: [&str; 13] = [
+const INDEXED_LAST: [&str; 14] = [
     "events",
     "runs",
     "failures",
@@ -34,10 +34,11 @@ const INDEXED_LAST: [&str; 13] = [
     "attempt_patterns",
     "attempt_files",
     "attempt_recipes",
-    "flake_patterns",
     "snapshots",
     "snapshot_files",
     "pattern_places",
+    "pattern_figures",
+    "fix_figures",
 ];
 
 /// Indexes of these tables that applying an event does need: by them an entry names what it is about.

@@ -27,6 +27,14 @@ pub(crate) use error::{StoreError, io_at};
 pub(crate) use exchange::{ImportLineError, ImportTrust, ImportedSegments};
 pub(crate) use index::Index;
 pub(crate) use masked::mask_event;
+pub(crate) use query::board::audit::DecisionRow;
+pub(crate) use query::board::effect::{MissedOpportunityRow, OutcomeCountRow, ShownTextRow};
+pub(crate) use query::board::failures::{FailureFilter, FailureScope};
+pub(crate) use query::board::files::TaskFileRow;
+pub(crate) use query::board::overview::UncountedRow;
+pub(crate) use query::board::patterns::{NewestRow, PatternKeyRow, PatternSubset};
+pub(crate) use query::board::resolution::ResolutionRow;
+pub(crate) use query::board::tasks::{TaskFilter, TaskRunRow, TaskSumsRow};
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
 pub(crate) use query::memory::MemoryRow;
@@ -35,11 +43,11 @@ pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::signed_receipt::SignedSubject;
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
-    AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow, FailureRow, FixFilter, FixNoteRow,
-    FixRateRow, FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow, LearnStepRow, LessonRow, LibraryStepRow,
-    OccurrenceRow, OpenFailingRun, PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow,
-    PromotionChangeRow, PromotionRow, ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow,
-    StoreCounts, TaskDetails, TaskPhase, TreeUse, WorkTreePeriod,
+    AdviceRow, CheckDayRow, CheckRunRow, DayRange, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow,
+    FailureRow, FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow,
+    LearnStepRow, LessonRow, LibraryStepRow, OccurrenceRow, OpenFailingRun, PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow,
+    PromotionChangeRow, PromotionRow, ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow,
+    SolvedFailureRow, SolvedFixRow, StoreCounts, SumFilter, TaskDetails, TaskPhase, TreeUse, WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};

@@ -2,6 +2,7 @@
 
 mod about;
 mod advice;
+pub(super) mod board;
 mod figures;
 mod fix;
 mod gate;
@@ -42,7 +43,7 @@ use crate::run::CommandEnd;
 
 pub(crate) use about::EntryPatternsRow;
 pub(crate) use advice::{AdviceRow, DeliveryRow, ProvenRemedyRow};
-pub(crate) use figures::PeriodRow;
+pub(crate) use figures::{CheckDayRow, CheckRunRow, DayRange, SolvedFailureRow, SumFilter};
 pub(crate) use fix::{FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, RecipeRow, SolvedFixRow};
 pub(crate) use gate::{FailedTestRow, GateStepRow};
 pub(crate) use learn::{LearnStepRow, LibraryStepRow};

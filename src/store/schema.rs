@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
-pub(super) const INDEX_VERSION: u32 = 31;
+pub(super) const INDEX_VERSION: u32 = 32;
 
 /// `application_id` in the database's header: "vrun".
 pub(super) const APPLICATION_ID: i32 = 0x7672_756e;
@@ -117,6 +117,52 @@ mod tests {
         assert_eq!(names, Category::SHIPPED.iter().map(|category| category.as_str().to_owned()).collect());
     }
 
+    const BAD_STATEMENTS: [&str; 43] = [
+        "INSERT INTO failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known', NULL)",
+        "INSERT INTO failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known', NULL)",
+        "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known', NULL)",
+        "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost', NULL)",
+        "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL, NULL)",
+        "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'known', 'dull')",
+        "INSERT INTO run_days VALUES (1, 1, 1, 1, 1, 1, 1)",
+        "INSERT INTO failure_days VALUES (1, 1, 1, 1, 1, 0)",
+        "INSERT INTO fix_figures VALUES ('x', '2026', NULL, 'luck', 0, 0, 1, 1, 1, NULL)",
+        "INSERT INTO totals VALUES ('wishes', 1)",
+        "UPDATE runs SET exit_code = 256",
+        "UPDATE runs SET exit_code = NULL",
+        "UPDATE runs SET check_kind = 'prayer'",
+        "UPDATE runs SET argv = 'not json'",
+        "UPDATE runs SET task_no = 7",
+        "UPDATE tasks SET last_at = '2025'",
+        "UPDATE strategies SET match = 'guess'",
+        "UPDATE strategies SET error_pattern = ''",
+        "UPDATE strategies SET successes = -1",
+        "UPDATE strategies SET effectiveness = 1.2",
+        "UPDATE strategy_tries SET outcome = 'luck'",
+        "UPDATE strategy_tries SET discounted = 'unwanted'",
+        "UPDATE strategy_tries SET outcome = 'failure', discounted = 'recurred'",
+        "INSERT INTO strategy_tries VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
+        "INSERT INTO strategy_tries VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
+        "INSERT INTO entries (entry_id, type) VALUES ('k-2', 'rumour')",
+        "UPDATE entries SET properties = 'no json'",
+        "UPDATE entries SET source = 'hearsay'",
+        "UPDATE knowledge_changes SET value = 1.2",
+        "UPDATE knowledge_changes SET change = 'merged'",
+        "UPDATE entry_uses SET how = 'admired'",
+        "INSERT INTO knowledge_labels VALUES ('tag', 'x', 7)",
+        "UPDATE agent_memory SET importance = 1.2",
+        "UPDATE agent_memory SET type = 'dream'",
+        "INSERT INTO strategy_reports (event_id, strategy_id, at, outcome) VALUES ('orphan', 's', '2026', 'success')",
+        "UPDATE promotion_changes SET change = 'wished'",
+        "UPDATE promotion_changes SET person = NULL",
+        "UPDATE promotion_changes SET person = ''",
+        "UPDATE promotion_changes SET reason = ''",
+        "UPDATE promotion_changes SET target = NULL",
+        "UPDATE promotion_changes SET entry_id = 'k-1'",
+        "UPDATE promotion_changes SET pattern_key = NULL",
+        "UPDATE promotion_changes SET strong = 2",
+    ];
+
     #[test]
     fn bad_values_are_refused() {
         let mut connection = Connection::open_in_memory().expect("opens");
@@ -143,46 +189,7 @@ mod tests {
                  VALUES ('a', 'r-1', 'p', '2026', 'approved', 'why', 'Ada', 'AGENTS.md');",
             )
             .expect("good values are accepted");
-        for bad in [
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'no_such_category', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'orphan', 'other', 's', 1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', -1, 0, NULL, NULL, 'known')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, 'lost')",
-            "INSERT INTO failures VALUES (1, 'f', 'r', 'other', 's', 1, 0, NULL, NULL, NULL)",
-            "UPDATE runs SET exit_code = 256",
-            "UPDATE runs SET exit_code = NULL",
-            "UPDATE runs SET check_kind = 'prayer'",
-            "UPDATE runs SET argv = 'not json'",
-            "UPDATE runs SET task_no = 7",
-            "UPDATE tasks SET last_at = '2025'",
-            "UPDATE strategies SET match = 'guess'",
-            "UPDATE strategies SET error_pattern = ''",
-            "UPDATE strategies SET successes = -1",
-            "UPDATE strategies SET effectiveness = 1.2",
-            "UPDATE strategy_tries SET outcome = 'luck'",
-            "UPDATE strategy_tries SET discounted = 'unwanted'",
-            "UPDATE strategy_tries SET outcome = 'failure', discounted = 'recurred'",
-            "INSERT INTO strategy_tries VALUES (7, 'e', 'r', 't', '2026', 'success', NULL)",
-            "INSERT INTO strategy_tries VALUES (1, 'orphan', 'r', 't', '2026', 'success', NULL)",
-            "INSERT INTO entries (entry_id, type) VALUES ('k-2', 'rumour')",
-            "UPDATE entries SET properties = 'no json'",
-            "UPDATE entries SET source = 'hearsay'",
-            "UPDATE knowledge_changes SET value = 1.2",
-            "UPDATE knowledge_changes SET change = 'merged'",
-            "UPDATE entry_uses SET how = 'admired'",
-            "INSERT INTO knowledge_labels VALUES ('tag', 'x', 7)",
-            "UPDATE agent_memory SET importance = 1.2",
-            "UPDATE agent_memory SET type = 'dream'",
-            "INSERT INTO strategy_reports (event_id, strategy_id, at, outcome) VALUES ('orphan', 's', '2026', 'success')",
-            "UPDATE promotion_changes SET change = 'wished'",
-            "UPDATE promotion_changes SET person = NULL",
-            "UPDATE promotion_changes SET person = ''",
-            "UPDATE promotion_changes SET reason = ''",
-            "UPDATE promotion_changes SET target = NULL",
-            "UPDATE promotion_changes SET entry_id = 'k-1'",
-            "UPDATE promotion_changes SET pattern_key = NULL",
-            "UPDATE promotion_changes SET strong = 2",
-        ] {
+        for bad in BAD_STATEMENTS {
             assert!(connection.execute_batch(bad).is_err(), "accepted: {bad}");
         }
     }

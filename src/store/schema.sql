@@ -34,7 +34,8 @@ CREATE INDEX tasks_by_last_at ON tasks (last_at);
 
 -- Paths and arguments are JSON: a string, or {"b64": …} where they aren't UTF-8.
 CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY,
+    run_no INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
     task_no INTEGER NOT NULL REFERENCES tasks,
     session TEXT,
     agent TEXT,
@@ -61,10 +62,10 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_by_root ON runs (root, ended_at);
 CREATE INDEX runs_by_key ON runs (command_key, ended_at);
-CREATE INDEX runs_by_task ON runs (task_no);
 CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at);
 CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
 CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;
+CREATE INDEX failed_runs_by_time ON runs (started_at) WHERE NOT passed;
 
 CREATE TABLE failure_categories (
     name TEXT PRIMARY KEY,
@@ -74,7 +75,7 @@ CREATE TABLE failure_categories (
 CREATE TABLE failures (
     failure_no INTEGER PRIMARY KEY,
     failure_id TEXT NOT NULL,
-    run_id TEXT NOT NULL UNIQUE REFERENCES runs ON DELETE CASCADE,
+    run_id TEXT NOT NULL UNIQUE REFERENCES runs (run_id) ON DELETE CASCADE,
     category TEXT NOT NULL REFERENCES failure_categories (name),
     summary TEXT NOT NULL,
     item_count INTEGER NOT NULL CHECK (item_count >= 0),
@@ -82,12 +83,15 @@ CREATE TABLE failures (
     lesson_id TEXT,
     lesson_file TEXT,
     no_lesson TEXT CHECK (no_lesson IN ('known', 'forgotten', 'cancelled')),
+    -- Why no rate counts it: its result does not depend on the code, or everything in it is a proven flake.
+    uncounted TEXT CHECK (uncounted IN ('cancelled', 'flaky')),
     CHECK ((lesson_id IS NULL) <> (no_lesson IS NULL)),
     CHECK ((lesson_id IS NULL) = (lesson_file IS NULL))
 ) STRICT;
 CREATE INDEX failures_by_id ON failures (failure_id);
 CREATE INDEX failures_by_lesson ON failures (lesson_id) WHERE lesson_id IS NOT NULL;
 CREATE INDEX failures_by_category ON failures (category);
+CREATE INDEX uncounted_failures ON failures (uncounted) WHERE uncounted IS NOT NULL;
 
 CREATE TABLE failure_files (
     failure_no INTEGER NOT NULL REFERENCES "failures" ON DELETE CASCADE,
@@ -110,6 +114,8 @@ CREATE TABLE patterns (
     first_seen TEXT NOT NULL,
     last_seen TEXT NOT NULL,
     failure_count INTEGER NOT NULL CHECK (failure_count >= 0),
+    -- Where it comes among equals, so that lists have one order whatever the row numbers are: of the key's hash.
+    tie INTEGER NOT NULL,
     near_scope INTEGER,
     prevented INTEGER NOT NULL DEFAULT 0 CHECK (prevented >= 0),
     failed_anyway INTEGER NOT NULL DEFAULT 0 CHECK (failed_anyway >= 0),
@@ -121,6 +127,7 @@ CREATE TABLE patterns (
 CREATE INDEX patterns_by_id ON patterns (pattern_id);
 CREATE INDEX patterns_by_family ON patterns (family_key);
 CREATE INDEX patterns_by_last_seen ON patterns (last_seen);
+CREATE INDEX warned_patterns ON patterns (pattern_no) WHERE prevented + failed_anyway > 0;
 
 CREATE TABLE occurrences (
     pattern_no INTEGER NOT NULL REFERENCES "patterns" ON DELETE CASCADE,
@@ -133,6 +140,8 @@ CREATE TABLE occurrences (
     line INTEGER CHECK (line >= 1),
     test TEXT,
     message TEXT NOT NULL,
+    -- A proven flake of this failure: it counts for nothing.
+    flaky INTEGER NOT NULL DEFAULT 0 CHECK (flaky IN (0, 1)),
     PRIMARY KEY (pattern_no, failure_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX occurrences_by_failure ON occurrences (failure_no);
@@ -565,6 +574,8 @@ CREATE INDEX places_by_pattern ON pattern_places (pattern_no);
 CREATE VIRTUAL TABLE pattern_words USING fts5(
     masked, family, code, content='', contentless_delete=1, tokenize="unicode61 tokenchars '_'");
 
+CREATE VIRTUAL TABLE pattern_vocabulary USING fts5vocab('pattern_words', 'row');
+
 -- Where a pattern was seen: a check that looks there shows whether it is gone.
 CREATE TABLE pattern_checks (
     pattern_no INTEGER NOT NULL REFERENCES "patterns" ON DELETE CASCADE,
@@ -803,6 +814,125 @@ CREATE TABLE shared_lesson_patterns (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX shared_lesson_patterns_by_file ON shared_lesson_patterns (root, path);
 
+-- Sums, changed in the transaction of the event that changes what they count. A day is the UTC day on which a run was
+-- started, as a number since 1970-01-01.
+
+-- What the sums repeat, by number: agents, tools, categories. '' where it isn't known; the tool of a run that isn't a
+-- recognised check is '' too.
+CREATE TABLE names (
+    name_no INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- `uncounted` are neither passed nor failed: cancelled runs, proven flakes, passes of a weakened check.
+CREATE TABLE run_days (
+    day INTEGER NOT NULL,
+    task_no INTEGER NOT NULL,
+    agent_no INTEGER NOT NULL,
+    tool_no INTEGER NOT NULL,
+    runs INTEGER NOT NULL CHECK (runs >= 1),
+    failed INTEGER NOT NULL CHECK (failed >= 0),
+    uncounted INTEGER NOT NULL CHECK (uncounted >= 0),
+    PRIMARY KEY (day, task_no, agent_no, tool_no),
+    CHECK (failed + uncounted <= runs)
+) STRICT, WITHOUT ROWID;
+
+-- Failures that count.
+CREATE TABLE failure_days (
+    day INTEGER NOT NULL,
+    task_no INTEGER NOT NULL,
+    category_no INTEGER NOT NULL,
+    agent_no INTEGER NOT NULL,
+    tool_no INTEGER NOT NULL,
+    failures INTEGER NOT NULL CHECK (failures >= 1),
+    PRIMARY KEY (day, task_no, category_no, agent_no, tool_no)
+) STRICT, WITHOUT ROWID;
+
+-- The first run of each check in each task: the smallest (started_at, run_id).
+CREATE TABLE first_runs (
+    task_no INTEGER NOT NULL,
+    command_key TEXT NOT NULL,
+    run_no INTEGER NOT NULL,
+    PRIMARY KEY (task_no, command_key)
+) STRICT, WITHOUT ROWID;
+
+-- Those of them that count.
+CREATE TABLE first_run_days (
+    day INTEGER NOT NULL,
+    agent_no INTEGER NOT NULL,
+    tool_no INTEGER NOT NULL,
+    runs INTEGER NOT NULL CHECK (runs >= 1),
+    passed INTEGER NOT NULL CHECK (passed BETWEEN 0 AND runs),
+    PRIMARY KEY (day, agent_no, tool_no)
+) STRICT, WITHOUT ROWID;
+
+-- A fix with all its attempts, and who failed first: what `fix_states` says of it, without looking at them.
+CREATE TABLE fix_figures (
+    fix_id TEXT PRIMARY KEY,
+    last_at TEXT NOT NULL,
+    resolved_at TEXT,
+    state TEXT NOT NULL CHECK (state IN ('success', 'weakened', 'undone', 'flaky', 'partial', 'failure')),
+    -- What was fixed is a proven flake of one of its failing runs.
+    suspect INTEGER NOT NULL CHECK (suspect IN (0, 1)),
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    category_no INTEGER NOT NULL,
+    agent_no INTEGER NOT NULL,
+    tool_no INTEGER NOT NULL,
+    -- From the start of the first failing run to the pass.
+    seconds INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX fixes_by_last_at ON fix_figures (last_at DESC, fix_id);
+CREATE INDEX solved_fixes ON fix_figures (resolved_at, suspect, category_no, agent_no, tool_no, attempts, seconds)
+    WHERE state = 'success';
+CREATE INDEX weakened_fixes ON fix_figures (resolved_at) WHERE state = 'weakened';
+
+-- Failures of a pattern and those that are counted with it, under the one that represents them. Proven flakes are left
+-- out, here and below.
+CREATE TABLE pattern_days (
+    day INTEGER NOT NULL,
+    pattern_no INTEGER NOT NULL,
+    category_no INTEGER NOT NULL,
+    agent_no INTEGER NOT NULL,
+    tool_no INTEGER NOT NULL,
+    failures INTEGER NOT NULL CHECK (failures >= 1),
+    PRIMARY KEY (day, pattern_no, category_no, agent_no, tool_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pattern_figures (
+    pattern_no INTEGER PRIMARY KEY,
+    -- The most frequent one.
+    category_no INTEGER NOT NULL,
+    failures INTEGER NOT NULL CHECK (failures >= 0),
+    -- Distinct ones.
+    tasks INTEGER NOT NULL CHECK (tasks >= 0),
+    -- Failures in which it was a proven flake.
+    flaky INTEGER NOT NULL CHECK (flaky >= 0),
+    tie INTEGER NOT NULL
+) STRICT;
+CREATE INDEX pattern_figures_by_category ON pattern_figures (category_no, failures DESC, tie);
+CREATE INDEX pattern_figures_by_tasks ON pattern_figures (tasks DESC, failures DESC, tie);
+
+-- Tasks in which a pattern was seen first after another task had seen it.
+CREATE TABLE comebacks (
+    task_no INTEGER NOT NULL,
+    pattern_no INTEGER NOT NULL,
+    PRIMARY KEY (task_no, pattern_no)
+) STRICT, WITHOUT ROWID;
+
+-- The tasks in which the fix of a learnt gotcha helped, where those are several.
+CREATE TABLE helped_tasks (
+    entry_id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    PRIMARY KEY (entry_id, task)
+) STRICT, WITHOUT ROWID;
+
+-- `tries` of strategies that count, those that `helped`, and `learnt` gotchas.
+CREATE TABLE totals (
+    name TEXT PRIMARY KEY CHECK (name IN ('tries', 'helped', 'learnt')),
+    value INTEGER NOT NULL DEFAULT 0 CHECK (value >= 0)
+) STRICT, WITHOUT ROWID;
+INSERT INTO totals (name) VALUES ('tries'), ('helped'), ('learnt');
+
 -- Every pattern with the one that stands for it, itself mostly.
 CREATE VIEW pattern_leaders AS
     SELECT pattern_no, coalesce(leader_no, pattern_no) AS leader_no
@@ -821,6 +951,7 @@ CREATE TRIGGER strategy_tried AFTER INSERT ON "strategy_tries" WHEN NEW.counts_a
     UPDATE "strategies" SET successes = successes + (NEW.counts_as = 'success'),
         failures = failures + (NEW.counts_as = 'failure'), partials = partials + (NEW.counts_as = 'partial')
     WHERE strategy_no = NEW.strategy_no;
+    UPDATE totals SET value = value + (name = 'tries' OR NEW.counts_as = 'success') WHERE name IN ('tries', 'helped');
 END;
 
 CREATE TRIGGER strategy_judged AFTER UPDATE ON "strategy_tries" WHEN NEW.counts_as IS NOT OLD.counts_as BEGIN
@@ -829,12 +960,21 @@ CREATE TRIGGER strategy_judged AFTER UPDATE ON "strategy_tries" WHEN NEW.counts_
         failures = failures + (NEW.counts_as IS 'failure') - (OLD.counts_as IS 'failure'),
         partials = partials + (NEW.counts_as IS 'partial') - (OLD.counts_as IS 'partial')
     WHERE strategy_no = NEW.strategy_no;
+    UPDATE totals SET value = value + CASE name
+        WHEN 'tries' THEN (NEW.counts_as IS NOT NULL) - (OLD.counts_as IS NOT NULL)
+        ELSE (NEW.counts_as IS 'success') - (OLD.counts_as IS 'success') END
+    WHERE name IN ('tries', 'helped');
 END;
 
 CREATE TRIGGER strategy_taken_back AFTER DELETE ON "strategy_tries" WHEN OLD.counts_as IS NOT NULL BEGIN
     UPDATE "strategies" SET successes = successes - (OLD.counts_as = 'success'),
         failures = failures - (OLD.counts_as = 'failure'), partials = partials - (OLD.counts_as = 'partial')
     WHERE strategy_no = OLD.strategy_no;
+    UPDATE totals SET value = value - (name = 'tries' OR OLD.counts_as = 'success') WHERE name IN ('tries', 'helped');
+END;
+
+CREATE TRIGGER gotcha_learnt AFTER INSERT ON entries WHEN NEW.event_id IS NULL BEGIN
+    UPDATE totals SET value = value + 1 WHERE name = 'learnt';
 END;
 
 -- A failure is resolved when a later run of its check, or of one that covers it, found nothing of it any more.

@@ -6,6 +6,7 @@ mod outcomes;
 mod outside;
 mod promotions;
 mod strategies;
+mod sums;
 mod worlds;
 
 use std::fs;
@@ -19,8 +20,8 @@ use rusqlite::types::Value;
 use super::index::{CatchUpResult, Index};
 use super::schema::APPLICATION_ID;
 use super::segment::SegmentFolder;
-use super::{Store, StoreError, lock_store};
-use crate::base::clock::Timestamp;
+use super::{DayRange, Store, StoreError, SumFilter, lock_store};
+use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::config::{Category, StateDir};
@@ -46,12 +47,12 @@ const ROWS: [&str; 53] = [
     "SELECT name, first_at, last_at, signature_hash FROM tasks WHERE task_no IN (SELECT task_no FROM runs)",
     "SELECT run_id, t.name, argv, root, dir, command_key, ended_at, exit_code, signal, passed
      FROM runs JOIN tasks t USING (task_no)",
-    "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson FROM failures",
+    "SELECT failure_id, run_id, category, summary, item_count, lesson_id, no_lesson, uncounted FROM failures",
     "SELECT * FROM failure_categories",
     "SELECT run_id, path FROM failure_files JOIN failures USING (failure_no)",
     "SELECT pattern_id, pattern_key, family_key, tool, masked, described_by, first_seen, last_seen, failure_count
      FROM patterns",
-    "SELECT pattern_key, run_id, name, at, o.item_count, file, message FROM occurrences o
+    "SELECT pattern_key, run_id, name, at, o.item_count, file, message, flaky FROM occurrences o
      JOIN patterns USING (pattern_no) JOIN failures USING (failure_no) JOIN tasks USING (task_no)",
     "SELECT * FROM lesson_changes",
     "SELECT * FROM forgotten_patterns",
@@ -108,26 +109,31 @@ const ROWS: [&str; 53] = [
     "SELECT * FROM promotion_states",
 ];
 
-/// [`ROWS`] of an index.
+/// [`ROWS`] and the sums of an index.
 pub(super) fn dump(index: &Index) -> Vec<String> {
     let mut rows = Vec::new();
-    for sql in ROWS {
-        let mut statement = index.connection.prepare(sql).expect("prepares");
-        let columns = statement.column_count();
-        let mut found: Vec<String> = statement
-            .query_map([], |row| {
-                let values: Result<Vec<_>, _> =
-                    (0..columns).map(|column| row.get::<_, Value>(column).map(|value| format!("{value:?}"))).collect();
-                Ok(values?.join("|"))
-            })
-            .expect("queries")
-            .collect::<Result<_, _>>()
-            .expect("reads");
-        found.sort();
+    for sql in ROWS.into_iter().chain(sums::SUMS.iter().map(|sum| sum.kept)) {
         rows.push(sql.to_owned());
-        rows.extend(found);
+        rows.extend(sorted_rows(index, sql));
     }
     rows
+}
+
+/// The rows of a query as text, sorted.
+fn sorted_rows(index: &Index, sql: &str) -> Vec<String> {
+    let mut statement = index.connection.prepare(sql).expect("prepares");
+    let columns = statement.column_count();
+    let mut found: Vec<String> = statement
+        .query_map([], |row| {
+            let values: Result<Vec<_>, _> =
+                (0..columns).map(|column| row.get::<_, Value>(column).map(|value| format!("{value:?}"))).collect();
+            Ok(values?.join("|"))
+        })
+        .expect("queries")
+        .collect::<Result<_, _>>()
+        .expect("reads");
+    found.sort();
+    found
 }
 
 fn history() -> Vec<Event> {
@@ -173,8 +179,11 @@ fn a_category_of_another_clone_is_indexed_and_what_is_no_name_counts_as_other() 
     let categories = "SELECT category FROM failures ORDER BY run_id";
     assert_eq!(rows(&store, categories), ["security_issue", "other", "lint_error"]);
     assert_eq!(rows(&store, "SELECT name FROM failure_categories").len(), Category::SHIPPED.len() + 1);
-    let totals = store.index().total_figures().expect("reads");
-    assert_eq!((totals.categorised, totals.failures), (2, 3), "one's own is a category");
+    let days = DayRange { from: UtcDay(0), until: UtcDay(1) };
+    let counted = store.index().count_categories(days, &SumFilter::default()).expect("reads");
+    let mut counted: Vec<_> = counted.into_iter().map(|row| (row.category, row.failures)).collect();
+    counted.sort();
+    assert_eq!(counted, ["lint_error", "other", "security_issue"].map(|name| (name.to_owned(), 1)));
     let before = dump(store.index());
     store.rebuild_index("is tested").expect("rebuilds");
     assert_eq!(dump(store.index()), before);
@@ -477,6 +486,10 @@ proptest! {
             store.append(std::slice::from_ref(event)).expect("appends");
         }
         let incremental = dump(store.index());
+        for sum in sums::SUMS {
+            let [kept, recounted] = sum.both(store.index());
+            prop_assert_eq!(kept, recounted, "{}", sum.kept);
+        }
         store.rebuild_index("is tested").expect("rebuilds");
         prop_assert_eq!(&dump(store.index()), &incremental);
 

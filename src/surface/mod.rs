@@ -3,6 +3,7 @@
 pub mod cli;
 mod failure;
 pub mod hook;
+mod http;
 pub mod mcp;
 
 use std::ffi::{OsString, c_int};

@@ -10,10 +10,12 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use verify_run::run::CommandEnd;
 
-use self::schema::ReplySchema;
+pub(crate) use self::schema::ReplySchema;
+use crate::dashboard::Dashboard;
 use crate::fixes::check;
 use crate::sandbox::{Outcome, Sandbox, files_in};
 use crate::story::discount_story;
@@ -150,14 +152,25 @@ fn looks_back(produced: &Produced) {
     let run = produced.id(&sandbox, &["last"], "/run");
     json(&["show", &run]);
     json(&["log"]);
+    json(&["log", "--failures"]);
     let lesson = produced.id(&sandbox, &["lesson", "list"], "/lessons/0/id");
     sandbox.verify_run(["lesson", "annotate", &lesson, "--cause", "the discount is a share"]).prints();
     json(&["lesson", "search", "discount"]);
     json(&["lesson", "show", &lesson]);
     json(&["stats"]);
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    produced.add(&["dashboard", "--json"]);
+    json(&["dashboard", "url"]);
+    dashboard.ends(Signal::SIGINT);
 
     let pattern = produced.id(&sandbox, &["pattern", "list"], "/patterns/0/id");
     json(&["pattern", "list", "--findings"]);
+    for order in ["tasks", "failures", "last-seen", "confidence"] {
+        assert_eq!(json(&["pattern", "list", "--order", order])["patterns"][0]["failures"], 2, "{order}");
+    }
+    for order in ["trending", "least-effective"] {
+        json(&["pattern", "list", "--order", order]);
+    }
     json(&["pattern", "show", &pattern]);
     json(&["pattern", "explain", &pattern]);
     json(&["pattern", "explain", "--text", "'x' is not defined", "--tool", "eslint", "--code", "no-undef"]);

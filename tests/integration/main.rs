@@ -10,6 +10,7 @@ mod advice;
 mod ci;
 mod completions;
 mod configured;
+mod dashboard;
 mod definitions;
 mod documentation;
 mod exchange;

@@ -36,7 +36,7 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
         &["surface"],
         "only `surface` prints: return a value",
     ),
-    (&["minijinja"], &["advice"], "only `advice` knows templates"),
+    (&["minijinja"], &["advice", "surface/http"], "only `advice` and the pages know templates"),
     (&["chrono"], &["base/clock.rs"], "use base::clock::Timestamp"),
     (&["clap"], &["surface"], "arguments are the surface's: take a value"),
     (
@@ -44,7 +44,11 @@ const DOORS: [(&[&str], &[&str], &str); 11] = [
         &["run", "capture", "lab"],
         "only `run`, `capture` and `lab` fork",
     ),
-    (&["std::net", "TcpStream", "UdpSocket"], &[], "no network"),
+    (
+        &["std::net", "tokio::net", "TcpStream", "UdpSocket", "axum"],
+        &["surface/http"],
+        "only the dashboard listens, on the loopback",
+    ),
 ];
 
 /// Stages that take values and return values.

@@ -74,12 +74,40 @@ pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Res
     }
 }
 
+/// As [`query_entries`], and no use of the entries: a person looks through them.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn browse_entries(request: &Request, asked: &EntryQueryRequest) -> Result<Reply<EntryList>, StoreError> {
+    let mut notes = Vec::new();
+    let found = match request.open_as_it_is(&mut notes)? {
+        Some(index) => find_entries(request, asked, &index, SimilarTaskLinks::default())?,
+        None => EntryList { entries: Vec::new(), more: false },
+    };
+    Ok(Reply::new(found, notes))
+}
+
 fn search_entries(
     request: &Request,
     asked: &EntryQueryRequest,
     (index, notes, alike): (&Index, Vec<String>, SimilarTaskLinks),
 ) -> Result<Reply<EntryList>, StoreError> {
-    let mut found = Reply::new(EntryList { entries: Vec::new(), more: false }, notes);
+    let mut found = Reply::new(find_entries(request, asked, index, alike)?, notes);
+    let ids: Vec<&str> = found.data.entries.iter().map(|page| page.id.as_str()).collect();
+    record_use(request, EntryUse::Queried, &ids, &mut found.notes);
+    Ok(found)
+}
+
+/// As [`query_entries`], and no use of the entries: what was asked for is not only knowledge.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn find_entries(
+    request: &Request,
+    asked: &EntryQueryRequest,
+    index: &Index,
+    alike: SimilarTaskLinks,
+) -> Result<EntryList, StoreError> {
     let files: Vec<String> =
         relative_files(&request.places, &request.cwd, &asked.files).into_iter().take(FILES_MAX).collect();
     let limit = asked.limit.unwrap_or(usize::try_from(request.settings().knowledge.limit).unwrap_or(usize::MAX)).max(1);
@@ -107,14 +135,11 @@ fn search_entries(
         pages
     };
     pages.drain(..skip.min(pages.len()));
-    found.data.more = pages.len() > limit;
+    let more = pages.len() > limit;
     pages.truncate(limit);
     // The reasons for its confidence are on the page of one entry.
     pages.iter_mut().for_each(|page| page.ledger = None);
-    found.data.entries = pages;
-    let ids: Vec<&str> = found.data.entries.iter().map(|page| page.id.as_str()).collect();
-    record_use(request, EntryUse::Queried, &ids, &mut found.notes);
-    Ok(found)
+    Ok(EntryList { entries: pages, more })
 }
 
 /// The entries that a task or its files are about, and those that were written or of use in tasks like it. What is

@@ -158,16 +158,20 @@ struct Harvester<'a> {
 impl Harvester<'_> {
     /// Fixes of the task in this work tree that are over, one way or the other.
     fn solved_fixes(&self) -> anyhow::Result<Vec<FixRow>> {
-        let filter = match &self.asked.fix {
-            Some(fix) => FixFilter { id: Some(self.index.find_fix(fix)?.id), limit: 1, ..FixFilter::default() },
-            None => FixFilter { task: Some(self.task.to_owned()), limit: FIXES_MAX, ..FixFilter::default() },
+        let fixes = match &self.asked.fix {
+            Some(fix) => vec![self.index.find_fix(fix)?],
+            None => {
+                let filter =
+                    FixFilter { task: Some(self.task.to_owned()), limit: FIXES_MAX, ..FixFilter::default() };
+                self.index.list_fixes(&filter)?
+            }
         };
         let root = Lossless::from(&self.request.places.root);
         let is_over = |row: &FixRow| {
             let over = [FixState::Success, FixState::Weakened, FixState::Undone, FixState::Flaky];
             row.root == root && over.contains(&row.state)
         };
-        Ok(self.index.list_fixes(&filter)?.into_iter().filter(is_over).collect())
+        Ok(fixes.into_iter().filter(is_over).collect())
     }
 
     fn judge_fix(&self, row: &FixRow) -> anyhow::Result<LearnStep> {

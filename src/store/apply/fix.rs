@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{outcome, strategy, to_sql};
+use super::{outcome, rollup, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
-use crate::event::{AtomList, Attempt, FixNote, Flake};
+use crate::event::{AtomList, Attempt, FixNote, Flake, FlakeProof};
 use crate::store::to_json;
 
 /// A recipe's label, bytes.
@@ -38,6 +38,8 @@ pub(super) fn insert_attempt(
     if !insert_quoted_runs(transaction, id, quoted)? {
         return Ok(());
     }
+    let (run, fix) = (attempt.run.to_string(), ids::fix(&attempt.key, attempt.opened_by));
+    let count = rollup::count_run(transaction, &run)?;
     let (added, removed) =
         attempt.files.iter().fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
     transaction
@@ -47,10 +49,10 @@ pub(super) fn insert_attempt(
         )?
         .execute(params![
             id,
-            ids::fix(&attempt.key, attempt.opened_by),
+            fix,
             attempt.key,
             to_json(&attempt.root),
-            attempt.run.to_string(),
+            run,
             attempt.opened_by.to_string(),
             attempt.before.to_string(),
             attempt.task,
@@ -92,6 +94,8 @@ pub(super) fn insert_attempt(
         let label = text::ellipsis(&text::one_line(&recipe.label), LABEL_BYTES_MAX);
         insert.execute([id, recipe.kind.as_str(), &recipe.key, &label])?;
     }
+    rollup::replace_run_count(transaction, &run, count)?;
+    rollup::recount_fix(transaction, &fix)?;
     strategy::insert_tries(transaction, id, attempt)
 }
 
@@ -128,8 +132,23 @@ pub(super) fn insert_flake(
     for pattern in &flake.patterns {
         insert.execute([id, pattern])?;
     }
+    if flake.proof == FlakeProof::Proven {
+        recount_failure(transaction, &with.to_string())?;
+    }
     strategy::update_discounts_of_flake(transaction, &with.to_string())?;
     outcome::judge_deliveries_of_run(transaction, &with.to_string())
+}
+
+/// Counts a failing run and its fixes again: something in it is a proven flake.
+fn recount_failure(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    let failure: Option<i64> = transaction
+        .prepare_cached("SELECT failure_no FROM failures WHERE run_id = ?1")?
+        .query_row([run], |row| row.get(0))
+        .optional()?;
+    if let Some(failure) = failure {
+        rollup::recount_flakes(transaction, failure)?;
+    }
+    rollup::recount_fixes_of_flake(transaction, run)
 }
 
 pub(super) fn insert_fix_note(

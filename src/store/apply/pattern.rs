@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::outcome;
+use super::rollup::{self, PatternChanges};
 use crate::event::{PatternMerge, PatternSplit, Review};
 
 /// When something was said, and its event: what is later wins.
@@ -27,7 +28,7 @@ pub(super) fn insert_merge(
     )?;
     let mut around = patterns_with_key(transaction, &merge.from)?;
     around.extend(patterns_with_key(transaction, &merge.into)?);
-    recompute_groups(transaction, around)
+    recompute_and_recount(transaction, around)
 }
 
 pub(super) fn insert_split(
@@ -43,7 +44,13 @@ pub(super) fn insert_split(
         split.by,
         split.why
     ])?;
-    recompute_groups(transaction, patterns_with_key(transaction, &split.pattern)?)
+    recompute_and_recount(transaction, patterns_with_key(transaction, &split.pattern)?)
+}
+
+fn recompute_and_recount(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut changes = PatternChanges::default();
+    recompute_groups(transaction, around, &mut changes)?;
+    rollup::recount_patterns(transaction, &changes.regrouped).map(drop)
 }
 
 pub(super) fn insert_review(
@@ -63,8 +70,13 @@ pub(super) fn insert_review(
     Ok(())
 }
 
-/// Takes a pattern that got a new failure, or (with `is_new`) a new key, into account.
-pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, is_new: bool) -> rusqlite::Result<()> {
+/// Takes a pattern that got a new failure, or (with `is_new`) a new key, into account. Whether it is in a group.
+pub(super) fn update_pattern_group(
+    transaction: &Transaction<'_>,
+    pattern: i64,
+    is_new: bool,
+    changes: &mut PatternChanges,
+) -> rusqlite::Result<bool> {
     if is_new {
         let mut merged = transaction.prepare_cached(
             "SELECT 1 FROM pattern_merges WHERE from_key = ?1 UNION SELECT 1 FROM pattern_merges WHERE into_key = ?1",
@@ -74,7 +86,8 @@ pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, 
             .map(|key| merged.exists([key]))
             .collect::<Result<Vec<_>, _>>()?;
         if is_merged.contains(&true) {
-            return recompute_groups(transaction, BTreeSet::from([pattern]));
+            recompute_groups(transaction, BTreeSet::from([pattern]), changes)?;
+            return Ok(true);
         }
     }
     let leader: Option<i64> = transaction
@@ -84,14 +97,19 @@ pub(super) fn update_pattern_group(transaction: &Transaction<'_>, pattern: i64, 
     match leader {
         Some(leader) => {
             let members = members_of_group(transaction, leader)?;
-            write_group(transaction, &members)
+            write_group(transaction, &members, changes)?;
+            Ok(true)
         }
-        None => Ok(()),
+        None => Ok(false),
     }
 }
 
 /// Computes the groups of these patterns again, and of those they were or are grouped with.
-fn recompute_groups(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rusqlite::Result<()> {
+fn recompute_groups(
+    transaction: &Transaction<'_>,
+    around: BTreeSet<i64>,
+    changes: &mut PatternChanges,
+) -> rusqlite::Result<()> {
     let mut open = around;
     for pattern in open.clone() {
         let leader: Option<i64> = transaction
@@ -106,20 +124,40 @@ fn recompute_groups(transaction: &Transaction<'_>, around: BTreeSet<i64>) -> rus
     while let Some(pattern) = open.pop_first() {
         let group = connected_patterns(transaction, pattern)?;
         open.retain(|other| !group.contains(other));
-        write_group(transaction, &group)?;
+        write_group(transaction, &group, changes)?;
         concerned.extend(group);
     }
     outcome::judge_deliveries_of_patterns(transaction, &concerned)
 }
 
-fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite::Result<()> {
+/// Writes who represents these patterns, where that is not so yet.
+fn write_group(
+    transaction: &Transaction<'_>,
+    group: &BTreeSet<i64>,
+    changes: &mut PatternChanges,
+) -> rusqlite::Result<()> {
+    let leader = if group.len() < 2 { None } else { find_leader(transaction, group)? };
+    let mut known = transaction.prepare_cached("SELECT leader_no FROM pattern_groups WHERE pattern_no = ?1")?;
     let mut delete = transaction.prepare_cached("DELETE FROM pattern_groups WHERE pattern_no = ?1")?;
-    for pattern in group {
-        delete.execute([pattern])?;
+    let mut write = transaction.prepare_cached("INSERT OR REPLACE INTO pattern_groups VALUES (?1, ?2)")?;
+    for &pattern in group {
+        let before: Option<i64> = known.query_row([pattern], |row| row.get(0)).optional()?;
+        if before == leader {
+            continue;
+        }
+        // Whoever was represented by the same one before counts otherwise, too.
+        changes.regrouped.extend(before);
+        changes.regrouped.insert(pattern);
+        match leader {
+            Some(leader) => write.execute([pattern, leader])?,
+            None => delete.execute([pattern])?,
+        };
     }
-    if group.len() < 2 {
-        return Ok(());
-    }
+    Ok(())
+}
+
+/// The pattern of a group with the most failures, then the one that was seen first.
+fn find_leader(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite::Result<Option<i64>> {
     let mut rank = transaction
         .prepare_cached("SELECT failure_count, described_by, pattern_key FROM patterns WHERE pattern_no = ?1")?;
     let mut best: Option<((i64, String, String), i64)> = None;
@@ -129,12 +167,7 @@ fn write_group(transaction: &Transaction<'_>, group: &BTreeSet<i64>) -> rusqlite
             best = Some((key, pattern));
         }
     }
-    let Some((_, leader)) = best else { return Ok(()) };
-    let mut insert = transaction.prepare_cached("INSERT INTO pattern_groups VALUES (?1, ?2)")?;
-    for pattern in group {
-        insert.execute([*pattern, leader])?;
-    }
-    Ok(())
+    Ok(best.map(|(_, leader)| leader))
 }
 
 fn members_of_group(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<BTreeSet<i64>> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Transaction, params};
 
+use super::rollup::{self, FailureCell, PatternChanges, RunCell, SeenPattern};
 use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, IdKind};
 use crate::base::text;
@@ -27,7 +28,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
         CommandEnd::Exit(code) => (Some(code), None),
         CommandEnd::Signal(signal) => (None, Some(signal)),
     };
-    transaction
+    let run_no = transaction
         .prepare_cached(
             "INSERT INTO runs (run_id, task_no, session, agent, tool, check_kind, argv, root, dir, command_key,
                                started_at, ended_at, duration_us, exit_code, signal, branch, commit_id, class_key,
@@ -35,7 +36,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
                      ?22)",
         )?
-        .execute(params![
+        .insert(params![
             id,
             task,
             run.session,
@@ -59,11 +60,49 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.model,
             run.phase.map(|phase| phase.as_str()),
         ])?;
-    if let Some(failure) = &run.failure {
-        let context = FailureContext { task, run, at: &started };
-        insert_failure(transaction, id, &context, failure)?;
-    }
+    let cell = RunCell::new(transaction, task, run)?;
+    let Some(failure) = &run.failure else {
+        let counts = (!run.ended.passed()).then_some(true);
+        rollup::add_run(transaction, run_no, &cell, (id, &run.key), counts)?;
+        return outcome::judge_deliveries_of_task(transaction, task, &started);
+    };
+    let context = FailureContext { task, run, at: &started };
+    let inserted = insert_failure(transaction, id, &context, failure)?;
+    count_failure(transaction, id, (run_no, cell), &run.key, &inserted)?;
     outcome::judge_deliveries_of_task(transaction, task, &started)
+}
+
+/// Counts a failing run and what it changed.
+fn count_failure(
+    transaction: &Transaction<'_>,
+    run_id: &str,
+    (run_no, cell): (i64, RunCell),
+    key: &str,
+    inserted: &InsertedFailure,
+) -> rusqlite::Result<()> {
+    let InsertedFailure { number, category, has_flakes, counts, changes } = inserted;
+    let cell = FailureCell { run: cell, category: rollup::name_number(transaction, category.as_str())? };
+    rollup::add_run(transaction, run_no, &cell.run, (run_id, key), Some(*counts))?;
+    if *counts {
+        rollup::add_failure(transaction, &cell.run, cell.category)?;
+    }
+    rollup::add_failure_to_patterns(transaction, *number, &cell, changes, *has_flakes)?;
+    for &pattern in &changes.rekeyed {
+        rollup::recount_flakes_of_pattern(transaction, pattern)?;
+    }
+    rollup::recount_fixes_of_failure(transaction, run_id)
+}
+
+/// A failure that is in the index now, as it is counted.
+struct InsertedFailure {
+    /// Its row number.
+    number: i64,
+    category: Category,
+    /// Something in it is known as a proven flake.
+    has_flakes: bool,
+    /// Rates count it.
+    counts: bool,
+    changes: PatternChanges,
 }
 
 /// Where a failure belongs.
@@ -86,7 +125,7 @@ fn insert_failure(
     run_id: &str,
     context: &FailureContext<'_>,
     failure: &Failure,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<InsertedFailure> {
     // A user-defined category comes with the event: which ones are declared here makes no difference.
     let category = Category::named(&failure.category).unwrap_or(Category::Other);
     transaction
@@ -113,8 +152,8 @@ fn insert_failure(
     let failure_no: i64 = transaction
         .prepare_cached(
             "INSERT INTO failures (failure_id, run_id, category, summary, item_count, redactions, lesson_id,
-                                      lesson_file, no_lesson)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING failure_no",
+                                      lesson_file, no_lesson, uncounted)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING failure_no",
         )?
         .query_row(
             params![
@@ -126,7 +165,8 @@ fn insert_failure(
                 to_sql(failure.redactions as u64),
                 lesson,
                 file,
-                none
+                none,
+                none.filter(|&none| none == "cancelled")
             ],
             |row| row.get(0),
         )?;
@@ -136,15 +176,19 @@ fn insert_failure(
         insert_file.execute(params![failure_no, file])?;
     }
     let (mut has_older_keys, mut shown_anew) = (false, BTreeSet::new());
+    let mut changes = PatternChanges::default();
     for seen in pattern_occurrences(failure) {
         has_older_keys |= !seen.recorded.is_empty();
-        let (pattern, reads_anew) = insert_occurrence(transaction, run_id, failure_no, context, &seen)?;
+        let (pattern, reads_anew) = insert_occurrence(transaction, run_id, failure_no, context, &seen, &mut changes)?;
         if insert_pattern_check(transaction, pattern, context.run)? || reads_anew {
             shown_anew.insert(pattern);
         }
     }
+    let has_flakes = rollup::has_flakes(transaction, run_id)?;
+    let counts = if has_flakes { rollup::mark_flakes(transaction, failure_no)? } else { none != Some("cancelled") };
     outcome::judge_deliveries_of_patterns(transaction, &shown_anew)?;
-    strategy::update_discounts_of_failure(transaction, failure_no, &context.run.task, context.at, has_older_keys)
+    strategy::update_discounts_of_failure(transaction, failure_no, &context.run.task, context.at, has_older_keys)?;
+    Ok(InsertedFailure { number: failure_no, category, has_flakes, counts, changes })
 }
 
 /// A pattern in one failure.
@@ -198,10 +242,11 @@ fn insert_occurrence(
     failure_no: i64,
     context: &FailureContext<'_>,
     seen: &RecordedOccurrence<'_>,
+    changes: &mut PatternChanges,
 ) -> rusqlite::Result<(i64, bool)> {
     let (item, at) = (seen.item, context.at);
-    let (number, is_new, is_described) = upsert_pattern(transaction, run_id, at, seen)?;
-    transaction.prepare_cached("INSERT INTO occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?.execute(
+    let UpsertedPattern { number, is_new, is_first, is_described } = upsert_pattern(transaction, run_id, at, seen)?;
+    transaction.prepare_cached("INSERT INTO occurrences VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)")?.execute(
         params![
             number,
             failure_no,
@@ -222,7 +267,11 @@ fn insert_occurrence(
             .execute(params![key, number, ids::short(IdKind::Pattern, key.as_bytes())])?;
         is_new_key |= new > 0;
     }
-    pattern::update_pattern_group(transaction, number, is_new_key)?;
+    if is_new_key && !is_new {
+        changes.rekeyed.insert(number);
+    }
+    let is_grouped = pattern::update_pattern_group(transaction, number, is_new_key, changes)?;
+    changes.seen.push(SeenPattern { pattern: number, is_new, is_first, is_grouped });
     Ok((number, is_new_key || is_described))
 }
 
@@ -235,20 +284,30 @@ fn insert_pattern_check(transaction: &Transaction<'_>, pattern: i64, run: &Run) 
     Ok(new > 0)
 }
 
-/// The pattern's number, whether it is new, and whether its text is that of this run now.
+/// A pattern that has an occurrence more.
+struct UpsertedPattern {
+    /// Its row number.
+    number: i64,
+    is_new: bool,
+    /// It was not seen earlier than in this run.
+    is_first: bool,
+    /// Its text is that of this run now.
+    is_described: bool,
+}
+
 fn upsert_pattern(
     transaction: &Transaction<'_>,
     run_id: &str,
     at: &str,
     seen: &RecordedOccurrence<'_>,
-) -> rusqlite::Result<(i64, bool, bool)> {
+) -> rusqlite::Result<UpsertedPattern> {
     let [key, family, masked, masked_family] = seen.keys_and_texts();
     // The texts come from the run with the smallest id, so that they don't depend on the order of events.
-    let (pattern, is_new, is_described): (i64, bool, bool) = transaction
+    let upserted = transaction
         .prepare_cached(
             "INSERT INTO patterns (pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
-                                              described_by, first_seen, last_seen, failure_count)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, 1)
+                                              described_by, first_seen, last_seen, failure_count, tie)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, 1, ?10)
              ON CONFLICT (pattern_key) DO UPDATE SET
                  failure_count = failure_count + 1,
                  first_seen = min(first_seen, ?9),
@@ -259,7 +318,7 @@ fn upsert_pattern(
                  masked = iif(?8 < described_by, ?6, masked),
                  masked_family = iif(?8 < described_by, ?7, masked_family),
                  described_by = min(described_by, ?8)
-             RETURNING pattern_no, failure_count = 1, described_by = ?8",
+             RETURNING pattern_no, failure_count = 1, first_seen = ?9, described_by = ?8",
         )?
         .query_row(
             params![
@@ -271,11 +330,16 @@ fn upsert_pattern(
                 bound_text(masked),
                 bound_text(masked_family),
                 run_id,
-                at
+                at,
+                order_among_equals(key)
             ],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| {
+                let (number, is_new, is_first) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(UpsertedPattern { number, is_new, is_first, is_described: row.get(3)? })
+            },
         )?;
-    if is_described {
+    let pattern = upserted.number;
+    if upserted.is_described {
         transaction
             .prepare_cached(
                 "INSERT OR REPLACE INTO pattern_words (rowid, masked, family, code) VALUES (?1, ?2, ?3, ?4)",
@@ -283,7 +347,9 @@ fn upsert_pattern(
             .execute(params![pattern, bound_text(masked), bound_text(masked_family), seen.item.code])?;
     }
     // The same for every item with this key: scope and sketch are made of what the key is made of.
-    if is_new && let Some(near) = fingerprint::sketch_message(&seen.item.to_diagnostic()) {
+    if upserted.is_new
+        && let Some(near) = fingerprint::sketch_message(&seen.item.to_diagnostic())
+    {
         transaction
             .prepare_cached("UPDATE patterns SET near_scope = ?2 WHERE pattern_no = ?1")?
             .execute(params![pattern, near.scope])?;
@@ -292,7 +358,14 @@ fn upsert_pattern(
             insert.execute(params![band, pattern])?;
         }
     }
-    Ok((pattern, is_new, is_described))
+    Ok(upserted)
+}
+
+/// Where a pattern comes among those that are equal in everything that a list is ordered by: row numbers differ between
+/// indexes of the same events.
+fn order_among_equals(key: &str) -> i64 {
+    let hash = blake3::hash(key.as_bytes());
+    hash.as_bytes()[..6].iter().fold(0, |number, &byte| number << 8 | i64::from(byte))
 }
 
 /// What an item says: its message, else the test's name, else the code.

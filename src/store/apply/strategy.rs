@@ -2,6 +2,8 @@
 
 use rusqlite::{Params, Transaction, params};
 
+use super::rollup::{self, TaskHelp};
+
 use crate::base::ids;
 use crate::base::text;
 use crate::event::{
@@ -55,9 +57,10 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
         "INSERT INTO entries (entry_id, type, pattern_key) VALUES (?1, 'gotcha', ?2) ON CONFLICT DO NOTHING",
     )?;
     let (run, at) = (attempt.run.to_string(), attempt.ended_at.rfc3339());
+    let mut learnt = TaskHelp::new();
     for (pattern, outcome) in pattern_outcomes(attempt) {
-        if outcome == AttemptOutcome::Success {
-            entry.execute([ids::gotcha(pattern).as_str(), pattern])?;
+        if outcome == AttemptOutcome::Success && entry.execute([ids::gotcha(pattern).as_str(), pattern])? > 0 {
+            learnt.extend(tasks_of_tries(transaction, pattern)?);
         }
         for recipe in &tried {
             let technique = recipe.kind.as_str();
@@ -69,7 +72,19 @@ pub(super) fn insert_tries(transaction: &Transaction<'_>, id: &str, attempt: &At
             count_reports(transaction, number, &strategy_id)?;
         }
     }
-    update_discounts_where(transaction, "s.run_id = ?1", [&run])
+    update_discounts_where(transaction, "s.run_id = ?1", [&run])?;
+    rollup::update_helped_tasks(transaction, &learnt)
+}
+
+/// The tasks in which something was tried against a pattern.
+fn tasks_of_tries(transaction: &Transaction<'_>, pattern: &str) -> rusqlite::Result<TaskHelp> {
+    transaction
+        .prepare_cached(
+            "SELECT DISTINCT error_pattern, task FROM strategies CROSS JOIN strategy_tries USING (strategy_no)
+             WHERE error_pattern = ?1",
+        )?
+        .query_map([pattern], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// Takes a proposed strategy, or the reported outcome of any strategy.
@@ -219,8 +234,22 @@ pub(super) fn update_discounts_of_failure(
     )
 }
 
-fn update_discounts_where(transaction: &Transaction<'_>, which: &str, parameters: impl Params) -> rusqlite::Result<()> {
+fn update_discounts_where(
+    transaction: &Transaction<'_>,
+    which: &str,
+    parameters: impl Params + Clone,
+) -> rusqlite::Result<()> {
     let sql = format!("UPDATE strategy_tries AS s SET discounted = {DISCOUNTED} WHERE {which}");
-    transaction.prepare_cached(&sql)?.execute(parameters)?;
-    Ok(())
+    if transaction.prepare_cached(&sql)?.execute(parameters.clone())? == 0 {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT DISTINCT t.error_pattern, s.task FROM strategy_tries s
+         JOIN strategies t ON t.strategy_no = s.strategy_no WHERE {which}"
+    );
+    let changed: TaskHelp = transaction
+        .prepare_cached(&sql)?
+        .query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    rollup::update_helped_tasks(transaction, &changed)
 }

@@ -12,10 +12,8 @@ use crate::store::index::Index;
 use crate::store::segment::SegmentFolder;
 
 /// Which fixes to list. Empty fields don't filter.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FixFilter {
-    /// Start of the id, with its `x-`.
-    pub id: Option<String>,
     /// The outcome of the failure.
     pub state: Option<FixState>,
     /// The category of the failure.
@@ -26,6 +24,14 @@ pub(crate) struct FixFilter {
     pub file: Option<String>,
     /// Only those that a job of the learning pipeline proved; the caller sorts them out.
     pub is_proven: bool,
+    /// The agent of the run that failed first.
+    pub agent: Option<String>,
+    /// The tool of that run, as [`super::RunFilter::tool`].
+    pub tool: Option<String>,
+    /// Only those whose last attempt ended at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only those whose last attempt ended before this time.
+    pub until: Option<Timestamp>,
     /// The limit on results, the last touched first.
     pub limit: usize,
 }
@@ -114,7 +120,7 @@ pub(crate) struct RecipeRow {
 pub(crate) struct FixRateRow {
     /// The category.
     pub category: String,
-    /// Workflows, flaky and undone ones not counted.
+    /// Workflows; weakened, flaky and undone ones are not counted.
     pub workflows: u64,
     /// Fixed ones.
     pub fixed: u64,
@@ -193,25 +199,60 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn list_fixes(&self, filter: &FixFilter) -> Result<Vec<FixRow>, StoreError> {
+        let read = || self.read_fixes(self.choose_fixes(filter, None, None)?.into_iter().map(|(id, _)| id).collect());
+        self.sql_result("read", read())
+    }
+
+    /// Fix workflows after one that was last touched then and has this id, in the list as it was at a moment: each with
+    /// when it was last touched until then.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn page_of_fixes(
+        &self,
+        filter: &FixFilter,
+        moment: Timestamp,
+        after: Option<&(Timestamp, String)>,
+    ) -> Result<Vec<(FixRow, Timestamp)>, StoreError> {
         let read = || {
-            // As a range the id is looked up; anything else has to look at all.
-            let by_id = if filter.id.is_some() { "w.fix_id >= ?1 AND w.fix_id < ?1 || '~'" } else { "?1 IS NULL" };
-            let mut statement = self.connection.prepare_cached(&expand_conditions(FIXES).replace("{by_id}", by_id))?;
-            let rows = statement.query_map(
-                params![
-                    filter.id,
-                    filter.state,
-                    filter.category,
-                    filter.task,
-                    filter.file,
-                    i64::try_from(filter.limit).unwrap_or(i64::MAX),
-                    FAMILY_FIXES_MAX
-                ],
-                fix_row,
-            )?;
-            rows.collect()
+            let (ids, times): (Vec<String>, Vec<Timestamp>) =
+                self.choose_fixes(filter, Some(moment), after)?.into_iter().unzip();
+            Ok(self.read_fixes(ids)?.into_iter().zip(times).collect())
         };
         self.sql_result("read", read())
+    }
+
+    fn choose_fixes(
+        &self,
+        filter: &FixFilter,
+        moment: Option<Timestamp>,
+        after: Option<&(Timestamp, String)>,
+    ) -> rusqlite::Result<Vec<(String, Timestamp)>> {
+        let sql = CHOSEN.replace("{which}", CHOSEN_WHICH).replace("{where}", CHOSEN_WHERE);
+        let mut chosen = self.connection.prepare_cached(&sql)?;
+        let time = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
+        let (after, after_id) = after.cloned().unzip();
+        let parameters = params![
+            filter.state,
+            filter.category,
+            filter.task,
+            filter.file,
+            filter.agent,
+            filter.tool,
+            time(filter.since),
+            time(filter.until),
+            time(after),
+            after_id,
+            i64::try_from(filter.limit).unwrap_or(i64::MAX),
+            time(moment).unwrap_or_else(|| "~".to_owned()),
+        ];
+        chosen.query_map(parameters, |row| Ok((row.get(0)?, row_time(row, 1)?)))?.collect()
+    }
+
+    /// Fixes by their whole ids, in this order.
+    pub(super) fn read_fixes(&self, ids: Vec<String>) -> rusqlite::Result<Vec<FixRow>> {
+        let mut row = self.connection.prepare_cached(&FIX.replace("{recurred}", RECURRED))?;
+        ids.iter().map(|id| row.query_row(params![id, FAMILY_FIXES_MAX], fix_row)).collect()
     }
 
     /// What tells soonest whether a fix, by its whole id, held. `None` of one that solved nothing.
@@ -228,7 +269,7 @@ impl Index {
                     suspect: row.get(3)?,
                 })
             };
-            self.connection.prepare_cached(&expand_conditions(SOLVED))?.query_row([fix], row).optional()
+            self.connection.prepare_cached(&SOLVED.replace("{recurred}", RECURRED))?.query_row([fix], row).optional()
         };
         self.sql_result("read", read())
     }
@@ -239,7 +280,15 @@ impl Index {
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
     pub(crate) fn find_fix(&self, id: &str) -> Result<FixRow, StoreError> {
         let full = if id.starts_with("x-") { id.to_owned() } else { format!("x-{id}") };
-        let mut found = self.list_fixes(&FixFilter { id: Some(full.clone()), limit: 20, ..FixFilter::default() })?;
+        let read = || {
+            // As a range, so that it is looked up.
+            let sql =
+                "SELECT fix_id FROM fix_figures WHERE fix_id >= ?1 AND fix_id < ?1 || '~' ORDER BY fix_id LIMIT 20";
+            let mut named = self.connection.prepare_cached(sql)?;
+            let ids = named.query_map([&full], |row| row.get(0))?;
+            self.read_fixes(ids.collect::<rusqlite::Result<_>>()?)
+        };
+        let mut found = self.sql_result("read", read())?;
         match found.len() {
             0 => Err(StoreError::NoSuchId { id: full }),
             1 => Ok(found.remove(0)),
@@ -300,12 +349,12 @@ impl Index {
     /// SQLite's.
     pub(crate) fn fix_rates(&self, quickly: u64) -> Result<Vec<FixRateRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(&expand_conditions(
-                "SELECT category, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1),
-                        sum(attempts)
-                 FROM fix_states w WHERE category IS NOT NULL AND state NOT IN ('flaky', 'undone') AND NOT {suspect}
-                 GROUP BY category ORDER BY count(*) DESC, category",
-            ))?;
+            let mut statement = self.connection.prepare_cached(
+                "SELECT name, count(*), sum(state = 'success'), sum(state = 'success' AND attempts <= ?1), sum(attempts)
+                 FROM fix_figures JOIN names ON name_no = category_no
+                 WHERE name <> '' AND state NOT IN ('weakened', 'flaky', 'undone') AND NOT suspect
+                 GROUP BY name_no ORDER BY count(*) DESC, name",
+            )?;
             let rows = statement.query_map([i64::try_from(quickly).unwrap_or(i64::MAX)], |row| {
                 Ok(FixRateRow {
                     category: row.get(0)?,
@@ -316,6 +365,19 @@ impl Index {
                 })
             })?;
             rows.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// How many fixes there are of each state.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn count_fix_states(&self) -> Result<Vec<(FixState, u64)>, StoreError> {
+        let sql = "SELECT state, count(*) FROM fix_figures GROUP BY state ORDER BY state";
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row_unsigned(row, 1)?)))?.collect()
         };
         self.sql_result("read", read())
     }
@@ -406,9 +468,6 @@ impl Index {
 /// Of a family of many thousand messages.
 const FAMILY_FIXES_MAX: i64 = 500;
 
-/// Held in the rest of its task: none of the patterns that an attempt fixed is in a later failure of that task. Fixes are
-/// chosen before anything else is asked about them. Whether another one helped against the same family in the same way is
-/// asked of [`FAMILY_FIXES_MAX`] of that family's.
 /// Whether a pattern that was fixed failed again in the task `t` after the workflow `w` was over.
 const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patterns p USING (event_id)
                    JOIN known_patterns n ON n.recorded_key = p.pattern_key
@@ -416,32 +475,36 @@ const RECURRED: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_patter
                    WHERE a.fix_id = w.fix_id AND p.role = 'fixed' AND o.task_no = t.task_no
                      AND o.at > coalesce(w.resolved_at, w.last_at))";
 
-/// Whether what was fixed in the workflow `w`, by a change, is a proven flake of one of its failing runs.
-const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
-                   JOIN flake_patterns h ON h.event_id = k.event_id
-                   JOIN attempt_patterns g ON g.event_id = a.event_id AND g.pattern_key = h.pattern_key
-                   WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND g.role = 'fixed' AND k.proof = 'proven')";
-
-fn expand_conditions(sql: &str) -> String {
-    sql.replace("{recurred}", RECURRED).replace("{suspect}", SUSPECT)
-}
-
 const SOLVED: &str = "
-    SELECT w.resolved_at, t.last_at, {recurred}, {suspect} FROM fix_states w
+    SELECT w.resolved_at, t.last_at, {recurred}, (SELECT suspect FROM fix_figures WHERE fix_id = ?1) FROM fix_states w
     LEFT JOIN tasks t ON t.name = (SELECT task FROM fix_attempts x WHERE x.fix_id = w.fix_id
                                    ORDER BY at DESC, event_id DESC LIMIT 1)
     WHERE w.fix_id = ?1 AND w.state = 'success'";
 
-const FIXES: &str = "
-    WITH chosen AS MATERIALIZED (
-        SELECT * FROM fix_states w
-        WHERE {by_id} AND (?2 IS NULL OR w.state = ?2)
-          AND (?3 IS NULL OR w.category = ?3)
-          AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?4))
-          AND (?5 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
-                                     WHERE a.fix_id = w.fix_id
-                                       AND (f.path = ?5 OR substr(f.path, 1, length(?5) + 1) = ?5 || '/')))
-        ORDER BY w.last_at DESC, w.fix_id LIMIT ?6)
+/// Fixes are chosen before anything else is asked about them, one by one: those that were last touched until the moment
+/// `?12`, and where later ones were then.
+const CHOSEN: &str = "
+    SELECT * FROM (
+        SELECT fix_id, last_at FROM fix_figures w WHERE {which} AND {where} AND last_at <= ?12
+        ORDER BY last_at DESC, fix_id LIMIT ?11)
+    UNION ALL SELECT * FROM (
+        SELECT fix_id, (SELECT max(at) FROM fix_attempts a WHERE a.fix_id = w.fix_id AND at <= ?12) AS last_at
+        FROM fix_figures w WHERE {which} AND w.last_at > ?12) WHERE {where}
+    ORDER BY last_at DESC, fix_id LIMIT ?11";
+const CHOSEN_WHICH: &str = "
+    (?1 IS NULL OR state = ?1)
+    AND (?2 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?2))
+    AND (?3 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?3))
+    AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)
+                               WHERE a.fix_id = w.fix_id
+                                 AND (f.path = ?4 OR substr(f.path, 1, length(?4) + 1) = ?4 || '/')))
+    AND (?5 IS NULL OR agent_no = (SELECT name_no FROM names WHERE name = ?5))
+    AND (?6 IS NULL OR tool_no IN (SELECT name_no FROM names WHERE name = ?6 OR name LIKE '%:' || ?6))";
+const CHOSEN_WHERE: &str = "last_at >= coalesce(?7, '') AND last_at < coalesce(?8, '~')
+    AND (?9 IS NULL OR last_at <= ?9 AND (last_at < ?9 OR fix_id > ?10))";
+
+/// Whether another one helped against the same family in the same way is asked of [`FAMILY_FIXES_MAX`] of that family's.
+const FIX: &str = "
     SELECT w.fix_id, w.command_key, w.root, w.state, w.attempts, w.reruns, w.first_at, w.last_at, w.resolved_at,
            w.failure_id, w.category, w.summary, r.argv, l.task, t.last_at,
            {recurred},
@@ -453,22 +516,22 @@ const FIXES: &str = "
                 CROSS JOIN patterns s ON s.family_key = q.family_key
                 CROSS JOIN attempt_patterns u ON u.role = 'fixed' AND u.pattern_key IN (
                     SELECT s.pattern_key UNION SELECT recorded_key FROM recorded_keys k WHERE k.pattern_no = s.pattern_no)
-                WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT ?7)
+                WHERE p.event_id = a.event_id AND p.role = 'fixed' LIMIT ?2)
             WHERE a.fix_id = w.fix_id AND a.outcome = 'success' AND b.fix_id <> w.fix_id AND b.outcome = 'success'
               AND b.run_id <> a.run_id
               AND b.weakened = 0 AND b.means <> 'none'
               AND EXISTS (SELECT 1 FROM attempt_recipes c JOIN attempt_recipes d USING (recipe_key)
                           WHERE c.event_id = a.event_id AND d.event_id = b.event_id) LIMIT 20)),
-           {suspect},
+           (SELECT suspect FROM fix_figures WHERE fix_id = ?1),
            (SELECT count(DISTINCT a.run_id) FROM fix_attempts a
             WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND a.fixed > 0),
            NOT EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.outcome = 'success'
                        AND (a.means <> 'edit' OR EXISTS (SELECT 1 FROM attempt_recipes c WHERE c.event_id = a.event_id)))
-    FROM chosen w
-    JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = w.fix_id
+    FROM fix_states w
+    JOIN fix_attempts l ON l.event_id = (SELECT event_id FROM fix_attempts x WHERE x.fix_id = ?1
                                          ORDER BY at DESC, event_id DESC LIMIT 1)
     LEFT JOIN runs r ON r.run_id = w.opened_by LEFT JOIN tasks t ON t.name = l.task
-    ORDER BY w.last_at DESC, w.fix_id";
+    WHERE w.fix_id = ?1";
 
 /// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing, and one
 /// run that closed a failure under several commands counts once.

@@ -121,12 +121,6 @@ const WINDOW: &str = "
         JOIN failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
         ORDER BY started_at DESC, run_id DESC LIMIT ?2)";
 
-/// A pattern in a failure that was a flake.
-const IS_FLAKE: &str = "EXISTS (
-    SELECT 1 FROM flakes k JOIN flake_patterns fp USING (event_id)
-    WHERE k.fail_run = f.run_id AND k.proof = 'proven' AND (fp.pattern_key = p.pattern_key OR fp.pattern_key IN
-        (SELECT recorded_key FROM recorded_keys r WHERE r.pattern_no = p.pattern_no)))";
-
 /// A run `r` whose changed files count for its task: of a task in which something failed, one that began a failure. What
 /// was changed after that is the cure. Of a task without a failure every run.
 const AT_FAILURE: &str = "(NOT r.passed AND NOT EXISTS (
@@ -170,9 +164,8 @@ impl Index {
         );
         let items = format!(
             "{WINDOW} SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file)
-             FROM failed f JOIN occurrences USING (failure_no)
-             JOIN patterns p USING (pattern_no) LEFT JOIN pattern_groups USING (pattern_no)
-             WHERE NOT {IS_FLAKE} GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
+             FROM failed JOIN occurrences USING (failure_no) LEFT JOIN pattern_groups USING (pattern_no)
+             WHERE NOT flaky GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
         );
         let patterns = format!(
             "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM patterns WHERE pattern_no IN
@@ -225,17 +218,29 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn first_occurrences(&self, pattern: i64) -> Result<Vec<FirstOccurrenceRow>, StoreError> {
+        self.first_occurrences_until(pattern, i64::MAX)
+    }
+
+    /// As [`Index::first_occurrences`], of the failures up to failure number `newest`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn first_occurrences_until(
+        &self,
+        pattern: i64,
+        newest: i64,
+    ) -> Result<Vec<FirstOccurrenceRow>, StoreError> {
         let sql = format!(
             "{GROUP} SELECT run_id, at, name FROM (
                  SELECT f.run_id, o.at, o.task_no,
                         row_number() OVER (PARTITION BY o.task_no ORDER BY o.at, f.run_id) AS nth
                  FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN failures f USING (failure_no)
-                 JOIN patterns p USING (pattern_no) WHERE NOT {IS_FLAKE})
+                 WHERE NOT flaky AND o.failure_no <= ?3)
              JOIN tasks USING (task_no) WHERE nth = 1 ORDER BY at, run_id LIMIT ?2"
         );
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let rows = statement.query_map(params![pattern, SIGHTINGS_MAX], |row| {
+            let rows = statement.query_map(params![pattern, SIGHTINGS_MAX, newest], |row| {
                 Ok(FirstOccurrenceRow { run: row.get(0)?, at: row_time(row, 1)?, task: row.get(2)? })
             })?;
             rows.collect()
@@ -301,7 +306,7 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// How often a pattern was seen since `since`: failures, distinct tasks.
+    /// How often a pattern was seen since `since`, proven flakes left out: failures, distinct tasks.
     ///
     /// # Errors
     /// SQLite's.
@@ -310,7 +315,7 @@ impl Index {
             self.connection
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(DISTINCT failure_no), count(DISTINCT task_no)
-                     FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at >= ?2"
+                     FROM members CROSS JOIN occurrences USING (pattern_no) WHERE at >= ?2 AND NOT flaky"
                 ))?
                 .query_row(params![pattern, since.rfc3339()], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))
         };

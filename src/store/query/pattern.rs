@@ -37,11 +37,13 @@ pub(crate) struct PatternRow {
     pub first_seen: Timestamp,
     /// Last failure.
     pub last_seen: Timestamp,
-    /// Failures that have it.
+    /// Failures that have it, proven flakes left out.
     pub failures: u64,
-    /// Distinct tasks.
+    /// Failures in which it was a proven flake.
+    pub flaky: u64,
+    /// Distinct tasks, as the failures.
     pub tasks: u64,
-    /// Distinct tasks in which a pattern of its family was seen.
+    /// Distinct tasks in which a pattern of its family was seen, as well.
     pub family_tasks: u64,
     /// The most frequent category of its failures.
     pub category: String,
@@ -74,6 +76,8 @@ pub(crate) struct OccurrenceRow {
     pub message: String,
     /// The failure's category.
     pub category: String,
+    /// It is a proven flake there.
+    pub flaky: bool,
 }
 
 /// One of the patterns of a group.
@@ -345,8 +349,30 @@ impl Index {
     }
 
     pub(super) fn pattern_row(&self, leader: i64) -> rusqlite::Result<PatternRow> {
-        let sql = format!("{GROUP} {PATTERN_COLUMNS}");
+        let sql = format!("{GROUP} {}", PATTERN_COLUMNS.replace("{family_tasks}", FAMILY_TASKS));
         self.connection.prepare_cached(&sql)?.query_row([leader], pattern_from_row)
+    }
+
+    /// A pattern that represents its group, by its row number, without a look at its family, which may be large: its own
+    /// tasks are given as those of the family.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub(crate) fn brief_pattern_row(&self, leader: i64) -> Result<PatternRow, StoreError> {
+        let sql = format!("{GROUP} {}", PATTERN_COLUMNS.replace("{family_tasks}", "g.tasks"));
+        let find = || self.connection.prepare_cached(&sql)?.query_row([leader], pattern_from_row);
+        self.sql_result("read", find())
+    }
+
+    /// The row number of the pattern that represents the one with this key, of whatever version.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn pattern_number(&self, key: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT leader_no FROM known_patterns JOIN pattern_leaders USING (pattern_no)
+            WHERE recorded_key = ?1 LIMIT 1";
+        let find = || self.connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional();
+        self.sql_result("read", find())
     }
 
     fn member_row(&self, number: i64) -> rusqlite::Result<GroupMemberRow> {
@@ -440,32 +466,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn occurrences_of_pattern(&self, pattern: i64, limit: usize) -> Result<Vec<OccurrenceRow>, StoreError> {
-        let read = || {
-            // Of a failure with two patterns of the group the first one's place and message: `min` picks the row.
-            let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT failure_id, run_id, at, name, sum(o.item_count), file, line, test, message, category,
-                                min(pattern_key)
-                 FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN patterns USING (pattern_no)
-                 JOIN failures USING (failure_no) JOIN tasks USING (task_no)
-                 GROUP BY failure_no ORDER BY at DESC, run_id DESC LIMIT ?2"
-            ))?;
-            let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-                Ok(OccurrenceRow {
-                    failure: row.get(0)?,
-                    run: row.get(1)?,
-                    at: row_time(row, 2)?,
-                    task: row.get(3)?,
-                    items: row_unsigned(row, 4)?,
-                    file: row.get(5)?,
-                    line: row.get(6)?,
-                    test: row.get(7)?,
-                    message: row.get(8)?,
-                    category: row.get(9)?,
-                })
-            })?;
-            rows.collect()
-        };
-        self.sql_result("read", read())
+        self.pattern_failures(pattern, None, limit)
     }
 
     /// Files in which the items of a pattern's group were, with the number of failures; the most frequent first.
@@ -545,19 +546,20 @@ const PATTERN_COLUMNS: &str = "
     SELECT pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
            (SELECT min(first_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
            (SELECT max(last_seen) FROM members CROSS JOIN patterns USING (pattern_no)),
-           (SELECT count(DISTINCT failure_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
-           (SELECT count(DISTINCT task_no) FROM members CROSS JOIN occurrences USING (pattern_no)),
-           (SELECT category FROM members CROSS JOIN occurrences USING (pattern_no) JOIN failures USING (failure_no)
-            GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
-           (SELECT count(DISTINCT task_no) FROM occurrences WHERE pattern_no IN (
-                SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
-                JOIN patterns f ON f.family_key = m.family_key)),
+           g.failures, g.tasks, (SELECT name FROM names WHERE name_no = g.category_no),
+           {family_tasks},
            (SELECT count(*) FROM members),
            coalesce((SELECT state = 'muted' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
                      WHERE state IN ('muted', 'unmuted') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
            coalesce((SELECT state = 'deprecated' FROM keys CROSS JOIN pattern_reviews USING (pattern_key)
-                     WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0)
-    FROM patterns WHERE pattern_no = ?1";
+                     WHERE state IN ('deprecated', 'restored') ORDER BY at DESC, event_id DESC LIMIT 1), 0),
+           g.flaky
+    FROM patterns JOIN pattern_figures g USING (pattern_no) WHERE pattern_no = ?1";
+
+const FAMILY_TASKS: &str = "
+    (SELECT count(DISTINCT task_no) FROM occurrences WHERE NOT flaky AND pattern_no IN (
+        SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
+        JOIN patterns f ON f.family_key = m.family_key))";
 
 fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
     Ok(PatternRow {
@@ -578,5 +580,6 @@ fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
         members: row_unsigned(row, 14)?,
         muted: row.get(15)?,
         deprecated: row.get(16)?,
+        flaky: row_unsigned(row, 17)?,
     })
 }

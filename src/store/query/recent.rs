@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, params};
 
-use super::{parse_time, row_time, row_unsigned};
+use super::{ambiguous_id, parse_time, row_time, row_unsigned};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::run::CommandEnd;
@@ -14,6 +14,8 @@ use crate::store::to_json;
 const LOOKED_AT_MAX: i64 = 500;
 /// Patterns of one failure.
 const PATTERNS_MAX: i64 = 5;
+/// Failures that an id may fit before it is called ambiguous.
+const NAMED_MAX: i64 = 20;
 
 /// A recorded failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +51,30 @@ pub(crate) struct FailureRow {
     pub resolved_at: Option<Timestamp>,
     /// `x-…` of what was tried until it was gone.
     pub fix: Option<String>,
+    /// When the run was started.
+    pub started_at: Timestamp,
+    /// Why no rate counts it: `cancelled` or `flaky`.
+    pub uncounted: Option<String>,
+    /// The work tree.
+    pub root: Lossless,
+    pub command_key: String,
+    pub branch: Option<String>,
 }
+
+/// What [`Index::failure_row`] reads.
+const FAILURE_COLUMNS: &str = "
+    SELECT failure_no, failure_id, r.run_id, argv, dir, tool, f.category, f.summary, item_count, ended_at,
+           exit_code, signal, t.name, agent, lesson_id,
+           (SELECT min(p.ended_at) FROM runs p INDEXED BY passes_by_key
+            WHERE p.command_key = r.command_key AND p.ended_at > r.ended_at AND p.branch IS r.branch
+              AND p.own_status AND p.passed),
+           (SELECT min(a.at) FROM fix_attempts a
+            WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'),
+           (SELECT a.fix_id FROM fix_attempts a
+            WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'
+            ORDER BY a.at LIMIT 1),
+           r.started_at, f.uncounted, root, r.command_key, r.branch
+    FROM runs r JOIN failures f USING (run_id) JOIN tasks t USING (task_no)";
 
 impl Index {
     /// The failures of a work tree up to `now`, the newest first; with `open` only those that nothing resolved, of
@@ -65,21 +90,10 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<FailureRow>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT failure_no, failure_id, r.run_id, argv, dir, tool, f.category, f.summary, item_count, ended_at,
-                        exit_code, signal, t.name, agent, lesson_id,
-                        (SELECT min(p.ended_at) FROM runs p INDEXED BY passes_by_key
-                         WHERE p.command_key = r.command_key AND p.ended_at > r.ended_at AND p.branch IS r.branch
-                           AND p.own_status AND p.passed),
-                        (SELECT min(a.at) FROM fix_attempts a
-                         WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'),
-                        (SELECT a.fix_id FROM fix_attempts a
-                         WHERE a.command_key = r.command_key AND a.at >= r.ended_at AND a.outcome = 'success'
-                         ORDER BY a.at LIMIT 1)
-                 FROM runs r JOIN failures f USING (run_id) JOIN tasks t USING (task_no)
-                 WHERE root = ?1 AND passed = 0 AND ended_at <= ?2
-                   AND NOT (?4 AND no_lesson IS 'cancelled') ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3",
-            )?;
+            let mut statement = self.connection.prepare_cached(&format!(
+                "{FAILURE_COLUMNS} WHERE root = ?1 AND passed = 0 AND ended_at <= ?2
+                   AND NOT (?4 AND no_lesson IS 'cancelled') ORDER BY ended_at DESC, r.run_id DESC LIMIT ?3"
+            ))?;
             let mut rows = statement.query(params![to_json(root), now.rfc3339(), LOOKED_AT_MAX, open])?;
             let mut found = Vec::new();
             while found.len() < limit
@@ -93,6 +107,38 @@ impl Index {
             Ok(found)
         };
         self.sql_result("read", read())
+    }
+
+    /// A failure by its row number.
+    pub(super) fn failure_details(&self, failure_no: i64) -> rusqlite::Result<FailureRow> {
+        let sql = format!("{FAILURE_COLUMNS} WHERE failure_no = ?1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([failure_no])?;
+        match rows.next()? {
+            Some(row) => self.failure_row(row),
+            None => Err(rusqlite::Error::QueryReturnedNoRows),
+        }
+    }
+
+    /// The failure whose id starts with `id` (`f-` may be left out).
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
+    pub(crate) fn find_failure(&self, id: &str) -> Result<FailureRow, StoreError> {
+        let full = if id.starts_with("f-") { id.to_owned() } else { format!("f-{id}") };
+        let read = || {
+            // A range, so that the index is used; `~` comes after every letter of an id.
+            let sql = "SELECT failure_no FROM failures WHERE failure_id BETWEEN ?1 AND ?1 || '~' LIMIT ?2";
+            let mut named = self.connection.prepare_cached(sql)?;
+            let numbers = named.query_map(params![full, NAMED_MAX], |row| row.get(0))?;
+            numbers.map(|number| self.failure_details(number?)).collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let mut found = self.sql_result("read", read())?;
+        match found.len() {
+            0 => Err(StoreError::NoSuchId { id: full }),
+            1 => Ok(found.remove(0)),
+            count => Err(ambiguous_id(id, count, found.iter().map(|row| row.failure.as_str()))),
+        }
     }
 
     fn failure_row(&self, row: &Row<'_>) -> rusqlite::Result<FailureRow> {
@@ -126,6 +172,11 @@ impl Index {
             lesson: row.get(14)?,
             resolved_at: resolved,
             fix: row.get(17)?,
+            started_at: row_time(row, 18)?,
+            uncounted: row.get(19)?,
+            root: serde_json::from_str(&row.get::<_, String>(20)?).unwrap_or_default(),
+            command_key: row.get(21)?,
+            branch: row.get(22)?,
         })
     }
 }

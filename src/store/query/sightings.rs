@@ -35,7 +35,7 @@ pub(crate) struct PatternBriefRow {
     pub masked: String,
     /// Masked text of the family.
     pub masked_family: String,
-    /// Distinct tasks.
+    /// Distinct tasks, proven flakes left out.
     pub tasks: u64,
     /// Its last failure.
     pub last_seen: Timestamp,
@@ -65,18 +65,15 @@ pub(super) struct GroupOccurrences {
     files: HashMap<String, u64>,
     /// Tasks by their row number, each with the first time that was no flake.
     first: HashMap<i64, String>,
-    /// All tasks.
-    tasks: HashSet<i64>,
     /// The newest failures, the newest first: when, failure and pattern by their row numbers.
     newest: Vec<(String, i64, i64)>,
 }
 
 impl GroupOccurrences {
     pub(super) fn from_group(index: &Index, group: &PatternGroupRow) -> rusqlite::Result<Self> {
-        let flakes = index.flakes_of_group(group)?;
-        let mut statement = index
-            .connection
-            .prepare_cached("SELECT failure_no, task_no, at, file FROM occurrences WHERE pattern_no = ?1 LIMIT ?2")?;
+        let mut statement = index.connection.prepare_cached(
+            "SELECT failure_no, task_no, at, file, flaky FROM occurrences WHERE pattern_no = ?1 LIMIT ?2",
+        )?;
         let mut all = GroupOccurrences::default();
         // Two patterns of the group in one failure are one failure of the file.
         let mut counted: HashSet<(i64, String)> = HashSet::default();
@@ -86,7 +83,6 @@ impl GroupOccurrences {
                 let (failure, task) = (row.get(0)?, row.get(1)?);
                 let at = row.get_ref(2)?.as_str()?;
                 let file = row.get_ref(3)?.as_str_or_null()?;
-                all.tasks.insert(task);
                 if let Some(file) = file
                     && (group.members.len() == 1 || counted.insert((failure, file.to_owned())))
                 {
@@ -95,7 +91,7 @@ impl GroupOccurrences {
                         None => drop(all.files.insert(file.to_owned(), 1)),
                     }
                 }
-                if flakes.is_empty() || !flakes.contains(&(pattern, failure)) {
+                if !row.get::<_, bool>(4)? {
                     match all.first.get_mut(&task) {
                         Some(first) if first.as_str() <= at => {}
                         Some(first) => at.clone_into(first),
@@ -136,22 +132,6 @@ impl GroupOccurrences {
 }
 
 impl Index {
-    /// What of a group was a flake: pattern and failure by their row numbers.
-    fn flakes_of_group(&self, group: &PatternGroupRow) -> rusqlite::Result<HashSet<(i64, i64)>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT failure_no FROM flake_patterns CROSS JOIN flakes USING (event_id)
-             CROSS JOIN failures ON run_id = fail_run WHERE pattern_key = ?1 AND proof = 'proven'",
-        )?;
-        let mut found = HashSet::default();
-        for (key, pattern) in &group.keys {
-            let mut rows = statement.query([key])?;
-            while let Some(row) = rows.next()? {
-                found.insert((*pattern, row.get(0)?));
-            }
-        }
-        Ok(found)
-    }
-
     /// What a warning says of the pattern with this key, or that represents it; `None` when there is none.
     ///
     /// # Errors
@@ -187,7 +167,7 @@ impl Index {
                     code: row.get(2)?,
                     masked: row.get(3)?,
                     masked_family: row.get(4)?,
-                    tasks: sightings.tasks.len() as u64,
+                    tasks: sightings.first.len() as u64,
                     last_seen: parse_time(last_seen.unwrap_or(&own)),
                     files: sightings.most_frequent_files(FILES),
                     newest,

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use crate::base::clock::Timestamp;
 use crate::base::ids;
 use crate::event::sample::{
-    ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gate_step, gotcha, key,
-    learn_step, library_step, memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run,
-    phase, promotion, receipt, review, run_id, said_strategy, signed_receipt, snapshot, split, strategy_report,
-    task_done, task_started, tried,
+    ack, cancelled, days_later, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake,
+    gate_step, gotcha, key, learn_step, library_step, memory, memory_change, merge, names, of_category, old_failed_run,
+    old_key, passed_run, phase, promotion, receipt, review, run_id, said_strategy, signed_receipt, snapshot, split,
+    strategy_report, task_done, task_started, tried, weakened_mark, with_agent,
 };
 use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
@@ -43,6 +43,7 @@ fn attempts() -> impl Strategy<Value = Event> {
         let mut event = tried(before, run, outcome, &fixed, persisted.as_slice());
         if let EventBody::Attempt(attempt) = &mut event.body {
             attempt.means = means;
+            attempt.weakened.extend((run % 4 == 0).then(weakened_mark));
             let label = format!("as {before}");
             attempt.recipes.push(Recipe { kind: RecipeKind::Shape, key: "1:cd".into(), label });
         }
@@ -90,8 +91,11 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
     let task = prop::sample::select(vec!["one", "two", "three"]);
     // Some categories are not declared here, and some are not valid names.
     let category = |n: u64| ["test_failure", "lint_error", "security_issue", "Not a name"][n as usize % 4];
-    let failed = (1..40u64, task.clone(), names())
-        .prop_map(move |(n, task, names)| of_category(failed_run(n, task, &names), category(n)));
+    let failed = (1..40u64, task.clone(), names()).prop_map(move |(n, task, names)| {
+        let failed = of_category(failed_run(n, task, &names), category(n));
+        let failed = if n % 7 == 0 { cancelled(failed) } else { failed };
+        with_agent(days_later(failed, (n % 3) as i64), ["human", "codex"][n as usize % 2])
+    });
     let older = (61..80u64, task.clone(), names()).prop_map(|(n, task, names)| old_failed_run(n, task, &names));
     let merges = (0..90u64, any_key(), any_key(), prop::option::of(851..=1000u16));
     let states = prop::sample::select(vec![ReviewState::Muted, ReviewState::Restored]);

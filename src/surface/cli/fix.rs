@@ -2,12 +2,15 @@
 
 mod page;
 
+use super::filter::{check_days, day};
 use super::output::{TableCell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
+use crate::base::clock::UtcDay;
 use crate::base::text;
 use crate::event::FixState;
+use crate::ops::board::BoardFilter;
 use crate::ops::fix::{self, FixList, FixNoteText, FixSummary, FlakeList, RecipeList};
-use crate::store::FixFilter;
+use crate::store::{FixFilter, SumFilter};
 
 /// List failures and what fixed them, flaky checks included
 ///
@@ -57,6 +60,22 @@ enum FixAction {
     },
 }
 
+/// What restricts the list of fixes.
+const FILTERS: [&str; 12] = [
+    "state",
+    "weakened",
+    "confirmed",
+    "unconfirmed",
+    "proven",
+    "from",
+    "to",
+    "category",
+    "agent",
+    "tool",
+    "task",
+    "file",
+];
+
 /// List fixes, most recent first; or flaky checks, or recipes
 #[derive(Debug, clap::Args)]
 struct ListArgs {
@@ -75,9 +94,21 @@ struct ListArgs {
     /// Only fixes that a job proved (`library work`)
     #[arg(long)]
     proven: bool,
+    /// Only fixes last tried from this day on, in UTC: a date, an age (`30d`) or `today`
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    from: Option<UtcDay>,
+    /// Only fixes last tried up to this day, in UTC
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    to: Option<UtcDay>,
     /// Only fixes of this category
     #[arg(long)]
     category: Option<String>,
+    /// Only fixes of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only fixes of failures of this tool
+    #[arg(long)]
+    tool: Option<String>,
     /// Only fixes with an attempt in this task
     #[arg(long)]
     task: Option<String>,
@@ -85,10 +116,10 @@ struct ListArgs {
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
     /// List flaky checks instead
-    #[arg(long, conflicts_with_all = ["state", "weakened", "confirmed", "unconfirmed", "proven", "category", "task", "file"])]
+    #[arg(long, conflicts_with_all = FILTERS)]
     flakes: bool,
     /// List changes that were tried in two or more tasks instead, with their success rates
-    #[arg(long, conflicts_with_all = ["flakes", "state", "weakened", "confirmed", "unconfirmed", "proven", "category", "task", "file"])]
+    #[arg(long, conflicts_with = "flakes", conflicts_with_all = FILTERS)]
     recipes: bool,
     /// Maximum number of results
     #[arg(long, default_value_t = 50, value_name = "N")]
@@ -126,14 +157,20 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         let recipes = fix::list_recipes(&context.request, args.limit)?;
         return output.reply(&recipes, args.json, print_recipes);
     }
+    let whom = SumFilter { category: args.category.clone(), agent: args.agent.clone(), tool: args.tool.clone() };
+    let asked = check_days(BoardFilter { from: args.from, to: args.to, whom })?;
+    let (days, whom) = (asked.asked_days(), asked.whom);
     let filter = FixFilter {
-        id: None,
         state: if args.weakened {
             Some(FixState::Weakened)
         } else {
             args.state.as_deref().and_then(FixState::from_word)
         },
-        category: args.category.clone(),
+        category: whom.category,
+        agent: whom.agent,
+        tool: whom.tool,
+        since: days.map(|days| days.from.begins()),
+        until: days.map(|days| days.until.begins()),
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
         is_proven: args.proven,

@@ -38,13 +38,20 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 78] = [
+const REPLIES: [ReplyShape; 81] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
+    shape("log-failures", &["log --failures"], "Failures, newest first", reply::<ops::board::failures::FailureLines>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
     shape("lesson-search", &["lesson search"], "Lessons that match words", reply::<ops::search::LessonHits>),
-    shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<lesson::LessonShowReply>),
+    shape("lesson-show", &["lesson show"], "A lesson with its text", reply::<ops::board::lessons::LessonShowReply>),
     shape("pattern-list", &["pattern list"], "Failures that share a cause", reply::<ops::pattern::PatternList>),
+    shape(
+        "pattern-lines",
+        &["pattern list --order"],
+        "Patterns in a chosen order, page by page; also with a filter alone",
+        reply::<ops::board::patterns::PatternLines>,
+    ),
     shape("pattern-show", &["pattern show"], "A pattern with its occurrences and remedies", reply::<PatternPage>),
     shape(
         "pattern-candidate",
@@ -74,6 +81,12 @@ const REPLIES: [ReplyShape; 78] = [
     ),
     shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", reply::<ops::fix::FixPage>),
     shape("stats", &["stats"], "Figures with their targets and trends", reply::<ops::stats::Stats>),
+    shape(
+        "dashboard",
+        &["dashboard", "dashboard url"],
+        "Where a dashboard answers",
+        reply::<crate::surface::http::listen::DashboardAddress>,
+    ),
     shape(
         "check-diff",
         &["check-diff"],
@@ -301,7 +314,7 @@ reference`). A test runs every command and validates what it prints.
 ";
 
 /// The schema of what is written of `T`, closed: no other fields.
-fn schema<T: JsonSchema>() -> Value {
+pub(in crate::surface) fn schema<T: JsonSchema>() -> Value {
     closed_schema::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
@@ -317,7 +330,7 @@ fn closed_schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
 }
 
 /// The schema of the document of a reply with `T`.
-fn reply<T: JsonSchema>() -> Value {
+pub(in crate::surface) fn reply<T: JsonSchema>() -> Value {
     schema::<Reply<T>>()
 }
 

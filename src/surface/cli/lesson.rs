@@ -1,6 +1,6 @@
 //! `verify-run lesson list|search|show|annotate|forget|prune|share`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::output::{StyledText, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, one_line, printable};
 use crate::lesson::LessonFrontMatter;
+use crate::ops::board::lessons::{BrokenLesson, LessonReply, LessonShowReply, LessonTableRow};
 use crate::ops::lesson::{self, FoundLesson, LessonAnnotation, LessonPruneOptions, ListedLesson};
 use crate::ops::reply::Reply;
 use crate::ops::search::{self, LessonHits};
@@ -96,54 +97,11 @@ enum LessonCommand {
 /// What `lesson list --json` prints.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct LessonListReply<'a> {
-    /// The lessons, newest first.
-    lessons: Vec<LessonTableRow<'a>>,
+pub(super) struct LessonListReply {
+    /// The lessons, oldest first.
+    lessons: Vec<LessonTableRow>,
     /// Files that can't be read as lessons.
-    broken: Vec<BrokenLesson<'a>>,
-}
-
-/// A file in the folder of lessons that is none.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct BrokenLesson<'a> {
-    /// The file.
-    file: &'a Path,
-    /// Why it can't be read.
-    reason: &'a str,
-}
-
-/// A lesson in a list.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct LessonTableRow<'a> {
-    /// The lesson's file.
-    file: &'a Path,
-    /// There is no file.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    withdrawn: bool,
-    /// Its heading.
-    title: &'a str,
-    #[serde(flatten)]
-    front: &'a LessonFrontMatter,
-}
-
-/// What `lesson show --json` prints.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct LessonShowReply<'a> {
-    /// The lesson.
-    lesson: LessonReply<'a>,
-}
-
-/// A lesson with its text.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct LessonReply<'a> {
-    #[serde(flatten)]
-    row: LessonTableRow<'a>,
-    /// The Markdown after the front matter.
-    body: &'a str,
+    broken: Vec<BrokenLesson>,
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
@@ -151,9 +109,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     match &args.command {
         LessonCommand::List { all, json } => {
             let listed = if *all { lesson::list_all(&context.request) } else { lesson::list_lessons(&context.request) };
-            let lessons = listed.lessons.iter().map(row).collect();
-            let reply =
-                Reply::from(LessonListReply { lessons, broken: listed.broken.iter().map(broken_row).collect() });
+            let lessons = listed.lessons.iter().map(LessonTableRow::from_found).collect();
+            let broken = listed.broken.iter().map(|(file, reason)| BrokenLesson::new(file, reason)).collect();
+            let reply = Reply::from(LessonListReply { lessons, broken });
             context.output.reply(&reply, *json, |_, output| print_list(&listed, *all, output))?;
             Ok(Exit::Ok)
         }
@@ -164,9 +122,8 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         LessonCommand::Show { id, json } => {
             let found = lesson::show_lesson(&context.request, id)?;
-            let lesson = LessonReply { row: row(&found), body: &found.lesson.body };
             let root = &context.request.places.root;
-            let reply = Reply::from(LessonShowReply { lesson });
+            let reply = Reply::from(LessonShowReply { lesson: LessonReply::from_found(&found) });
             context.output.reply(&reply, *json, |_, output| print_lesson(&found, root, output))?;
             Ok(Exit::Ok)
         }
@@ -314,17 +271,4 @@ fn print_body(body: &str, output: &mut Output) -> anyhow::Result<()> {
 fn is_annotated(front: &LessonFrontMatter) -> bool {
     let texts = [&front.cause, &front.resolution, &front.corrective_rule];
     texts.into_iter().flatten().any(|text| !text.trim().is_empty())
-}
-
-fn broken_row((file, reason): &(PathBuf, String)) -> BrokenLesson<'_> {
-    BrokenLesson { file, reason }
-}
-
-fn row(found: &FoundLesson) -> LessonTableRow<'_> {
-    LessonTableRow {
-        file: &found.path,
-        withdrawn: found.withdrawn,
-        title: found.lesson.title(),
-        front: &found.lesson.front,
-    }
 }

@@ -1,5 +1,7 @@
 //! `verify-run log`.
 
+mod failures;
+
 use super::output::{TableCell, Tone};
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::clock::Timestamp;
@@ -13,6 +15,8 @@ const ID_CHARACTERS: usize = 13;
 /// List recorded runs, newest first
 ///
 /// The columns are id, time, outcome, duration in seconds, command and first message. `verify-run show ID` has the rest.
+///
+/// With --failures the failures of all work trees are listed, each with its category, pattern, lesson and fix, page by page.
 ///
 /// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
@@ -29,7 +33,9 @@ pub(super) struct Args {
     /// Only runs since an age (`30m`, `2h`, `7d`), a day (`2026-11-21`) or a time
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Timestamp>,
-    /// Maximum number of runs
+    #[command(flatten)]
+    failures: failures::FailureArgs,
+    /// Maximum number of runs or failures
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
     /// Print JSON
@@ -46,6 +52,9 @@ fn since(typed: &str) -> Result<Timestamp, String> {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    if args.failures.is_asked() {
+        return failures::run(args, context);
+    }
     let passed = (args.failed || args.passed).then_some(args.passed);
     let filter = RunFilter { tool: args.tool.clone(), passed, since: args.since };
     let log = log::list_runs(&context.request, &filter, args.limit)?;

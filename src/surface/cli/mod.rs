@@ -4,14 +4,16 @@ mod again;
 mod check_diff;
 mod ci;
 mod completions;
+mod dashboard;
 mod doctor;
 mod exit;
+mod filter;
 mod fix;
 mod gate;
 mod hook;
 mod init;
 #[cfg(test)]
-mod json_reference;
+pub(in crate::surface) mod json_reference;
 mod knowledge;
 mod last;
 mod lesson;
@@ -107,6 +109,7 @@ enum Subcommands {
     Promote(promote::Args),
     Library(library::Args),
     Stats(stats::Args),
+    Dashboard(dashboard::Args),
     Store(store::Args),
     Init(init::Args),
     Hook(hook::Args),
@@ -250,6 +253,7 @@ pub fn start(args: Vec<OsString>) -> c_int {
         Subcommands::Pattern(args) => pattern::run(&args, &mut context),
         Subcommands::Fix(args) => fix::run(&args, &mut context),
         Subcommands::Stats(args) => stats::run(&args, &mut context),
+        Subcommands::Dashboard(args) => dashboard::run(&args, &mut context),
         Subcommands::Store(args) => store::run(&args, &mut context),
         Subcommands::Uninstall(args) => uninstall::run(&args, &mut context),
         Subcommands::Lesson(args) => lesson::run(&args, &mut context),

@@ -10,7 +10,7 @@ use super::Cli;
 /// Subcommands by what they are for, in the order of a user's first weeks.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and check", &["again", "gate", "check-diff", "ci", "report", "parse", "whitelist"]),
-    ("Look back", &["last", "log", "show", "lesson", "pattern", "fix", "stats"]),
+    ("Look back", &["last", "log", "show", "lesson", "pattern", "fix", "stats", "dashboard"]),
     ("Learn", &["warn", "task", "outcome", "knowledge", "strategy", "memory", "promote", "library"]),
     ("Set up", &["init", "hook", "shims", "mcp", "completions", "man"]),
     ("Maintain", &["doctor", "store", "uninstall"]),

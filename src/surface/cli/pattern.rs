@@ -1,6 +1,7 @@
 //! `verify-run pattern`.
 
 mod explain;
+mod lines;
 mod page;
 
 pub(super) use page::{change, print_gotcha};
@@ -31,8 +32,11 @@ pub(super) struct Args {
 enum PatternAction {
     /// List patterns, most recent first
     ///
-    /// A family of many patterns that were each seen in a single task is listed as one row.
+    /// A family of many patterns that were each seen in a single task is listed as one row. With an order or a filter, each
+    /// pattern is a row, and the list has pages.
     List {
+        #[command(flatten)]
+        query: Box<lines::Args>,
         /// Only recurring patterns: seen in three or more tasks (setting patterns.recurring_tasks)
         #[arg(long)]
         recurring: bool,
@@ -40,7 +44,7 @@ enum PatternAction {
         #[arg(long)]
         all: bool,
         /// List findings about recent tasks instead
-        #[arg(long, conflicts_with = "recurring")]
+        #[arg(long, conflicts_with_all = ["recurring", "LineArgs"])]
         findings: bool,
         /// Maximum number of results
         #[arg(long, default_value_t = 50, value_name = "N")]
@@ -122,7 +126,11 @@ impl CurationReasonArgs {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     context.output.use_pager(args.paging.pager);
     match &args.action {
-        PatternAction::List { recurring, all, findings, limit, json } => {
+        PatternAction::List { query, recurring, all, limit, json, .. } if query.is_asked() => {
+            let query = query.query(*recurring, *all)?;
+            lines::run(&query, (*limit, *json), context)?;
+        }
+        PatternAction::List { recurring, all, findings, limit, json, .. } => {
             let filter = PatternFilter { limit: *limit, recurring: *recurring, all: *all };
             let list = pattern::list_patterns(&context.request, filter)?;
             let tasks = recurring.then_some(context.request.settings().patterns.recurring_tasks);

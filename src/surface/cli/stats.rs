@@ -1,18 +1,29 @@
 //! `verify-run stats`.
 
+mod overview;
+
+pub(super) use overview::severity_cell;
+
+use super::filter::FilterArgs;
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
-use crate::ops::stats::{self, FigureUnit, PromotionCounts, Stats, StatsFigure};
+use crate::ops::board::figures::FigureUnit;
+use crate::ops::stats::{self, PromotionCounts, Stats, StatsFigure};
 use crate::retrieval::effect::{AdviceEffect, DeliveryOutcomeCounts};
 
-/// Show trends, targets and the effect of warnings
+/// Show figures, trends, targets and the effect of warnings
 ///
-/// Trends compare the first 30 days of the history with the last 30, or its halves if it is shorter. With fewer than 20
-/// cases in a period no trend is shown.
+/// Figures are about the last 30 days, or the days that you choose, and are compared with as many days before. Cancelled
+/// runs, proven flakes and passes that weakened their check are in no rate; they are listed as not counted.
+///
+/// Trends compare the first 30 days of the history, or of the days that you choose, with the last 30; with fewer than 60
+/// days the first half of the cases with the last. With fewer than 20 cases on a side no change is shown.
 ///
 /// JSON: docs/json.md
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    #[command(flatten)]
+    filter: FilterArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -21,19 +32,20 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let stats = stats::collect_stats(&context.request)?;
+    let stats = stats::collect_stats(&context.request, &args.filter.filter()?)?;
     context.output.reply(&stats, args.json, |stats, output| print(stats, args.paging.pager, output))?;
     Ok(Exit::Ok)
 }
 
 fn print(stats: &Stats, pager: bool, output: &mut Output) -> anyhow::Result<()> {
-    let rows: Vec<Vec<String>> = stats.figures.iter().map(row).collect();
-    if rows.is_empty() {
-        output.line("nothing is recorded here yet")?;
-        return Ok(());
-    }
+    let Some(overview) = &stats.overview else {
+        return output.line("nothing is recorded here yet");
+    };
     output.use_pager(pager);
-    output.table(&["figure", "measured", "before", "target", "cases"], &rows)?;
+    overview::print(overview, output)?;
+    output.title("Trends and targets")?;
+    let rows: Vec<Vec<String>> = stats.figures.iter().map(row).collect();
+    output.table(&["figure", "measured", "before", "target", "cases", "last 30 days"], &rows)?;
     print_counts(stats, output)?;
     print_effect(&stats.effect, output)?;
     if !stats.warnings.harmful.is_empty() {
@@ -106,22 +118,26 @@ fn counted(counts: &[(u64, &str)]) -> String {
 }
 
 fn row(figure: &StatsFigure) -> Vec<String> {
-    let shown = |value: f64| match figure.unit {
-        FigureUnit::Share => percent(value),
-        FigureUnit::Number => format!("{value:.1}"),
-        FigureUnit::Change => format!("{}{}", if value > 0.0 { "+" } else { "" }, percent(value)),
-    };
-    let before = figure.before.map(|before| match figure.unit {
-        FigureUnit::Number => format!("{before:.1}"),
-        FigureUnit::Share | FigureUnit::Change => percent(before),
-    });
+    // What changes is a share.
+    let measured = if figure.unit == FigureUnit::Change { FigureUnit::Share } else { figure.unit };
     vec![
         figure.what.to_owned(),
-        figure.value.map_or_else(|| "too few cases".to_owned(), shown),
-        before.unwrap_or_default(),
-        shown(figure.target),
+        figure.value.map_or_else(|| "too few cases".to_owned(), |value| shown(value, figure.unit)),
+        figure.before.map(|before| shown(before, measured)).unwrap_or_default(),
+        shown(figure.target, figure.unit),
         figure.cases.to_string(),
+        figure.now.map(|now| shown(now, measured)).unwrap_or_default(),
     ]
+}
+
+/// A figure's value as its unit has it.
+fn shown(value: f64, unit: FigureUnit) -> String {
+    match unit {
+        FigureUnit::Share => percent(value),
+        FigureUnit::Number => format!("{value:.1}"),
+        FigureUnit::Count => format!("{value:.0}"),
+        FigureUnit::Change => format!("{}{}", if value > 0.0 { "+" } else { "" }, percent(value)),
+    }
 }
 
 fn percent(share: f64) -> String {

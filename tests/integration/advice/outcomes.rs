@@ -76,7 +76,7 @@ fn stats_say_when_there_is_no_measurable_effect_and_set_figures_beside_targets()
     assert_eq!(sandbox.verify_run(["stats"]).prints(), "nothing is recorded here yet\n");
     fail(&sandbox, "A", "src/x.js", UNDEFINED);
     let text = sandbox.verify_run(["stats"]).prints();
-    assert!(text.contains("failures with a category\t100 %\t\t80 %\t1\n"), "{text}");
+    assert!(text.contains("failures with a category\t100 %\t\t80 %\t1\t\n"), "{text}");
     assert!(text.contains("too few cases") && text.contains("effect of warnings: not measured yet"), "{text}");
     let figures = stats(&sandbox)["figures"].as_array().expect("a list").clone();
     let names: Vec<&str> = figures.iter().filter_map(|figure| figure["name"].as_str()).collect();

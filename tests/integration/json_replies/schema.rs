@@ -4,17 +4,17 @@
 use serde_json::{Map, Value};
 
 /// A schema document with its definitions.
-pub(super) struct ReplySchema {
+pub(crate) struct ReplySchema {
     root: Value,
 }
 
 impl ReplySchema {
-    pub(super) fn new(root: Value) -> Self {
+    pub(crate) fn new(root: Value) -> Self {
         ReplySchema { root }
     }
 
     /// What is wrong with a document, each fault with its path; nothing when it fits.
-    pub(super) fn faults(&self, document: &Value) -> Vec<String> {
+    pub(crate) fn faults(&self, document: &Value) -> Vec<String> {
         let mut faults = Vec::new();
         self.check(&self.root, document, "$", &mut faults);
         faults

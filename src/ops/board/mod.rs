@@ -1,0 +1,79 @@
+//! What is recorded as figures, lists and pages: values that every surface shows in its own way.
+//!
+//! A [`Board`] is a store opened once for several questions. Every list is bounded and paged by a cursor
+//! ([`cursor`]); every figure names the command that prints the same number ([`figures`]).
+
+pub(crate) mod audit;
+pub(crate) mod cursor;
+pub(crate) mod effect;
+pub(crate) mod failure;
+pub(crate) mod failures;
+pub(crate) mod figures;
+pub(crate) mod files;
+pub(crate) mod filter;
+pub(crate) mod fixes;
+pub(crate) mod inbox;
+pub(crate) mod lessons;
+pub(crate) mod metrics;
+pub(crate) mod overview;
+pub(crate) mod pattern;
+pub(crate) mod patterns;
+pub(crate) mod search;
+pub(crate) mod severity;
+pub(crate) mod tasks;
+#[cfg(test)]
+mod tests;
+pub(crate) mod totals;
+
+use crate::base::clock::Timestamp;
+use crate::config::Settings;
+use crate::ops::pattern::open_reader;
+use crate::ops::request::Request;
+use crate::retrieval::pattern_reader::PatternReader;
+use crate::store::{Index, SegmentFolder, StoreError};
+
+pub(crate) use filter::BoardFilter;
+
+/// Rows of a page at most.
+pub(crate) const PAGE_ROWS_MAX: usize = 1_000;
+
+/// The store, opened for the questions of one page.
+pub(crate) struct Board<'a> {
+    request: &'a Request,
+    desk: PatternReader,
+}
+
+/// A board, and what was found on the way.
+pub(crate) struct OpenedBoard<'a> {
+    /// `None` when nothing was ever recorded here.
+    pub board: Option<Board<'a>>,
+    /// For standard error.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Board<'a> {
+    /// Records what waits, and opens the store. Creates nothing where nothing was recorded.
+    ///
+    /// # Errors
+    /// When a newer verify-run wrote it, or it can't be read.
+    pub(crate) fn open(request: &'a Request) -> Result<OpenedBoard<'a>, StoreError> {
+        let (desk, notes) = open_reader(request)?;
+        Ok(OpenedBoard { board: desk.map(|desk| Board { request, desk }), notes })
+    }
+
+    pub(super) fn index(&self) -> &Index {
+        &self.desk.index
+    }
+
+    fn segments(&self) -> &SegmentFolder {
+        &self.desk.segments
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.desk.settings
+    }
+
+    fn now(&self) -> Timestamp {
+        self.desk.now
+    }
+}

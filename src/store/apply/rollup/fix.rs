@@ -1,0 +1,75 @@
+//! What fixes add up to, one row each.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::name_number;
+
+/// Whether what was fixed in the workflow `w`, by a change, is a proven flake of one of its failing runs.
+const SUSPECT: &str = "EXISTS (SELECT 1 FROM fix_attempts a JOIN flakes k ON k.fail_run IN (a.before_run, a.opened_by)
+                   JOIN flake_patterns h ON h.event_id = k.event_id
+                   JOIN attempt_patterns g ON g.event_id = a.event_id AND g.pattern_key = h.pattern_key
+                   WHERE a.fix_id = w.fix_id AND a.means <> 'none' AND g.role = 'fixed' AND k.proof = 'proven')";
+
+/// What is known of the failure that a fix began with.
+#[derive(Default)]
+struct FirstFailure {
+    category: String,
+    agent: String,
+    tool: String,
+}
+
+/// Counts a fix again: one of its attempts is new, or more is known of a failure that it is about.
+pub(in crate::store::apply) fn recount_fix(transaction: &Transaction<'_>, fix: &str) -> rusqlite::Result<()> {
+    let first: Option<FirstFailure> = transaction
+        .prepare_cached(
+            "SELECT coalesce(f.category, ''), coalesce(r.agent, ''),
+                    iif(r.check_kind IS NULL, '', coalesce(r.tool, r.check_kind))
+             FROM fix_attempts a JOIN runs r ON r.run_id = a.opened_by LEFT JOIN failures f ON f.run_id = a.opened_by
+             WHERE a.fix_id = ?1 LIMIT 1",
+        )?
+        .query_row([fix], |row| Ok(FirstFailure { category: row.get(0)?, agent: row.get(1)?, tool: row.get(2)? }))
+        .optional()?;
+    let FirstFailure { category, agent, tool } = first.unwrap_or_default();
+    let sql = format!(
+        "INSERT OR REPLACE INTO fix_figures
+         SELECT fix_id, last_at, resolved_at, state, {SUSPECT}, attempts, ?2, ?3, ?4,
+                unixepoch(resolved_at) - unixepoch((SELECT started_at FROM runs WHERE run_id = w.opened_by))
+         FROM fix_states w WHERE fix_id = ?1"
+    );
+    transaction.prepare_cached(&sql)?.execute(params![
+        fix,
+        name_number(transaction, &category)?,
+        name_number(transaction, &agent)?,
+        name_number(transaction, &tool)?
+    ])?;
+    Ok(())
+}
+
+/// Counts the fixes again that began with a failing run: it is recorded now.
+pub(in crate::store::apply) fn recount_fixes_of_failure(
+    transaction: &Transaction<'_>,
+    run: &str,
+) -> rusqlite::Result<()> {
+    recount_fixes_where(transaction, "SELECT fix_id FROM fix_attempts WHERE opened_by = ?1", run)
+}
+
+/// Counts the fixes again that are about a failing run: something in it is a flake.
+pub(in crate::store::apply) fn recount_fixes_of_flake(
+    transaction: &Transaction<'_>,
+    run: &str,
+) -> rusqlite::Result<()> {
+    recount_fixes_where(
+        transaction,
+        "SELECT fix_id FROM fix_attempts WHERE opened_by = ?1
+         UNION SELECT fix_id FROM fix_attempts WHERE before_run = ?1",
+        run,
+    )
+}
+
+fn recount_fixes_where(transaction: &Transaction<'_>, sql: &str, run: &str) -> rusqlite::Result<()> {
+    let fixes: BTreeSet<String> =
+        transaction.prepare_cached(sql)?.query_map([run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    fixes.iter().try_for_each(|fix| recount_fix(transaction, fix))
+}

@@ -1,0 +1,210 @@
+//! Who may ask: requests for this host, from no other site's page, with the token.
+
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+
+use super::problem::HttpProblem;
+
+/// Headers of every answer.
+pub(super) const HEADERS: [(&str, &str); 8] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
+    ("cache-control", "private, no-cache"),
+    ("x-frame-options", "DENY"),
+];
+
+/// The header without which a request with a cookie may not write.
+const WRITE_HEADER: HeaderName = HeaderName::from_static("x-verify-run");
+
+/// Decides which requests are answered.
+#[derive(Debug)]
+pub(super) struct RequestGuard {
+    token: String,
+    port: u16,
+    /// Further names of this host.
+    hosts: Vec<String>,
+    read_only: bool,
+}
+
+impl RequestGuard {
+    /// For a port, a token, and further names of this host.
+    pub(super) fn new(port: u16, token: String, hosts: Vec<String>, read_only: bool) -> Self {
+        RequestGuard { token, port, hosts, read_only }
+    }
+
+    /// Whether a text is the token; takes as long whatever differs.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        blake3::hash(given.as_bytes()) == blake3::hash(self.token.as_bytes())
+    }
+
+    /// The cookie that represents the token.
+    pub(super) fn cookie(&self) -> String {
+        format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), self.cookie_value())
+    }
+
+    /// Refuses what the page of another site, a request for another host, or a caller without the token sent.
+    ///
+    /// # Errors
+    /// What the request gets instead of an answer.
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap, is_open: bool) -> Result<(), HttpProblem> {
+        self.check_host(headers)?;
+        self.check_origin(method, headers)?;
+        let is_reading = is_safe(method);
+        if !is_reading && self.read_only {
+            let detail = "this server was started with --read-only";
+            return Err(HttpProblem::new(StatusCode::FORBIDDEN, "read-only", detail));
+        }
+        if is_open || has_bearer(headers, |given| self.is_token(given)) {
+            return Ok(());
+        }
+        if !self.has_cookie(headers) {
+            let detail = "the address with the token is needed once, or the header `Authorization: Bearer TOKEN`";
+            let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", detail);
+            return Err(problem.with_hint("verify-run dashboard url"));
+        }
+        if !is_reading && !headers.contains_key(WRITE_HEADER) {
+            let detail = "a request with a cookie needs the header `X-Verify-Run: 1` to write";
+            return Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail));
+        }
+        Ok(())
+    }
+
+    /// A name that resolves to this machine is not enough: a foreign one is how other sites' pages get here.
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), HttpProblem> {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        if self.is_own_host(host) {
+            return Ok(());
+        }
+        let detail = "this server answers to 127.0.0.1 and localhost with its own port only";
+        let problem = HttpProblem::new(StatusCode::MISDIRECTED_REQUEST, "misdirected", detail);
+        Err(problem.with_hint("verify-run dashboard --allow-host NAME"))
+    }
+
+    fn is_own_host(&self, host: &str) -> bool {
+        let own = ["127.0.0.1", "localhost", "[::1]"].into_iter().chain(self.hosts.iter().map(String::as_str));
+        let mut own = own.map(|name| format!("{name}:{}", self.port));
+        own.any(|own| own.eq_ignore_ascii_case(host)) || self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host))
+    }
+
+    fn check_origin(&self, method: &Method, headers: &HeaderMap) -> Result<(), HttpProblem> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
+        let refuse = || {
+            let detail = "the page of another site sent the request";
+            Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail))
+        };
+        if let Some(origin) = text("origin") {
+            let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            if !host.is_some_and(|host| self.is_own_host(host)) {
+                return refuse();
+            }
+        }
+        let is_navigation = *method == Method::GET && text("sec-fetch-mode") == Some("navigate");
+        match text("sec-fetch-site") {
+            None | Some("same-origin" | "none") => Ok(()),
+            Some(_) if is_navigation => Ok(()),
+            Some(_) => refuse(),
+        }
+    }
+
+    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let expected = blake3::hash(self.cookie_value().as_bytes());
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let name = self.cookie_name();
+        cookies
+            .flat_map(|line| line.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .any(|(given, value)| given == name && blake3::hash(value.as_bytes()) == expected)
+    }
+
+    fn cookie_name(&self) -> String {
+        format!("verify_run_{}", self.port)
+    }
+
+    /// Not the token: what a browser keeps is of no use elsewhere.
+    fn cookie_value(&self) -> String {
+        blake3::derive_key("verify-run dashboard 2026 cookie", self.token.as_bytes())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+/// Whether a method only reads.
+pub(super) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+fn has_bearer(headers: &HeaderMap, is_token: impl Fn(&str) -> bool) -> bool {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    given.and_then(|value| value.strip_prefix("Bearer ")).is_some_and(|given| is_token(given.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(method: &Method, headers: &[(&'static str, &str)]) -> u16 {
+        let guard = RequestGuard::new(7, "secret".into(), vec!["box.lan".into()], false);
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().expect("a value"));
+        }
+        guard.check(method, &map, false).err().map_or(200, |problem| problem.status)
+    }
+
+    #[test]
+    fn host_origin_and_token_decide_each_alone() {
+        const HOST: (&str, &str) = ("host", "127.0.0.1:7");
+        const BEARER: (&str, &str) = ("authorization", "Bearer secret");
+        let get = |headers: &[(&'static str, &str)]| status(&Method::GET, headers);
+        assert_eq!(get(&[HOST, BEARER]), 200);
+        for host in ["localhost:7", "LOCALHOST:7", "[::1]:7", "box.lan:7", "box.lan"] {
+            assert_eq!(get(&[("host", host), BEARER]), 200, "{host}");
+        }
+        for host in ["evil.example", "evil.example:7", "127.0.0.1", "127.0.0.1:8", "localhost.evil.example:7", ""] {
+            assert_eq!(get(&[("host", host), BEARER]), 421, "{host}");
+        }
+        assert_eq!(get(&[BEARER]), 421, "no host at all");
+        assert_eq!(get(&[HOST, BEARER, ("origin", "http://127.0.0.1:7")]), 200);
+        for origin in ["http://evil.example", "null", "http://127.0.0.1:8", "file://"] {
+            assert_eq!(get(&[HOST, BEARER, ("origin", origin)]), 403, "{origin}");
+        }
+        assert_eq!(get(&[HOST, BEARER, ("sec-fetch-site", "cross-site")]), 403);
+        assert_eq!(get(&[HOST, BEARER, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), 200);
+        let post = |headers: &[(&'static str, &str)]| status(&Method::POST, headers);
+        assert_eq!(post(&[HOST, BEARER, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), 403);
+        for wrong in ["Bearer secre", "Bearer secrets", "secret", "Basic secret"] {
+            assert_eq!(get(&[HOST, ("authorization", wrong)]), 401, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_reads_and_writes_with_the_header_only() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), false);
+        let cookie = guard.cookie();
+        assert!(!cookie.contains("secret"), "{cookie}");
+        let cookie = cookie.split(';').next().expect("a pair").to_owned();
+        let headers = [("host", "localhost:7"), ("cookie", &*format!("a=b; {cookie}"))];
+        assert_eq!(status(&Method::GET, &headers), 200);
+        assert_eq!(status(&Method::POST, &headers), 403);
+        assert_eq!(status(&Method::POST, &[headers[0], headers[1], ("x-verify-run", "1")]), 200);
+        assert_eq!(status(&Method::GET, &[headers[0], ("cookie", "verify_run_7=secret")]), 401);
+    }
+
+    #[test]
+    fn a_read_only_server_writes_nothing() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), true);
+        let mut headers = HeaderMap::new();
+        headers.insert("host", "localhost:7".parse().expect("a value"));
+        headers.insert("authorization", "Bearer secret".parse().expect("a value"));
+        assert_eq!(guard.check(&Method::POST, &headers, false).expect_err("refuses").kind, "/problems/read-only");
+        assert!(guard.check(&Method::GET, &headers, false).is_ok());
+    }
+}

@@ -1,0 +1,34 @@
+//! The dashboard: pages for people and the same as JSON for programs, over HTTP on the loopback.
+//!
+//! - `listen`: the address, the file that names it, and the end of the server
+//! - `site`: what all requests share; `counts`: how many there were
+//! - `server`: limits, and the way of a request through the guard to its resource
+//! - `guard`: who may ask: host, origin, token
+//! - `ask`: a request as a resource gets it; `reply`: what it gives back; `problem`: why it gives none
+//! - `resource`: what has an address; `routes`: all of them, with their parameters
+//! - `records`: what is recorded, as the commands print it with `--json`
+//! - `specified`: the endpoints whose shapes are fixed; `metrics`: figures for Prometheus
+//! - `view`, `chart`: templates and drawings of pages
+//! - `openapi`: the description of the API, generated from the types
+//!
+//! Nothing is kept from one request to the next but the token: each opens the store again. A page has the value that its JSON
+//! form has.
+
+mod ask;
+mod chart;
+mod counts;
+mod guard;
+pub(super) mod listen;
+mod metrics;
+pub(super) mod openapi;
+mod problem;
+mod records;
+mod reply;
+mod resource;
+mod routes;
+mod server;
+mod site;
+mod specified;
+mod view;
+
+pub(super) use listen::{DashboardOptions, RunningDashboard};

@@ -1,0 +1,218 @@
+//! Every resource with its addresses and parameters: pages, their JSON forms, and what has one form only.
+
+use axum::http::header;
+use serde_json::Value;
+
+use super::ask::{FILTER, HttpAsk, encode_text};
+use super::problem::PROBLEM_KINDS;
+use super::reply::HttpReply;
+use super::resource::{HttpResource, ResourceForm};
+use super::site::HttpSite;
+use super::{metrics, openapi, records, specified};
+use crate::store::StoreError;
+
+/// A record or a list of them, as a document and as a page.
+const fn record(
+    [api, page]: [&'static str; 2],
+    name: &'static str,
+    title: &'static str,
+    parameters: &'static [&'static str],
+    read: fn(&HttpAsk) -> anyhow::Result<Value>,
+) -> HttpResource {
+    let (is_write, is_open) = (false, false);
+    HttpResource { api, page, name, title, parameters, is_write, is_open, read, reply: reply_with_record }
+}
+
+/// What has a document only.
+const fn document(
+    api: &'static str,
+    name: &'static str,
+    title: &'static str,
+    parameters: &'static [&'static str],
+    read: fn(&HttpAsk) -> anyhow::Result<Value>,
+) -> HttpResource {
+    record([api, ""], name, title, parameters, read)
+}
+
+/// What takes a document.
+const fn write(api: &'static str, title: &'static str, read: fn(&HttpAsk) -> anyhow::Result<Value>) -> HttpResource {
+    HttpResource { is_write: true, ..record([api, ""], "specified-entry", title, &[], read) }
+}
+
+/// What is no record.
+const fn text(
+    [api, page]: [&'static str; 2],
+    title: &'static str,
+    is_open: bool,
+    reply: fn(&HttpSite, &'static HttpResource, ResourceForm, &HttpAsk) -> anyhow::Result<HttpReply>,
+) -> HttpResource {
+    let (name, parameters, is_write) = ("", &[], false);
+    HttpResource { api, page, name, title, parameters, is_write, is_open, read: |_| Ok(Value::Null), reply }
+}
+
+const LIST: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit"];
+const PATTERNS: &[&str] =
+    &["from", "to", "category", "agent", "tool", "after", "limit", "state", "recurring", "q", "file", "order"];
+const FAILURES: &[&str] =
+    &["from", "to", "category", "agent", "tool", "after", "limit", "state", "task", "pattern", "file", "q"];
+const FIXES: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "state", "task", "file"];
+const TASKS: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "failed"];
+const PAGED: &[&str] = &["after", "limit"];
+const SPECIFIED_PATTERNS: &[&str] =
+    &["from", "to", "category", "agent", "tool", "after", "limit", "state", "q", "file", "order"];
+
+/// All resources.
+pub(super) const RESOURCES: &[HttpResource] = &[
+    record(["/api/v1/overview", "/"], "overview", "Overview", FILTER, records::overview),
+    record(["/api/v1/inbox", "/inbox"], "inbox", "Needs you", &[], records::inbox),
+    record(["/api/v1/patterns", "/patterns"], "patterns", "Patterns", PATTERNS, records::patterns),
+    record(["/api/v1/patterns/{id}", "/patterns/{id}"], "pattern", "Pattern", &["after"], records::pattern),
+    document(
+        "/api/v1/patterns/{id}/occurrences",
+        "occurrences",
+        "Occurrences of a pattern",
+        PAGED,
+        records::occurrences,
+    ),
+    record(["/api/v1/failures", "/failures"], "failures", "Failures", FAILURES, records::failures),
+    record(["/api/v1/failures/{id}", "/failures/{id}"], "failure", "Failure", &[], records::failure),
+    record(["/api/v1/runs/{id}", "/runs/{id}"], "run", "Run", &[], records::run),
+    record(["/api/v1/fixes", "/fixes"], "fixes", "Fixes", FIXES, records::fixes),
+    record(["/api/v1/fixes/{id}", "/fixes/{id}"], "fix", "Fix", &[], records::fix),
+    record(["/api/v1/flakes", "/flakes"], "flakes", "Flaky checks", &["limit"], records::flakes),
+    record(["/api/v1/files", "/files"], "files", "Files", FILTER, records::files),
+    record(["/api/v1/effect", "/effect"], "effect", "Effect", FILTER, records::effect),
+    record(["/api/v1/knowledge", "/knowledge"], "knowledge", "Knowledge", &["q", "limit"], records::knowledge),
+    record(["/api/v1/knowledge/{id}", "/knowledge/{id}"], "entry", "Entry", &[], records::entry),
+    record(["/api/v1/promotions", "/promotions"], "promotions", "Promotions", &["all"], records::promotions),
+    record(["/api/v1/promotions/{id}", "/promotions/{id}"], "promotion", "Promotion", &[], records::promotion),
+    record(["/api/v1/tasks", "/tasks"], "tasks", "Tasks", TASKS, records::tasks),
+    record(["/api/v1/tasks/{name}", "/tasks/{name}"], "task", "Task", &[], records::task),
+    record(["/api/v1/lessons", "/lessons"], "lessons", "Lessons", LIST, records::lessons),
+    record(["/api/v1/lessons/{id}", "/lessons/{id}"], "lesson", "Lesson", &[], records::lesson),
+    record(["/api/v1/audit", "/audit"], "audit", "Audit", PAGED, records::audit),
+    record(["/api/v1/search", "/search"], "search", "Search", &["q"], records::search),
+    document(
+        "/api/qa/failures/dashboard",
+        "specified-dashboard",
+        "Failures in numbers",
+        FILTER,
+        specified::failures::dashboard,
+    ),
+    document(
+        "/api/qa/failures/patterns",
+        "specified-patterns",
+        "Patterns, those with the most confidence first",
+        SPECIFIED_PATTERNS,
+        specified::failures::patterns,
+    ),
+    write("/api/knowledge/gotcha", "Record a gotcha", specified::knowledge::record_gotcha),
+    write("/api/knowledge/pattern", "Record a pattern", specified::knowledge::record_pattern),
+    write("/api/knowledge/decision", "Record a decision", specified::knowledge::record_decision),
+    document(
+        "/api/knowledge/relevant/{task}",
+        "specified-relevant",
+        "Entries for a task, the best first",
+        &["minConfidence", "limit"],
+        specified::knowledge::relevant,
+    ),
+    document(
+        "/api/knowledge/strategy/{error}",
+        "specified-strategy",
+        "What to do against an error",
+        &["message"],
+        specified::knowledge::strategy,
+    ),
+    document("/api/knowledge/stats", "specified-stats", "Entries in numbers", &[], specified::knowledge::stats),
+    text(["/api/knowledge/metrics", ""], "Figures for Prometheus", false, metrics::reply),
+    text(["/api/openapi.json", ""], "This description", false, reply_with_openapi),
+    text(["", "/problems/{kind}"], "What a problem is", false, reply_with_problem_kind),
+    text(["", "/assets/style.css"], "Style sheet", true, reply_with_style),
+];
+
+fn reply_with_record(
+    site: &HttpSite,
+    resource: &'static HttpResource,
+    form: ResourceForm,
+    ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    let value = (resource.read)(ask)?;
+    let next = value.get("next").and_then(Value::as_str).map(|next| next_page(resource.path(form), ask, next));
+    let reply = match form {
+        ResourceForm::Document => HttpReply::json(&value),
+        ResourceForm::Page => HttpReply::page(site.view.render_page(resource, ask, &value, next.as_deref())?),
+    };
+    Ok(match next {
+        Some(next) => reply.with_header(header::LINK, format!("<{next}>; rel=\"next\"")),
+        None => reply,
+    })
+}
+
+/// The address of the page after this one.
+fn next_page(path: &str, ask: &HttpAsk, next: &str) -> String {
+    let mut address = String::new();
+    let mut values = ask.path.iter();
+    for part in path.split('/').skip(1) {
+        address.push('/');
+        match values.as_slice().first().filter(|_| part.starts_with('{')) {
+            Some(value) => {
+                address.push_str(&encode_text(value));
+                values.next();
+            }
+            None => address.push_str(part),
+        }
+    }
+    let others = ask.parameters.iter().filter(|(name, _)| *name != "after");
+    let query: Vec<String> = others
+        .map(|(name, value)| format!("{name}={}", encode_text(value)))
+        .chain([format!("after={}", encode_text(next))])
+        .collect();
+    format!("{address}?{}", query.join("&"))
+}
+
+fn reply_with_openapi(
+    _site: &HttpSite,
+    _resource: &'static HttpResource,
+    _form: ResourceForm,
+    _ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    Ok(HttpReply::text("application/json", openapi::DOCUMENT))
+}
+
+fn reply_with_style(
+    _site: &HttpSite,
+    _resource: &'static HttpResource,
+    _form: ResourceForm,
+    _ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    Ok(HttpReply::text("text/css; charset=utf-8", include_str!("style.css")))
+}
+
+fn reply_with_problem_kind(
+    site: &HttpSite,
+    resource: &'static HttpResource,
+    _form: ResourceForm,
+    ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    let asked = ask.path_value(0);
+    let Some((kind, about)) = PROBLEM_KINDS.iter().find(|(kind, _)| *kind == asked) else {
+        return Err(StoreError::NoSuchId { id: asked.to_owned() }.into());
+    };
+    Ok(HttpReply::page(site.view.render_problem_kind(resource, kind, about)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_unique_and_say_what_they_are() {
+        let mut seen = std::collections::BTreeSet::new();
+        for resource in RESOURCES {
+            for path in [resource.api, resource.page] {
+                assert!(path.is_empty() || path.starts_with('/') && seen.insert(path), "{path}");
+            }
+            assert!(!resource.title.is_empty() && (resource.api.is_empty() || resource.api.starts_with("/api/")));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Connections, limits, and the way of a request through the guard to its resource.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request as HttpRequest, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::Response;
+use axum::routing::any;
+use serde_json::Value;
+
+use super::ask::HttpAsk;
+use super::guard::is_safe;
+use super::problem::HttpProblem;
+use super::reply::{HttpReply, problem_status};
+use super::resource::{HttpResource, ResourceForm};
+use super::routes::RESOURCES;
+use super::site::HttpSite;
+use crate::capture::Identity;
+use crate::config::Environment;
+use crate::ops::request::Request;
+use crate::surface::failure::{FailureKind, FailureReport};
+
+/// A document that is sent, bytes.
+const BODY_BYTES_MAX: usize = 64 << 10;
+/// How long an answer may take.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The addresses of all resources.
+pub(super) fn build_router(site: Arc<HttpSite>) -> Router {
+    let mut router = Router::new();
+    for resource in RESOURCES {
+        for (path, form) in [(resource.api, ResourceForm::Document), (resource.page, ResourceForm::Page)] {
+            if !path.is_empty() {
+                let handler = move |State(site): State<Arc<HttpSite>>, path: PathValues, request: HttpRequest| {
+                    answer_request(site, Some((resource, form)), read_path(path), request)
+                };
+                router = router.route(path, any(handler));
+            }
+        }
+    }
+    let unknown =
+        |State(site): State<Arc<HttpSite>>, request: HttpRequest| answer_request(site, None, Vec::new(), request);
+    router.fallback(unknown).with_state(site)
+}
+
+type PathValues = Result<RawPathParams, RawPathParamsRejection>;
+
+/// The values in a path. What is no UTF-8 is the name of nothing.
+fn read_path(path: PathValues) -> Vec<String> {
+    match path {
+        Ok(values) => values.iter().map(|(_, value)| value.to_owned()).collect(),
+        Err(_) => vec![String::new()],
+    }
+}
+
+/// Answers a request, whatever happens.
+async fn answer_request(
+    site: Arc<HttpSite>,
+    found: Option<(&'static HttpResource, ResourceForm)>,
+    values: Vec<String>,
+    request: HttpRequest,
+) -> Response {
+    site.note_request();
+    let began = Instant::now();
+    let (parts, body) = request.into_parts();
+    let is_page = found.map_or(!parts.uri.path().starts_with("/api/"), |(_, form)| form == ResourceForm::Page);
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let reply = match exchange_token(&site, found, &query, &parts.method, &parts.headers) {
+        Some(reply) => reply,
+        None => {
+            let asked = AskedResource { found, values, query, method: parts.method.clone(), headers: &parts.headers };
+            find_reply(&site, asked, body).await
+        }
+    };
+    let reply = reply.unwrap_or_else(|problem| render_problem(&site, &problem, is_page));
+    let response = reply.into_response(&parts.headers, parts.method == Method::HEAD);
+    let route = found.map_or("unknown", |(resource, form)| resource.path(form));
+    site.counts.add_request(route, response.status().as_u16(), began.elapsed());
+    response
+}
+
+/// A token in the printed address is exchanged for a cookie, so that it stays in no history.
+fn exchange_token(
+    site: &HttpSite,
+    found: Option<(&'static HttpResource, ResourceForm)>,
+    query: &str,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Option<Result<HttpReply, HttpProblem>> {
+    let given = query.strip_prefix("token=").filter(|_| *method == Method::GET)?;
+    found.filter(|(resource, form)| resource.path(*form) == "/")?;
+    if let Err(problem) = site.guard.check(method, headers, true) {
+        return Some(Err(problem));
+    }
+    if site.guard.is_token(given) {
+        return Some(Ok(HttpReply::see_other("/", &site.guard.cookie())));
+    }
+    let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", "the token is not the one of this server");
+    Some(Err(problem.with_hint("verify-run dashboard url")))
+}
+
+/// A request without its body.
+struct AskedResource<'a> {
+    found: Option<(&'static HttpResource, ResourceForm)>,
+    values: Vec<String>,
+    query: String,
+    method: Method,
+    headers: &'a HeaderMap,
+}
+
+async fn find_reply(
+    site: &Arc<HttpSite>,
+    asked: AskedResource<'_>,
+    body: axum::body::Body,
+) -> Result<HttpReply, HttpProblem> {
+    let AskedResource { found, values, query, method, headers } = asked;
+    let is_open = found.is_some_and(|(resource, _)| resource.is_open);
+    site.guard.check(&method, headers, is_open)?;
+    let Some((resource, form)) = found else {
+        let problem = HttpProblem::new(StatusCode::NOT_FOUND, "unknown-path", "there is nothing at this address");
+        return Err(problem);
+    };
+    let allowed = if resource.is_write { "POST, OPTIONS" } else { "GET, HEAD, OPTIONS" };
+    if method == Method::OPTIONS {
+        let reply = HttpReply::text("text/plain; charset=utf-8", "").with_status(StatusCode::NO_CONTENT);
+        return Ok(reply.with_header(header::ALLOW, allowed));
+    }
+    if is_safe(&method) == resource.is_write || !(is_safe(&method) || method == Method::POST) {
+        let detail = format!("this address answers to {allowed}");
+        let problem = HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", &detail);
+        return Ok(render_problem(site, &problem, form == ResourceForm::Page).with_header(header::ALLOW, allowed));
+    }
+    let parameters = HttpAsk::read_parameters(&query, resource.parameters)?;
+    if values.iter().any(|value| value.is_empty() || value.contains('\0')) {
+        return Err(HttpProblem::new(StatusCode::NOT_FOUND, "unknown-id", "there is no record of this name"));
+    }
+    let body = if resource.is_write { Some(read_body(headers, body).await?) } else { None };
+    let Ok(permit) = tokio::time::timeout(ANSWER_TIME_MAX, Arc::clone(&site.questions).acquire_owned()).await else {
+        return Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions are being answered"));
+    };
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
+    let on_thread = Arc::clone(site);
+    let work = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let request = open_request(&on_thread.root);
+        let ask = HttpAsk { request, path: values, parameters, body, accept };
+        let reply = (resource.reply)(&on_thread, resource, form, &ask);
+        reply.map_err(|error| find_problem(&ask.request, &error))
+    });
+    match tokio::time::timeout(ANSWER_TIME_MAX, work).await {
+        Ok(Ok(reply)) => reply,
+        // A panic is a defect of verify-run, and ends this request alone.
+        Ok(Err(_)) => {
+            let detail = "verify-run has a defect: report what was asked";
+            Err(HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail))
+        }
+        Err(_) => {
+            let detail = format!("the answer takes longer than {} s", ANSWER_TIME_MAX.as_secs());
+            Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", &detail))
+        }
+    }
+}
+
+/// Looks for everything again: nothing is kept from one request to the next.
+fn open_request(root: &std::path::Path) -> Request {
+    let identity = Request::identify_caller(Identity::default());
+    Request::new(root.to_owned(), Environment::from_process(), identity)
+}
+
+/// The problem behind an error. A damaged index is rebuilt from the events.
+fn find_problem(request: &Request, error: &anyhow::Error) -> HttpProblem {
+    let report = FailureReport::new(error);
+    if report.kind == FailureKind::IndexDamaged && crate::ops::store::heal_index(request, &report.message).is_ok() {
+        let detail = "the index was damaged and has been rebuilt from the events";
+        return HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).with_hint("ask again");
+    }
+    HttpProblem::from_error(error)
+}
+
+async fn read_body(headers: &HeaderMap, body: axum::body::Body) -> Result<Value, HttpProblem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let detail = "the document has to be `application/json`";
+        return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail));
+    }
+    let reading = tokio::time::timeout(ANSWER_TIME_MAX, axum::body::to_bytes(body, BODY_BYTES_MAX)).await;
+    let Ok(read) = reading else {
+        return Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "timeout", "the document did not arrive in time"));
+    };
+    let bytes = read.map_err(|_| {
+        let detail = format!("the document has more than {BODY_BYTES_MAX} bytes, or ended early");
+        HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", &detail)
+    })?;
+    let document: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| HttpProblem::new(StatusCode::BAD_REQUEST, "bad-body", &format!("no JSON: {error}")))?;
+    Ok(document)
+}
+
+/// A problem as the caller reads it: a page for people, else a document.
+fn render_problem(site: &HttpSite, problem: &HttpProblem, is_page: bool) -> HttpReply {
+    if !is_page {
+        return HttpReply::problem(problem);
+    }
+    match site.view.render_problem(problem) {
+        Ok(html) => {
+            // Before the first run there is nothing wrong.
+            let is_start = problem.kind == "/problems/no-records";
+            HttpReply::page(html).with_status(if is_start { StatusCode::OK } else { problem_status(problem) })
+        }
+        Err(_) => HttpReply::problem(problem),
+    }
+}

@@ -1,0 +1,55 @@
+//! A running server: what all of its requests share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
+use super::counts::RequestCounts;
+use super::guard::RequestGuard;
+use super::view::PageView;
+
+/// Questions to the store at once.
+const QUESTIONS_MAX: usize = 4;
+
+/// A running server, for all of its requests.
+pub(super) struct HttpSite {
+    pub guard: RequestGuard,
+    /// The folder that it was started in.
+    pub root: PathBuf,
+    pub view: PageView,
+    pub counts: RequestCounts,
+    /// Milliseconds from the start to the last request.
+    last_request: AtomicU64,
+    started: Instant,
+    /// Free places for questions to the store.
+    pub questions: Arc<Semaphore>,
+}
+
+impl HttpSite {
+    /// For a folder, with who may ask.
+    pub(super) fn new(root: PathBuf, guard: RequestGuard) -> Self {
+        HttpSite {
+            guard,
+            root,
+            view: PageView::new(),
+            counts: RequestCounts::default(),
+            last_request: AtomicU64::new(0),
+            started: Instant::now(),
+            questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),
+        }
+    }
+
+    /// How long no request has come.
+    pub(super) fn idle_time(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.last_request.load(Ordering::Relaxed)))
+    }
+
+    /// A request has come.
+    pub(super) fn note_request(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_request.store(now, Ordering::Relaxed);
+    }
+}

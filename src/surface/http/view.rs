@@ -1,0 +1,249 @@
+//! Pages from templates: what is recorded is escaped everywhere, and characters that no screen shows are shown as their codes.
+
+use anyhow::Context as _;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
+
+use super::ask::{HttpAsk, encode_text};
+use super::chart;
+use super::problem::HttpProblem;
+use super::resource::HttpResource;
+use crate::base::clock::Timestamp;
+use crate::base::text::{code_points_shown, ellipsis};
+
+/// Steps of a template: the longest page takes a tenth of them.
+const FUEL: u64 = 20_000_000;
+/// A message on a page, bytes.
+const MESSAGE_BYTES_MAX: usize = 2_000;
+
+/// The pages that the rail names: address and title.
+const RAIL: [(&str, &str); 14] = [
+    ("/", "Overview"),
+    ("/inbox", "Needs you"),
+    ("/patterns", "Patterns"),
+    ("/failures", "Failures"),
+    ("/fixes", "Fixes"),
+    ("/flakes", "Flaky checks"),
+    ("/files", "Files"),
+    ("/effect", "Effect"),
+    ("/knowledge", "Knowledge"),
+    ("/promotions", "Promotions"),
+    ("/tasks", "Tasks"),
+    ("/lessons", "Lessons"),
+    ("/audit", "Audit"),
+    ("/search", "Search"),
+];
+
+/// All templates with their names.
+const TEMPLATES: [(&str, &str); 29] = [
+    ("layout.html", include_str!("templates/layout.html")),
+    ("macros.html", include_str!("templates/macros.html")),
+    ("problem.html", include_str!("templates/problem.html")),
+    ("problem_kind.html", include_str!("templates/problem_kind.html")),
+    ("start.html", include_str!("templates/start.html")),
+    ("overview.html", include_str!("templates/overview.html")),
+    ("inbox.html", include_str!("templates/inbox.html")),
+    ("patterns.html", include_str!("templates/patterns.html")),
+    ("pattern.html", include_str!("templates/pattern.html")),
+    ("failures.html", include_str!("templates/failures.html")),
+    ("failure.html", include_str!("templates/failure.html")),
+    ("run.html", include_str!("templates/run.html")),
+    ("fixes.html", include_str!("templates/fixes.html")),
+    ("fix.html", include_str!("templates/fix.html")),
+    ("flakes.html", include_str!("templates/flakes.html")),
+    ("files.html", include_str!("templates/files.html")),
+    ("effect.html", include_str!("templates/effect.html")),
+    ("knowledge.html", include_str!("templates/knowledge.html")),
+    ("entry.html", include_str!("templates/entry.html")),
+    ("promotions.html", include_str!("templates/promotions.html")),
+    ("promotion.html", include_str!("templates/promotion.html")),
+    ("tasks.html", include_str!("templates/tasks.html")),
+    ("task.html", include_str!("templates/task.html")),
+    ("lessons.html", include_str!("templates/lessons.html")),
+    ("lesson.html", include_str!("templates/lesson.html")),
+    ("audit.html", include_str!("templates/audit.html")),
+    ("search.html", include_str!("templates/search.html")),
+    ("filter.html", include_str!("templates/filter.html")),
+    ("diff.html", include_str!("templates/diff.html")),
+];
+
+/// The templates, ready to be filled.
+pub(super) struct PageView {
+    environment: Environment<'static>,
+}
+
+impl PageView {
+    /// With all templates.
+    pub(super) fn new() -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        environment.set_auto_escape_callback(|_| AutoEscape::Html);
+        environment.set_fuel(Some(FUEL));
+        environment.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => out.write_str(&escape_html(text)).map_err(minijinja::Error::from),
+            None => escape_formatter(out, state, value),
+        });
+        add_filters(&mut environment);
+        for (name, text) in TEMPLATES {
+            // A template that does not parse is found by a test that renders all of them.
+            let _ = environment.add_template(name, text);
+        }
+        PageView { environment }
+    }
+
+    /// The page of a resource with its value.
+    ///
+    /// # Errors
+    /// When a template asks for what the value does not have.
+    pub(super) fn render_page(
+        &self,
+        resource: &HttpResource,
+        ask: &HttpAsk,
+        value: &serde_json::Value,
+        next: Option<&str>,
+    ) -> anyhow::Result<String> {
+        self.render(
+            &format!("{}.html", resource.name),
+            context! {
+                title => resource.title, page => resource.page, query => ask.parameters.clone(), id => ask.path_value(0),
+                parameters => resource.parameters.to_vec(), data => Value::from(Serde(value)), next => next,
+                root => ask.request.places.root.display().to_string(),
+            },
+        )
+    }
+
+    /// The page that explains why there is none.
+    ///
+    /// # Errors
+    /// When the template is none.
+    pub(super) fn render_problem(&self, problem: &HttpProblem) -> anyhow::Result<String> {
+        let is_start = problem.kind == "/problems/no-records";
+        let template = if is_start { "start.html" } else { "problem.html" };
+        let title = if is_start { "Nothing recorded yet" } else { problem.title };
+        self.render(template, context! { title => title, page => "", problem => Value::from(Serde(problem)) })
+    }
+
+    /// The page about a kind of problems.
+    ///
+    /// # Errors
+    /// When the template is none.
+    pub(super) fn render_problem_kind(
+        &self,
+        resource: &HttpResource,
+        kind: &str,
+        about: &str,
+    ) -> anyhow::Result<String> {
+        let page = resource.page;
+        self.render("problem_kind.html", context! { title => kind, page => page, about => about })
+    }
+
+    fn render(&self, template: &str, own: Value) -> anyhow::Result<String> {
+        let rail: Vec<[&str; 2]> = RAIL.iter().map(|(path, title)| [*path, *title]).collect();
+        let frame = context! { rail => rail, version => env!("CARGO_PKG_VERSION"), ..own };
+        let template = self.environment.get_template(template).context("cannot find the page's template")?;
+        template.render(frame).context("cannot render the page")
+    }
+}
+
+fn add_filters(environment: &mut Environment<'static>) {
+    environment.add_filter("when", |at: Value| at.as_str().map_or_else(|| Value::from("–"), time_element));
+    environment.add_filter("percent", |share: Option<f64>| {
+        share.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0))
+    });
+    environment.add_filter("points", |change: f64| format!("{:+.0} points", change * 100.0));
+    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+    environment.add_filter("url", |text: &str| encode_text(text));
+    environment.add_filter("cut", |text: &str, max: Option<usize>| ellipsis(text, max.unwrap_or(MESSAGE_BYTES_MAX)));
+    environment.add_filter("lesson_id", lesson_id);
+    environment.add_filter("words", |word: &str| word.replace('_', " "));
+    environment.add_filter("seconds", |micros: f64| format!("{:.1} s", micros / 1e6));
+    environment.add_function("with_query", with_query);
+    environment.add_function("spark", chart::draw_spark);
+    environment.add_function("share_bar", chart::draw_share_bar);
+    environment.add_function("task_trend", chart::draw_task_trend);
+    environment.add_function("donut", chart::draw_donut);
+    environment.add_function("ledger_chart", chart::draw_ledger);
+    environment.add_function("interval", chart::draw_interval);
+    environment.add_function("evidence_chart", chart::draw_evidence);
+    environment.add_function("weeks_chart", chart::draw_weeks);
+    environment.add_function("category_class", |category: &str| chart::category_class(category));
+}
+
+/// A text as the content of an element or of a quoted attribute, with what no screen shows as its code points.
+fn escape_html(text: &str) -> String {
+    let text = code_points_shown(text);
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#x27;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The id in the name of a lesson's file: the last part of it.
+fn lesson_id(file: &str) -> String {
+    let stem = file.strip_suffix(".md").unwrap_or(file);
+    stem.rfind("l-").map_or(stem, |at| &stem[at..]).to_owned()
+}
+
+/// The query of this page with another value of a parameter, from its first page on.
+fn with_query(query: &Value, name: &str, value: Option<String>) -> String {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let names = query.try_iter().into_iter().flatten();
+    let query = names.filter_map(|known| Some((text(&known)?, text(&query.get_item(&known).ok()?)?)));
+    let others = query.filter(|(known, _)| known != "after" && known != name);
+    let all = others.chain(value.into_iter().map(|value| (name.to_owned(), value)));
+    let pairs: Vec<String> = all.map(|(name, value)| format!("{name}={}", encode_text(&value))).collect();
+    format!("?{}", pairs.join("&"))
+}
+
+/// A time: its age to read, the moment to copy.
+fn time_element(at: &str) -> Value {
+    let Some(moment) = Timestamp::parse(at) else { return Value::from(at.to_owned()) };
+    let (exact, age) = (moment.rfc3339(), moment.age_at(Timestamp::now()));
+    Value::from_safe_string(format!("<time datetime=\"{exact}\" title=\"{exact}\">{age}</time>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_parses_and_is_there_for_its_page() {
+        let mut environment = Environment::new();
+        for (name, text) in TEMPLATES {
+            if let Err(error) = environment.add_template(name, text) {
+                panic!("{name}: {error:#}");
+            }
+        }
+        for resource in crate::surface::http::routes::RESOURCES {
+            let name = format!("{}.html", resource.name);
+            let is_page = !resource.page.is_empty() && !resource.name.is_empty();
+            assert!(!is_page || TEMPLATES.iter().any(|(known, _)| *known == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_recorded_is_escaped_and_nothing_is_hidden() {
+        let mut view = PageView::new();
+        view.environment.add_template("t.html", "{{ text }}").expect("a template");
+        let html = view.render("t.html", context! { text => "<b>\u{202e}\u{1b}[31m&\"'" }).expect("renders");
+        assert_eq!(html, "&lt;b&gt;U+202EU+001B[31m&amp;&quot;&#x27;");
+        assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
+        let time = time_element("<script>");
+        assert!(!time.is_safe());
+    }
+
+    #[test]
+    fn another_value_begins_at_the_first_page() {
+        let query = context! { after => "x", q => "a b", state => "open" };
+        assert_eq!(with_query(&query, "state", Some("all".into())), "?q=a%20b&state=all");
+        assert_eq!(with_query(&query, "state", None), "?q=a%20b");
+    }
+}
