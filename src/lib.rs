@@ -12,7 +12,8 @@
 //! - [`diagnose`]: output to items, affected files, kept lines and a category
 //! - [`fingerprint`]: masks and the three keys of an item
 //! - [`event`]: what is recorded, as values: runs, failures, attempts, deliveries; the domain model
-//! - [`report`]: a recorded run as SARIF, JUnit, GitLab, GitHub or Checkstyle document, and the page of a CI job
+//! - [`report`]: a recorded run, or an evaluation of the gate, as SARIF, JUnit, GitLab, GitHub or Checkstyle document, and
+//!   the page of a CI job
 //! - [`lesson`]: the Markdown file with its front matter
 //! - [`store`]: the event segments (the truth) and the index over them
 //! - [`pattern`]: failures that share a key

@@ -39,6 +39,24 @@ pub fn find_all<'a>(bytes: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = u
     })
 }
 
+/// The bytes with `by` in place of the absolute path `path` and of the start of each path below it.
+pub fn replace_path(bytes: &[u8], path: &[u8], by: &[u8]) -> Vec<u8> {
+    let is_of_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte));
+    let mut replaced = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for at in find_all(bytes, path).filter(|_| !path.is_empty()) {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        if at < from || is_of_name(before) || is_of_name(bytes.get(at + path.len())) {
+            continue;
+        }
+        replaced.extend_from_slice(&bytes[from..at]);
+        replaced.extend_from_slice(by);
+        from = at + path.len();
+    }
+    replaced.extend_from_slice(&bytes[from..]);
+    replaced
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +68,14 @@ mod tests {
         assert_eq!(find(b"", b""), Some(0));
         assert_eq!(find_all(b"aaa", b"aa").collect::<Vec<_>>(), [0, 1]);
         assert_eq!(find_byte(b"a=b", b'='), Some(1));
+    }
+
+    #[test]
+    fn paths_are_replaced_where_they_are_whole() {
+        let replaced = |text: &str| String::from_utf8(replace_path(text.as_bytes(), b"/w/shop", b".")).expect("UTF-8");
+        assert_eq!(replaced("/w/shop:/w/shop/src:-I/w/shopping"), ".:./src:-I/w/shopping");
+        assert_eq!(replaced("/x/w/shop /w/shop.old A=/w/shop"), "/x/w/shop /w/shop.old A=.");
+        assert_eq!(replace_path(b"/a", b"", b"."), b"/a");
     }
 
     #[test]

@@ -16,14 +16,33 @@ pub struct CheckedState {
     /// The trees of the submodules that are checked out, by their paths.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub submodules: BTreeMap<String, String>,
-    /// BLAKE3 over the work tree's path, the folder, the command key and the words of the command, 32 hex digits.
+    /// BLAKE3 over the work tree's path, the folder, the command key and the words of the command, 32 hex digits. Of a
+    /// command whose exit code alone counts, because a person approved it in a checklist, another digest.
     pub command: String,
+    /// That other digest, until it is known whether the command counted tests; in spool files alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_command: Option<String>,
     /// The environment variables that count.
     pub environment: InputDigests,
     /// The programs that the command line names, with what chooses their version.
     pub programs: InputDigests,
     /// What installers write, local settings, and the files that the settings name.
     pub dependencies: InputDigests,
+    /// The same without what is the machine's own, where the settings ask for it and all programs are known tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolchain: Option<ToolchainState>,
+}
+
+/// What a check depends on outside the tree that another machine can compare.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ToolchainState {
+    /// The environment variables that count everywhere.
+    pub environment: InputDigests,
+    /// What installers write, local settings, and the files that the settings name.
+    pub dependencies: InputDigests,
+    /// The names of the programs, by the keys of their versions.
+    pub programs: BTreeMap<String, String>,
 }
 
 /// A group of inputs.

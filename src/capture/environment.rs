@@ -7,10 +7,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::checked_state::InputHasher;
+use crate::base::bytes;
 use crate::base::file::{self, Durability};
 use crate::base::lossless::Lossless;
 use crate::base::private;
@@ -110,6 +112,28 @@ const RECEIPT_VARIABLES: [&str; 11] = [
     "VOLTA_HOME",
 ];
 
+/// The variables among them that say where something is on this machine, or that it is a CI system: they do not count for
+/// receipts of other machines. What they lead to counts: versions of programs and contents of packages.
+const PLACE_VARIABLES: [&str; 17] = [
+    "ASDF_DATA_DIR",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CI",
+    "CONDA_PREFIX",
+    "DOTNET_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOENV",
+    "GOPATH",
+    "GOROOT",
+    "HOME",
+    "JAVA_HOME",
+    "PATH",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+];
+
 /// The names that a project adds, as the last recorder left them for the wrapper; bytes of the file that are read.
 const NAMES_BYTES_MAX: u64 = 16 << 10;
 
@@ -169,10 +193,7 @@ fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str
 /// Adds the variables of this process that count for a receipt, those of `further` among them. Of PATH, the folders that
 /// verify-run and git put in front of it for their own programs are left out: a git hook sees the same programs.
 pub fn add_variables(inputs: &mut InputHasher, further: &[&str]) {
-    let mut names: Vec<&str> = VARIABLES.iter().chain(&RECEIPT_VARIABLES).chain(further).copied().collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
+    for name in receipt_variables(further) {
         let Some(value) = env::var_os(name) else { continue };
         match name {
             "PATH" => searched_folders(&value).for_each(|folder| inputs.add(name, folder)),
@@ -183,8 +204,25 @@ pub fn add_variables(inputs: &mut InputHasher, further: &[&str]) {
 
 /// The variables of this process that count for a receipt, those of `further` among them, with their values.
 pub fn counted_variables(further: &[&str]) -> impl Iterator<Item = (OsString, OsString)> {
-    let names: Vec<&str> = VARIABLES.iter().chain(&RECEIPT_VARIABLES).chain(further).copied().collect();
-    names.into_iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?)))
+    receipt_variables(further).into_iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?)))
+}
+
+/// As [`add_variables`], without what is the machine's own: the places in [`PLACE_VARIABLES`], unless `further` names them,
+/// and where the work tree is.
+pub fn add_portable_variables(inputs: &mut InputHasher, further: &[&str], root: &Path) {
+    for name in receipt_variables(further) {
+        let is_place = PLACE_VARIABLES.contains(&name) && !further.contains(&name);
+        let Some(value) = env::var_os(name).filter(|_| !is_place) else { continue };
+        inputs.add(name, &bytes::replace_path(value.as_bytes(), root.as_os_str().as_bytes(), b"."));
+    }
+}
+
+/// The names of the variables that count for receipts, sorted, each once.
+fn receipt_variables<'a>(further: &[&'a str]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = VARIABLES.iter().chain(&RECEIPT_VARIABLES).chain(further).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The folders of a PATH, without those of shims and of git's own programs.
@@ -267,5 +305,8 @@ mod tests {
     #[test]
     fn the_names_are_sorted_and_each_is_there_once() {
         assert!(VARIABLES.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(PLACE_VARIABLES.windows(2).all(|pair| pair[0] < pair[1]));
+        let known = receipt_variables(&[]);
+        assert!(PLACE_VARIABLES.iter().all(|name| known.contains(name)));
     }
 }

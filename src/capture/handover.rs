@@ -185,12 +185,13 @@ impl FinishedRun {
 
     fn without_secrets(header: &SpoolHeader) -> SpoolHeader {
         let text = |text: &String| redact_text(text).0.into_owned();
-        let Identity { task, session, agent, model } = &header.identity;
+        let Identity { task, session, agent, model, phase } = &header.identity;
         let identity = Identity {
             task: task.as_ref().map(text),
             session: session.as_ref().map(text),
             agent: agent.as_ref().map(text),
             model: model.as_ref().map(text),
+            phase: phase.as_ref().map(text),
         };
         let argv = redact_arguments(&header.argv);
         let line = argv.iter().map(Lossless::display).collect::<Vec<_>>().join(" ");

@@ -25,6 +25,9 @@ const AGENTS: &[AgentRow] = &[
     ("goose", &["GOOSE_PROVIDER"], Some("AGENT_SESSION_ID"), Some("GOOSE_MODEL")),
 ];
 
+/// The agent of the runs that the quality gate starts.
+pub const GATE_AGENT: &str = "gate";
+
 /// CI systems by a variable that is the same for all steps of one job.
 const CI_JOBS: &[&str] = &["GITHUB_RUN_ID", "CI_JOB_ID", "BUILDKITE_JOB_ID", "CIRCLE_WORKFLOW_JOB_ID", "BUILD_TAG"];
 
@@ -49,6 +52,7 @@ pub fn identify(options: Identity, variable: impl Fn(&str) -> Option<String>, se
         session: Some(found.unwrap_or_else(|| format!("tty-{session}"))),
         agent,
         model: options.model.or_else(|| set("VERIFY_RUN_MODEL")).or_else(model),
+        phase: options.phase.or_else(|| set("VERIFY_RUN_PHASE")),
     }
 }
 

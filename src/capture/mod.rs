@@ -13,10 +13,10 @@ mod reading;
 mod session_model;
 mod spool;
 
-pub use checked_state::{CheckedState, InputDigests, InputHasher};
-pub use environment::{EnvironmentDigest, add_variables, counted_variables, remember};
+pub use checked_state::{CheckedState, InputDigests, InputHasher, ToolchainState};
+pub use environment::{EnvironmentDigest, add_portable_variables, add_variables, counted_variables, remember};
 pub use handover::{FinishedRun, RecorderWaiter, prepare_fallback};
-pub use identity::identify;
+pub use identity::{GATE_AGENT, identify};
 pub use reading::SpoolError;
 pub use session_model::{remember_session_model, session_models};
 pub use spool::{Identity, ObservedVia, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun, write as write_spool};

@@ -127,6 +127,9 @@ pub struct Identity {
     /// `VERIFY_RUN_MODEL`, else the language model that the agent names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// `VERIFY_RUN_PHASE`, as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
 }
 
 /// A spool file read back.

@@ -7,13 +7,21 @@ use super::layer::SettingsLayer;
 use super::learning::NumericSetting;
 
 /// Settings that a repository must not decide: who may wave work through, how often, and programs of the user.
-const USER_KEYS: [&str; 14] = [
+const USER_KEYS: [&str; 22] = [
     "gate.people",
     "gate.alert",
     "gate.attempts",
     "gate.progress_against",
     "gate.breaker.no_progress",
     "gate.breaker.same_error",
+    "gate.breaker.red_no_progress",
+    "gate.breaker.red_same_error",
+    "gate.breaker.green_no_progress",
+    "gate.breaker.green_same_error",
+    "gate.breaker.refactor_no_progress",
+    "gate.breaker.refactor_same_error",
+    "gate.breaker.document_no_progress",
+    "gate.breaker.document_same_error",
     "gate.memory.command",
     "gate.review.command",
     "gate.review.model",
@@ -127,7 +135,7 @@ pub struct GateSettings {
     pub ship: GateShipSettings,
 }
 
-/// `[gate.breaker]`: when the circuit breaker opens (user's file).
+/// `[gate.breaker]`: when the circuit breakers of the gate and of the phases before it open (user's file).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub struct GateBreakerSettings {
@@ -135,6 +143,79 @@ pub struct GateBreakerSettings {
     pub no_progress: u64,
     /// `same_error`: evaluations in a row that fail in the same way.
     pub same_error: u64,
+    /// `red_no_progress`: runs of the phase RED in a row without progress.
+    pub red_no_progress: u64,
+    /// `red_same_error`: runs of the phase RED in a row that fail in the same way.
+    pub red_same_error: u64,
+    /// `green_no_progress`: runs of the phase GREEN in a row without progress.
+    pub green_no_progress: u64,
+    /// `green_same_error`: runs of the phase GREEN in a row that fail in the same way.
+    pub green_same_error: u64,
+    /// `refactor_no_progress`: runs of the phase REFACTOR in a row without progress.
+    pub refactor_no_progress: u64,
+    /// `refactor_same_error`: runs of the phase REFACTOR in a row that fail in the same way.
+    pub refactor_same_error: u64,
+    /// `document_no_progress`: runs of the phase DOCUMENT in a row without progress.
+    pub document_no_progress: u64,
+    /// `document_same_error`: runs of the phase DOCUMENT in a row that fail in the same way.
+    pub document_same_error: u64,
+}
+
+/// When one circuit breaker opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerThresholds {
+    /// Runs or evaluations in a row without progress.
+    pub no_progress: u64,
+    /// Runs or evaluations in a row that fail in the same way.
+    pub same_error: u64,
+}
+
+impl Default for GateBreakerSettings {
+    fn default() -> Self {
+        GateBreakerSettings {
+            no_progress: 3,
+            same_error: 3,
+            red_no_progress: 3,
+            red_same_error: 5,
+            green_no_progress: 2,
+            green_same_error: 3,
+            refactor_no_progress: 5,
+            refactor_same_error: 5,
+            document_no_progress: 3,
+            document_same_error: 5,
+        }
+    }
+}
+
+impl GateBreakerSettings {
+    /// The thresholds of a phase; those of the gate for any other word.
+    pub fn of_phase(&self, phase: &str) -> BreakerThresholds {
+        let (no_progress, same_error) = match phase {
+            "RED" => (self.red_no_progress, self.red_same_error),
+            "GREEN" => (self.green_no_progress, self.green_same_error),
+            "REFACTOR" => (self.refactor_no_progress, self.refactor_same_error),
+            "DOCUMENT" => (self.document_no_progress, self.document_same_error),
+            _ => (self.no_progress, self.same_error),
+        };
+        BreakerThresholds { no_progress, same_error }
+    }
+
+    /// The figure called `name`.
+    fn figure(&mut self, name: &str) -> Option<&mut u64> {
+        Some(match name {
+            "no_progress" => &mut self.no_progress,
+            "same_error" => &mut self.same_error,
+            "red_no_progress" => &mut self.red_no_progress,
+            "red_same_error" => &mut self.red_same_error,
+            "green_no_progress" => &mut self.green_no_progress,
+            "green_same_error" => &mut self.green_same_error,
+            "refactor_no_progress" => &mut self.refactor_no_progress,
+            "refactor_same_error" => &mut self.refactor_same_error,
+            "document_no_progress" => &mut self.document_no_progress,
+            "document_same_error" => &mut self.document_same_error,
+            _ => return None,
+        })
+    }
 }
 
 /// `[gate.memory]`: a memory server that is asked beside the project's own memory (user's file).
@@ -189,7 +270,7 @@ impl Default for GateSettings {
             progress_against: ProgressReference::default(),
             people: Vec::new(),
             alert: Vec::new(),
-            breaker: GateBreakerSettings { no_progress: 3, same_error: 3 },
+            breaker: GateBreakerSettings::default(),
             memory: GateMemorySettings::default(),
             review: GateReviewSettings::default(),
             ship: GateShipSettings::default(),
@@ -250,9 +331,7 @@ impl GateSettings {
             "gate.measure_seconds" => NumericSetting::Count(&mut self.measure_seconds, 1..=3_600),
             "gate.review_seconds" => NumericSetting::Count(&mut self.review_seconds, 1..=3_600),
             "gate.attempts" => NumericSetting::Count(&mut self.attempts, 1..=100),
-            "gate.breaker.no_progress" => NumericSetting::Count(&mut self.breaker.no_progress, 1..=100),
-            "gate.breaker.same_error" => NumericSetting::Count(&mut self.breaker.same_error, 1..=100),
-            _ => return None,
+            name => NumericSetting::Count(self.breaker.figure(name.strip_prefix("gate.breaker.")?)?, 1..=100),
         })
     }
 }

@@ -25,8 +25,8 @@ mod strategy;
 pub use advice::AdviceSettings;
 pub use category::{Category, CategoryTable};
 pub use gate::{
-    ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage, ModelDiversity,
-    ProgressReference, UnknownAuthor,
+    BreakerThresholds, ComplexitySource, GateReviewSettings, GateSettings, GateShipSettings, HeadingLanguage,
+    ModelDiversity, ProgressReference, UnknownAuthor,
 };
 pub use hooks::HookSettings;
 pub use knowledge::{KnowledgeSettings, TypeSettings};
@@ -37,7 +37,7 @@ pub use lesson::{LessonSettings, WriteWhen};
 pub use places::{Environment, Places, Repository};
 pub use problem::Problem;
 pub use promotion::PromotionSettings;
-pub use receipt::ReceiptSettings;
+pub use receipt::{ReceiptEnvironment, ReceiptSettings};
 pub use settings::{FixSettings, RawSettings, SETTINGS_FILE, Settings};
 pub use state_dir::StateDir;
 pub use strategy::StrategyTable;

@@ -289,7 +289,7 @@ impl Settings {
                 }
             }
             ("promotion", name) => layer.set_figure(self.promotion.figure(name), section, key, value),
-            ("receipts", name) => layer.set_figure(self.receipts.figure(name), section, key, value),
+            ("receipts", name) => self.receipts.apply(layer, section, name, value),
             ("gate", name) => self.gate.apply(layer, section, name, value),
             ("lab", name) => self.lab.apply(layer, name, value),
             ("learn", name) => self.learn.apply(layer, section, name, value),

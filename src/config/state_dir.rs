@@ -30,7 +30,7 @@ impl StateDir {
     ];
 
     /// Every file in it that belongs to verify-run.
-    pub(crate) const FILES: [&str; 11] = [
+    pub(crate) const FILES: [&str; 12] = [
         "store.db",
         "store.db-wal",
         "store.db-shm",
@@ -42,6 +42,7 @@ impl StateDir {
         "environment",
         "raw.size",
         "passes.jsonl",
+        "versions.json",
     ];
 
     /// `events/`: the segments of the event log, the truth.
@@ -235,6 +236,11 @@ impl StateDir {
         self.0.join("environment")
     }
 
+    /// `versions.json`: what programs said that their versions are.
+    pub(crate) fn tool_versions(&self) -> PathBuf {
+        self.0.join("versions.json")
+    }
+
     /// `objects/`: the git objects of all snapshots.
     pub(crate) fn objects(&self) -> PathBuf {
         self.0.join("objects")
@@ -324,6 +330,7 @@ mod tests {
             state.environment_names(),
             state.raw_size(),
             state.pass_log(),
+            state.tool_versions(),
         ];
         for file in files {
             assert!(StateDir::FILES.iter().any(|name| file == state.join(name)), "{}", file.display());

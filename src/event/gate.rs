@@ -115,8 +115,11 @@ pub(crate) struct GateStart {
     /// The tree of the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_tree: Option<String>,
-    /// Digest of the policy files.
+    /// The policy files with a short digest, for people.
     pub policy: String,
+    /// The policy files, each with its digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policy_files: Vec<GatePolicyFile>,
     /// The feature, from `--feature`, the PRP or the branch.
     pub feature: String,
     /// The PRP, relative to the root.
@@ -137,6 +140,15 @@ pub(crate) struct GateStart {
     /// How its commands were isolated; absent where they ran in the work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
+}
+
+/// A policy file as an evaluation read it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GatePolicyFile {
+    /// Relative to the root; `shipped qa-checklist.yml` of a shipped one.
+    pub name: String,
+    /// SHA-256 of its content, hex: others compute it, too.
+    pub sha256: String,
 }
 
 /// The end of an evaluation.

@@ -11,12 +11,14 @@ mod lesson;
 mod library;
 mod memory;
 mod pattern;
+mod phase;
 mod promotion;
 mod receipt;
 mod run;
 #[cfg(test)]
 pub(crate) mod sample;
 mod scope;
+mod signed_receipt;
 mod snapshot;
 mod strategy;
 mod task;
@@ -36,7 +38,8 @@ pub(crate) use fix::{
 };
 pub(crate) use gate::{
     GateFinding, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateMemory, GateMemoryAnswer, GateMemoryFindings,
-    GateMemoryQuestion, GateNote, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict, GateWaiver,
+    GateMemoryQuestion, GateNote, GateOutcome, GatePolicyFile, GateResolution, GateStart, GateStep, GateVerdict,
+    GateWaiver,
 };
 pub(crate) use gate_review::{GateDiversity, GateModels, GateReview, GateReviewIssue, GateReviewLink, ReviewSeverity};
 pub(crate) use knowledge::{
@@ -52,12 +55,14 @@ pub(crate) use lesson::{LessonChange, LessonChangeKind};
 pub(crate) use library::{LibraryFolderName, LibraryNote, LibraryStep, WrittenPage};
 pub(crate) use memory::{MemoryChange, MemoryNote, MemoryType};
 pub(crate) use pattern::{NEAR_DUPLICATE, PatternMerge, PatternSplit, Review, ReviewState};
+pub(crate) use phase::{PhaseNote, PhaseStep, WorkPhase};
 pub(crate) use promotion::{Promotion, PromotionChangeKind, PromotionState, PromotionStep};
 pub(crate) use receipt::Receipt;
 pub(crate) use run::{
     DiagnosticRecord, ENDED_BY_SIGNAL, Failure, LessonDecision, NAMES_NO_PROBLEM, NoLessonReason, Run,
 };
 pub(crate) use scope::Scope;
+pub(crate) use signed_receipt::SignedReceipt;
 pub(crate) use snapshot::{FileChange, FileChangeKind, Snapshot, SnapshotBase};
 pub(crate) use strategy::{ErrorMatch, StrategyChange, StrategyMatchKind, StrategyNote};
 pub(crate) use task::{TaskNote, TaskOutcome, TaskStep};
@@ -126,6 +131,10 @@ pub(crate) enum EventBody {
     Gate(Box<GateNote>),
     /// A check passed on exactly this tree.
     Receipt(Box<Receipt>),
+    /// A statement about the phase of a task.
+    Phase(PhaseNote),
+    /// A receipt with a signature.
+    SignedReceipt(Box<SignedReceipt>),
     /// A step of a job of the learning pipeline.
     Learn(Box<LearnNote>),
     /// A step of a page of the pattern library.
@@ -133,7 +142,7 @@ pub(crate) enum EventBody {
 }
 
 /// The kinds this binary knows; a line with another one was written by a newer binary.
-pub(crate) const KINDS: [&str; 21] = [
+pub(crate) const KINDS: [&str; 23] = [
     "run",
     "lesson",
     "purge",
@@ -153,6 +162,8 @@ pub(crate) const KINDS: [&str; 21] = [
     "promotion",
     "gate",
     "receipt",
+    "phase",
+    "signed_receipt",
     "learn",
     "library",
 ];
@@ -250,8 +261,10 @@ impl EventBody {
             EventBody::Promotion(_) => KINDS[16],
             EventBody::Gate(_) => KINDS[17],
             EventBody::Receipt(_) => KINDS[18],
-            EventBody::Learn(_) => KINDS[19],
-            EventBody::Library(_) => KINDS[20],
+            EventBody::Phase(_) => KINDS[19],
+            EventBody::SignedReceipt(_) => KINDS[20],
+            EventBody::Learn(_) => KINDS[21],
+            EventBody::Library(_) => KINDS[22],
         }
     }
 
@@ -266,6 +279,7 @@ impl EventBody {
             EventBody::Memory(note) => Some(&mut note.by),
             EventBody::Promotion(said) => Some(&mut said.by),
             EventBody::Gate(note) => Some(&mut note.by),
+            EventBody::Phase(note) => Some(&mut note.by),
             EventBody::Learn(note) => Some(&mut note.by),
             EventBody::Library(note) => Some(&mut note.by),
             _ => None,
@@ -286,6 +300,7 @@ impl EventBody {
             },
             EventBody::Delivery(delivery) => delivery.runs.clone(),
             EventBody::Receipt(receipt) => vec![receipt.run],
+            EventBody::SignedReceipt(signed) => vec![signed.run],
             EventBody::Learn(note) => note.step.quoted_runs(),
             EventBody::Library(note) => note.step.quoted_runs(),
             EventBody::Run(_)
@@ -301,6 +316,7 @@ impl EventBody {
             | EventBody::Memory(_)
             | EventBody::Promotion(_)
             | EventBody::Gate(_)
+            | EventBody::Phase(_)
             | EventBody::Purge(_) => Vec::new(),
         }
     }
@@ -423,6 +439,9 @@ mod tests {
             sample::gate_step(1),
             sample::gate_step(2),
             sample::receipt(2),
+            sample::phase(1),
+            sample::phase(2),
+            sample::phase(3),
             sample::learn_step(1),
             sample::learn_step(2),
             sample::learn_step(3),

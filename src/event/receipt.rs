@@ -1,7 +1,9 @@
 //! A receipt: a command passed on exactly this tree, with these programs, variables and dependencies.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
+use super::derived_id;
 use super::run::Run;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
@@ -61,5 +63,10 @@ impl Receipt {
             duration_us: run.duration_us,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// The id of its event, derived from the run's.
+    pub(crate) fn event_id(&self) -> Uuid {
+        derived_id("receipt", &[&self.run.to_string()])
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::phase::WorkPhase;
 use super::scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::limits::EVENT_MESSAGE_BYTES_MAX;
@@ -41,6 +42,9 @@ pub(crate) struct Run {
     pub ended: CommandEnd,
     /// The task, always known here.
     pub task: String,
+    /// The phase of the task, if it was announced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<WorkPhase>,
     /// The sitting, if the wrapper could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

@@ -10,9 +10,9 @@ use crate::diagnose::{self, Severity};
 use crate::event::{
     Acknowledgement, Atom, AtomList, Attempt, AttemptMeans, AttemptOutcome, AttemptTrees, Delivery, DeliveryArm,
     DiagnosticRecord, Event, EventAuthor, EventBody, Failure, FileChange, FileChangeKind, Flake, FlakeProof, GateNote,
-    GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, Promotion,
-    PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, Snapshot, SnapshotBase, TaskNote,
-    TaskOutcome, TaskStep,
+    GateOutcome, GateStart, GateStep, LessonDecision, NEAR_DUPLICATE, PatternMerge, PatternSplit, PhaseNote, PhaseStep,
+    Promotion, PromotionStep, Receipt, Recipe, RecipeKind, Review, ReviewState, Run, Scope, SignedReceipt, Snapshot,
+    SnapshotBase, TaskNote, TaskOutcome, TaskStep, WorkPhase,
 };
 use crate::fingerprint;
 use crate::run::CommandEnd;
@@ -50,9 +50,11 @@ pub(crate) fn receipt(n: u64) -> Event {
         tree: "0".repeat(40),
         submodules: [("lib".to_owned(), "1".repeat(40))].into(),
         command: format!("{n:032}"),
+        approved_command: None,
         environment: inputs.clone(),
         programs: inputs.clone(),
         dependencies: inputs,
+        toolchain: None,
     };
     let body = EventBody::Receipt(Box::new(Receipt::from_run(run_id(n), &run, state)));
     Event::with_derived_id("receipt", &[&run_id(n).to_string()], run.ended_at, "w", body)
@@ -74,6 +76,7 @@ pub(crate) fn passed_run(n: u64, task: &str) -> Event {
         duration_us: 1000,
         ended: CommandEnd::Exit(0),
         task: task.into(),
+        phase: n.is_multiple_of(7).then_some(WorkPhase::Green),
         session: Some("tty-1".into()),
         agent: Some("human".into()),
         model: n.is_multiple_of(2).then(|| "claude-opus-4-1".to_owned()),
@@ -382,6 +385,33 @@ pub(crate) fn gate_step(n: u64) -> Event {
     let (evaluation, cycle) = ("g-1".to_owned(), "g-1".to_owned());
     let note = GateNote { work_tree: Lossless::from("/w"), evaluation, cycle, step, by: EventAuthor::default() };
     event(n, 13_000, EventBody::Gate(Box::new(note)))
+}
+
+/// A signed receipt of the check that passed in second `n`.
+pub(crate) fn signed_receipt(n: u64) -> Event {
+    let EventBody::Receipt(receipt) = receipt(n).body else { unreachable!("a receipt") };
+    let signed = SignedReceipt {
+        receipt: receipt.receipt,
+        run: receipt.run,
+        key: format!("{:064x}", n % 3),
+        command: format!("{:064x}", n % 5),
+        tree: receipt.state.tree,
+        ended_at: receipt.ended_at,
+        envelope: "{}".into(),
+    };
+    let id = signed.event_id();
+    Event { id, ..event(n, 15_000, EventBody::SignedReceipt(Box::new(signed))) }
+}
+
+/// What is said of the phase of a task in second `n`.
+pub(crate) fn phase(n: u64) -> Event {
+    let step = match n % 3 {
+        0 => PhaseStep::Ended,
+        1 => PhaseStep::Began { phase: WorkPhase::Green },
+        _ => PhaseStep::Reset { phase: WorkPhase::Green, reason: "the plan was wrong".into() },
+    };
+    let by = EventAuthor { person: Some("Ada".into()), ..by() };
+    event(n, 14_000, EventBody::Phase(PhaseNote { work_tree: Lossless::from("/repo"), task: "main".into(), step, by }))
 }
 
 /// What is said of the promotion of a pattern in second `n`.

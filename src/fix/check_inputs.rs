@@ -17,9 +17,9 @@ use crate::run::is_shims_folder;
 /// A larger file is not read, bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Folders from where the check runs up to the root that are looked at.
-const FOLDERS_MAX: usize = 16;
+pub(super) const FOLDERS_MAX: usize = 16;
 /// Folders in one of them that are looked at.
-const CHILDREN_MAX: usize = 256;
+pub(super) const CHILDREN_MAX: usize = 256;
 /// Entries of a folder of packages.
 const ENTRIES_MAX: usize = 20_000;
 
@@ -75,6 +75,12 @@ pub(crate) enum UnknownInput {
     /// A program of the command line isn't there.
     #[error("{0} was not found")]
     NoProgram(String),
+    /// What a program does is not known by its version: it starts others of its own choice.
+    #[error("{0} is not known by its version")]
+    NoVersion(String),
+    /// A package leads to files that are in no tree and in no list.
+    #[error("{0} has files outside of the work tree")]
+    Outside(String),
     /// A file or folder can't be read whole.
     #[error("{0} cannot be read")]
     Unreadable(String),
@@ -110,6 +116,9 @@ pub(crate) fn digest_inputs(search: &InputSearch<'_>) -> Result<CheckInputs, Unk
         let real = add_program(&mut programs, &file.name, &file.path)?;
         prefixes.extend([&file.path, &real].into_iter().filter_map(|path| prefix_of(path)));
         add_beside(&mut programs, &file.name, &real)?;
+    }
+    for file in search.programs.named_files() {
+        add_file(&mut programs, &file.name, &file.path)?;
     }
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     prefixes.extend(["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable));
@@ -154,13 +163,13 @@ fn add_beside(inputs: &mut InputHasher, name: &str, real: &Path) -> Result<(), U
 }
 
 /// `/usr` of `/usr/bin/python3`.
-fn prefix_of(program: &Path) -> Option<PathBuf> {
+pub(super) fn prefix_of(program: &Path) -> Option<PathBuf> {
     let folder = program.parent()?;
     (folder.file_name() == Some(OsStr::new("bin"))).then(|| folder.parent().map(Path::to_owned)).flatten()
 }
 
 /// Size, inode and times of a file.
-fn stamp(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn stamp(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
     let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_le_bytes()).collect();
@@ -185,7 +194,7 @@ fn add_search_path(inputs: &mut InputHasher, path: &OsStr) {
 }
 
 /// Adds the toolchains that rustup may choose from: `cargo` on PATH is only a door to them.
-fn add_toolchains(
+pub(super) fn add_toolchains(
     inputs: &mut InputHasher,
     home: Option<&Path>,
     variable: impl Fn(&str) -> Option<PathBuf>,
@@ -327,7 +336,7 @@ impl ProjectFolders<'_> {
     }
 }
 
-fn add_file(inputs: &mut InputHasher, name: &str, path: &Path) -> Result<(), UnknownInput> {
+pub(super) fn add_file(inputs: &mut InputHasher, name: &str, path: &Path) -> Result<(), UnknownInput> {
     add_file_if_there(inputs, name, path).map(|_| ())
 }
 
@@ -348,7 +357,7 @@ fn add_file_if_there(inputs: &mut InputHasher, name: &str, path: &Path) -> Resul
 }
 
 /// The names in a folder, sorted; none of one that isn't there.
-fn entry_names(folder: &Path, name: &str) -> Result<Vec<Vec<u8>>, UnknownInput> {
+pub(super) fn entry_names(folder: &Path, name: &str) -> Result<Vec<Vec<u8>>, UnknownInput> {
     let unreadable = |_| UnknownInput::Unreadable(name.to_owned());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -366,7 +375,7 @@ fn entry_names(folder: &Path, name: &str) -> Result<Vec<Vec<u8>>, UnknownInput> 
     Ok(names)
 }
 
-fn is_absent(error: &io::Error) -> bool {
+pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
@@ -404,7 +413,7 @@ mod tests {
             let (bin, root) = (self.0.path().join("bin"), self.0.path().join("root"));
             let cwd = root.join("web");
             let programs =
-                CommandPrograms { argv: &argv, check: &check, path: bin.as_os_str(), cwd: &cwd, root: &root };
+                CommandPrograms { argv: &argv, check: Some(&check), path: bin.as_os_str(), cwd: &cwd, root: &root };
             let home = self.0.path().join("home");
             digest_inputs(&InputSearch { programs, home: Some(&home), files: &["config/local.json"] })
         }

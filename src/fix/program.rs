@@ -62,11 +62,17 @@ pub(crate) fn find_tool(name: &str, dir: &Path, root: &Path, path: &OsStr) -> Op
     search.in_project(name).or_else(|| search.on_path(Path::new(name)))
 }
 
+/// The program that `execvp` finds in `dir` under this name, past shims.
+pub(crate) fn find_on_search_path(name: &str, dir: &Path, path: &OsStr) -> Option<PathBuf> {
+    ProgramSearch { path, cwd: dir, root: dir, changed_dir: None }.on_path(Path::new(name))
+}
+
 /// A command whose programs are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandPrograms<'a> {
     pub argv: &'a [OsString],
-    pub check: &'a Check,
+    /// The recognised check; `None` of a command that is none.
+    pub check: Option<&'a Check>,
     /// The value of PATH.
     pub path: &'a OsStr,
     /// The working directory, absolute.
@@ -90,12 +96,23 @@ impl CommandPrograms<'_> {
     /// # Errors
     /// The name of the program or tool that isn't there: which one would be run is unknown.
     pub(super) fn executed_files(&self) -> Result<Vec<ExecutedFile>, String> {
+        Ok(self.program_files(&[])?.into_iter().map(|(file, _)| file).collect())
+    }
+
+    /// As [`CommandPrograms::executed_files`], with further tools that a script starts; each with whether it only interprets
+    /// another one.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn program_files(&self, further: &[String]) -> Result<Vec<(ExecutedFile, bool)>, String> {
         let search = self.search();
         let (first, rest) = self.argv.split_first().ok_or("the command")?;
         let first = Path::new(first);
         let program = search.on_path(first).ok_or_else(|| first.to_string_lossy().into_owned())?;
         let mut files = vec![program];
-        for word in tools_of_check(self.check, rest.iter().map(Path::new)) {
+        let mut tools = self.check.map(|check| tools_of_check(check, rest.iter().map(Path::new))).unwrap_or_default();
+        tools.extend(further.iter().cloned());
+        for word in tools {
             let found = search.in_project(&word).or_else(|| search.on_path(Path::new(&name_of(&word))));
             files.push(found.ok_or(word)?);
         }
@@ -104,12 +121,30 @@ impl CommandPrograms<'_> {
             .filter_map(|file| interpreter_of(file))
             .map(|name| search.on_path(Path::new(&name)).ok_or(name))
             .collect::<Result<_, _>>()?;
-        files.extend(interpreters);
         let named = |path: PathBuf| ExecutedFile {
             name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             path,
         };
-        Ok(files.into_iter().map(named).collect())
+        let files =
+            files.into_iter().map(|path| (path, false)).chain(interpreters.into_iter().map(|path| (path, true)));
+        Ok(files.map(|(path, is_interpreter)| (named(path), is_interpreter)).collect())
+    }
+
+    /// The files of the work tree that the words of the command name: a script that git ignores is in no tree.
+    pub(super) fn named_files(&self) -> Vec<ExecutedFile> {
+        let folders = [self.cwd.to_owned(), self.folder()];
+        let words = self.argv.iter().take(WORDS_MAX).flat_map(|word| {
+            let text = word.to_string_lossy().into_owned();
+            // A shell line is one word.
+            if text.contains(' ') { shell_words::split(&text).unwrap_or_default() } else { vec![text] }
+        });
+        let values = words.map(|word| word.split_once('=').map_or(word.clone(), |(_, value)| value.to_owned()));
+        let files = values.filter_map(|name| {
+            let mut paths = folders.iter().map(|folder| folder.join(&name));
+            let path = paths.find(|path| path.is_file() && path.starts_with(self.root))?;
+            Some(ExecutedFile { name, path })
+        });
+        files.collect()
     }
 
     /// What PATH has of a name, past shims.
@@ -124,7 +159,7 @@ impl CommandPrograms<'_> {
 
     fn search(&self) -> ProgramSearch<'_> {
         let CommandPrograms { path, cwd, root, check, .. } = *self;
-        ProgramSearch { path, cwd, root, changed_dir: check.dir.as_deref() }
+        ProgramSearch { path, cwd, root, changed_dir: check.and_then(|check| check.dir.as_deref()) }
     }
 }
 

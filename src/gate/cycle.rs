@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::clock::Timestamp;
-use crate::config::{GateSettings, ProgressReference};
+use crate::config::{BreakerThresholds, GateSettings, ProgressReference};
 use crate::event::{
     GateDiversity, GateIssueKind, GateItemStatus, GateOutcome, GateResolution, GateStart, GateStep, GateVerdict,
     GateWaiver,
@@ -22,10 +22,8 @@ const CYCLES_MAX: usize = 50;
 pub(crate) struct CycleRules {
     /// Rejected trees.
     pub attempts: u64,
-    /// Evaluations in a row without progress.
-    pub no_progress: u64,
-    /// Evaluations in a row that fail in the same way.
-    pub same_error: u64,
+    /// When the circuit breaker opens.
+    pub thresholds: BreakerThresholds,
     /// What an evaluation must be better than.
     pub progress_against: ProgressReference,
 }
@@ -35,8 +33,7 @@ impl CycleRules {
     pub(crate) fn from_settings(settings: &GateSettings) -> CycleRules {
         CycleRules {
             attempts: settings.attempts,
-            no_progress: settings.breaker.no_progress,
-            same_error: settings.breaker.same_error,
+            thresholds: settings.breaker.of_phase("QA"),
             progress_against: settings.progress_against,
         }
     }
@@ -55,6 +52,17 @@ pub(crate) enum BreakerState {
 }
 
 impl BreakerState {
+    /// The state after this many in a row, of a breaker that was not open.
+    pub(crate) fn from_counts(no_progress: u64, same_error: u64, thresholds: BreakerThresholds) -> BreakerState {
+        if no_progress >= thresholds.no_progress || same_error >= thresholds.same_error {
+            BreakerState::Open
+        } else if no_progress >= 2 {
+            BreakerState::HalfOpen
+        } else {
+            BreakerState::Closed
+        }
+    }
+
     /// The word of the status block.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -308,13 +316,7 @@ impl CycleState {
             let is_same_error = self.last.as_ref().is_some_and(|last| last.outcome.error == outcome.error);
             self.no_progress = if is_progress { 0 } else { self.no_progress + 1 };
             self.same_error = if is_same_error { self.same_error + 1 } else { 1 };
-            self.breaker = if self.no_progress >= rules.no_progress || self.same_error >= rules.same_error {
-                BreakerState::Open
-            } else if self.no_progress >= 2 {
-                BreakerState::HalfOpen
-            } else {
-                BreakerState::Closed
-            };
+            self.breaker = BreakerState::from_counts(self.no_progress, self.same_error, rules.thresholds);
             self.rejected.insert(outcome.tree.clone());
             self.phase = if self.rejected.len() as u64 >= rules.attempts {
                 CyclePhase::Escalated

@@ -8,6 +8,7 @@ pub(crate) mod document;
 pub(crate) mod judge;
 pub(crate) mod measure;
 pub(crate) mod memory;
+pub(crate) mod phase;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod prp;

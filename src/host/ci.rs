@@ -69,6 +69,17 @@ impl CiJob {
         let of_github = |name: &str| if host == CiSystem::Github { file(name) } else { None };
         CiJob { host, summary: of_github("GITHUB_STEP_SUMMARY"), outputs: of_github("GITHUB_OUTPUT") }
     }
+
+    /// Appends to the job's page the first of these texts that it has room for; nothing where the job has no page.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn append_to_page(&self, texts: &[&str]) -> std::io::Result<()> {
+        let Some(page) = &self.summary else { return Ok(()) };
+        job_report::append_to_page(page, |room| {
+            texts.iter().find(|text| text.len() <= room).map_or_else(String::new, |text| (*text).to_owned())
+        })
+    }
 }
 
 impl CiSystem {

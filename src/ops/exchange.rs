@@ -89,13 +89,15 @@ pub(crate) fn export_events(request: &Request, wanted: &ExportOptions<'_>) -> an
         reading.segments.read_lines(&segment.name, 0, |_, line| {
             match parse_event_line(line) {
                 EventLine::Event(event) if wanted.since.is_none_or(|since| event.at >= since) => {
-                    events += 1;
-                    if wanted.masked {
-                        bytes.extend(mask_event(*event).to_line());
-                    } else {
+                    if !wanted.masked {
                         bytes.extend_from_slice(line);
                         bytes.push(b'\n');
+                    } else if let Some(masked) = mask_event(*event) {
+                        bytes.extend(masked.to_line());
+                    } else {
+                        return Ok(());
                     }
+                    events += 1;
                 }
                 EventLine::Event(_) => {}
                 EventLine::Newer { .. } | EventLine::Bad => exported.data.bad += 1,

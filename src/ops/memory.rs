@@ -251,7 +251,7 @@ pub(super) fn promote_task_memories(request: &Request, task: &str) -> anyhow::Re
             task: Some(task.to_owned()),
             session: row.by.session.clone().or_else(|| request.identity.session.clone()),
             agent: row.by.agent.clone(),
-            model: None,
+            ..Identity::default()
         };
         let request = &request.with_identity(owner);
         let entry = knowledge::build_entry(request, &given).context("cannot promote what was learnt")?;

@@ -1,19 +1,25 @@
 //! Receipts: evidence that a check passed on exactly this tree.
 
 mod attest;
+mod import;
+mod keys;
 mod observe;
+mod own;
 mod reuse;
+mod signed;
+mod versions;
 
 use std::ffi::OsString;
 
 use anyhow::Context;
 use serde::Serialize;
 
-#[cfg(test)]
-pub(crate) use attest::VerifiedReceipt;
-pub(crate) use attest::{VerifyRequest, create_key, export_receipt, verify_receipt};
+pub(crate) use attest::{VerifiedReceipt, VerifyRequest, export_statement, verify_receipt};
+pub(crate) use import::{ImportedReceipt, import_receipt};
+pub(crate) use keys::create_key;
 pub(crate) use observe::{CheckedCommand, observe_isolated_state};
-pub(crate) use reuse::{ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
+pub(crate) use reuse::{CoveringReceipt, ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
+pub(crate) use versions::ask_versions;
 
 use super::reply::Reply;
 use super::request::Request;
@@ -112,7 +118,7 @@ pub(crate) fn show_receipt(request: &Request, id: &str) -> anyhow::Result<Reply<
     let index = reading.index.as_ref().ok_or_else(no_receipt)?;
     let receipt = index.find_receipt(&reading.segments, id)?;
     let doubt = index.doubt_of_receipt(&receipt)?.map(|doubt| doubt_text(doubt).to_owned());
-    let doubt = doubt.or_else(|| reuse::age_refusal(request, &receipt));
+    let doubt = doubt.or_else(|| reuse::age_refusal(request, receipt.ended_at));
     Ok(Reply::new(ReceiptPage { receipt, doubt }, reading.notes))
 }
 
@@ -128,17 +134,24 @@ pub(crate) fn check_receipt(
 ) -> anyhow::Result<Reply<ReceiptCheckReply>> {
     let whitelist = Whitelist::open(&request.places, &request.environment);
     let check = whitelist.decide_command(argv).into_check();
-    let check = check.ok_or_else(|| Refusal::usage("not a recognised check").then_run("whitelist explain COMMAND"))?;
-    let command = CheckedCommand { argv, check: &check, has_no_input: false };
     let reading = request.open_for_reading()?;
-    let mut state = observe::observe_state(request, &command).map_err(Refusal::conflict)?.state;
+    let mut command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: false };
+    // It may be an item of a checklist.
+    let item = CheckedCommand { is_item: true, ..command };
+    if !reuse::has_receipt(request, &reading, &command)? && reuse::has_receipt(request, &reading, &item)? {
+        command = item;
+    } else if check.is_none() {
+        return Err(Refusal::usage("not a recognised check").then_run("whitelist explain COMMAND").into());
+    }
+    let mut observed = observe::observe_state(request, &command).map_err(Refusal::conflict)?;
     if staged {
-        state.tree = observe::staged_tree(request).map_err(Refusal::conflict).context("cannot read the index")?;
+        observed.state.tree =
+            observe::staged_tree(request).map_err(Refusal::conflict).context("cannot read the index")?;
     }
     let answer = match &reading.index {
         Some(index) => {
             let store = reuse::ReceiptStore { index, segments: &reading.segments };
-            reuse::find_cover(request, store, &command, &state)?
+            reuse::find_cover(request, store, &command, &observed)?
         }
         None => None,
     };
@@ -146,7 +159,7 @@ pub(crate) fn check_receipt(
         None => ReceiptCheckReply { reason: Some("no receipt of this command".to_owned()), ..Default::default() },
         Some(cover) => ReceiptCheckReply {
             covered: cover.obstacle.is_none(),
-            receipt: Some(ReceiptBrief::from_receipt(&cover.receipt)),
+            receipt: cover.receipt,
             reason: cover.obstacle.as_ref().map(|obstacle| obstacle.text.clone()),
             files: cover.obstacle.map(|obstacle| obstacle.files).unwrap_or_default(),
         },
@@ -163,5 +176,6 @@ fn doubt_text(doubt: ReceiptDoubt) -> &'static str {
         ReceiptDoubt::Flaky => "the check is flaky",
         ReceiptDoubt::Weakened => "the check was weakened before it passed",
         ReceiptDoubt::FailedSince => "it failed since",
+        ReceiptDoubt::FailedHere => "it failed on these files here",
     }
 }

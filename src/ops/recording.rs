@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use super::memory;
 use super::request::Request;
+use super::{memory, receipt};
 use crate::capture::RecorderWaiter;
 use crate::config::{Environment, Places};
 use crate::recorder::{self, DrainReport};
 use crate::run;
-use crate::store::StoreError;
 
 /// Starts the recorder in a process of its own. To be called by a process of one thread.
 pub(crate) fn start_recorder(places: &Places) {
@@ -18,14 +17,18 @@ pub(crate) fn start_recorder(places: &Places) {
 
 /// The recorder's work. What it could not do is in its log; there is no user to show it to.
 pub(crate) fn record_all(places: &Places, waiting: RecorderWaiter) {
-    promote_at(places, recorder::drain(places));
+    let drained = recorder::drain(places);
+    promote_at(places, drained.as_ref().ok());
     // The first process of a container waits until everything is done: its end is everybody's.
     drop(waiting);
+    ask_versions_at(places, drained.as_ref().ok());
 }
 
 /// As [`record_all`], but waits for a recorder that is at work: the caller wants to find this run recorded.
 pub(crate) fn record_now(places: &Places, waiting: RecorderWaiter) {
-    promote_at(places, recorder::drain_sync(places, || drop(waiting)));
+    let drained = recorder::drain_sync(places, || drop(waiting));
+    promote_at(places, drained.as_ref().ok());
+    ask_versions_at(places, drained.as_ref().ok());
 }
 
 /// Whether a recording verify-run above this process records the same repository's failure already. (One that records
@@ -36,9 +39,20 @@ pub(crate) fn is_recorded_above(places: &Places, environment: &Environment) -> b
 }
 
 /// As [`promote_ended`], for a recorder, which has no request.
-fn promote_at(places: &Places, drained: Result<DrainReport, StoreError>) {
-    if let Some(drained) = drained.ok().filter(|drained| drained.promotes) {
-        promote_ended(&Request::at_places(places.clone(), Environment::from_process()), &drained);
+fn promote_at(places: &Places, drained: Option<&DrainReport>) {
+    if let Some(drained) = drained.filter(|drained| drained.promotes) {
+        promote_ended(&Request::at_places(places.clone(), Environment::from_process()), drained);
+    }
+}
+
+/// Asks programs for their versions that receipts for other machines need, when no process waits for the recorder any more.
+fn ask_versions_at(places: &Places, drained: Option<&DrainReport>) {
+    if drained.is_none_or(|drained| !drained.asks_versions) {
+        return;
+    }
+    let request = Request::at_places(places.clone(), Environment::from_process());
+    if let Err(error) = receipt::ask_versions(&request) {
+        recorder::note(places, &[format!("cannot keep the versions of tools: {error:#}")]);
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) fn run(header: &SpoolHeader, default_branch: Option<&str>) -> Run {
             default_branch,
             header.started_at,
         )),
+        phase: None,
         session: header.identity.session.as_deref().map(without_secret),
         agent: header.identity.agent.as_deref().map(without_secret),
         model: header.identity.model.as_deref().and_then(redact::sanitize_name),

@@ -24,6 +24,8 @@ pub(crate) struct DrainReport {
     pub notes: Vec<String>,
     /// Something was learnt in a task that waits for the task's end to be shared.
     pub promotes: bool,
+    /// A check left a receipt for other machines: what its programs' versions are is still to be asked.
+    pub asks_versions: bool,
     /// Another process is recording: nothing was done here.
     pub busy: bool,
 }

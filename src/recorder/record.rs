@@ -127,7 +127,8 @@ fn new_run(recorder: &mut Recorder<'_>, header: &SpoolHeader, output: Option<&[u
     let model = header.identity.model.clone().or_else(|| model_of_session(recorder, &header.identity));
     let header = &SpoolHeader { identity: Identity { task, model, ..header.identity.clone() }, ..header.clone() };
     let run = assemble::run(header, task::default_branch(places).as_deref());
-    Ok(Run { tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
+    let phase = task::phase_of_run(recorder.store.index(), header, &run)?;
+    Ok(Run { phase, tests, stopped_early, program: fix::digest_programs(header), commit, ..run })
 }
 
 /// The language model at work in the session, as its host named it to a hook.
@@ -157,7 +158,10 @@ fn record_new(recorder: &mut Recorder<'_>, path: &Path, spooled: &SpooledRun, ru
     in_flight.spawn_diff(projects, store, header)?;
     events.push(Event::from_run(header.run, Timestamp::now(), store.writer_name(), run.clone()));
     events.extend(in_flight.snapshots.snapshot_event(store, header)?);
-    events.extend(receipts::receipt_event(header, run, store.writer_name()));
+    let receipt = receipts::receipt_event(header, run, store.writer_name());
+    report.asks_versions |=
+        receipt.is_some() && header.checked_state.as_ref().is_some_and(|state| state.toolchain.is_some());
+    events.extend(receipt);
     store.append_unsynced(&events)?;
     report.runs += 1;
     report.failures += usize::from(run.failure.is_some());

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::assemble;
 use super::projects::Projects;
 use crate::base::clock::Timestamp;
-use crate::capture::{Identity, RepositoryHead};
+use crate::capture::{GATE_AGENT, Identity, RepositoryHead, SpoolHeader};
 use crate::config::Places;
-use crate::event::{Event, EventAuthor, EventBody, TaskNote, TaskStep};
+use crate::event::{Event, EventAuthor, EventBody, Run, TaskNote, TaskStep, WorkPhase};
 use crate::store::{Index, Store, StoreError};
 
 /// An hour, microseconds.
@@ -57,6 +57,20 @@ pub(super) fn announced_task(
     let Some(session) = &identity.session else { return Ok(None) };
     let silence = i64::try_from(silence_hours).unwrap_or(i64::MAX).saturating_mul(HOUR_US);
     index.current_task(&assemble::without_secret(session), at, Timestamp(at.0.saturating_sub(silence)))
+}
+
+/// The phase of a run: as its variable says, else as it was announced for the task. The gate's own runs have none.
+///
+/// # Errors
+/// SQLite's.
+pub(super) fn phase_of_run(index: &Index, header: &SpoolHeader, run: &Run) -> Result<Option<WorkPhase>, StoreError> {
+    if run.agent.as_deref() == Some(GATE_AGENT) {
+        return Ok(None);
+    }
+    match header.identity.phase.as_deref().and_then(WorkPhase::from_name) {
+        Some(phase) => Ok(Some(phase)),
+        None => index.announced_phase(&run.root, &run.task, run.started_at),
+    }
 }
 
 /// Ends the tasks whose branch was merged into the default one, or is gone.

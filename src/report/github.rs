@@ -10,7 +10,7 @@ use crate::diagnose::Severity;
 use crate::event::DiagnosticRecord;
 
 /// Annotations of one kind that GitHub shows of a step; it drops the others without a word.
-const ANNOTATIONS_MAX: usize = 10;
+pub(super) const ANNOTATIONS_MAX: usize = 10;
 
 pub(super) fn render_annotations(runs: &[ReportedRun]) -> String {
     let mut out = String::new();
@@ -50,10 +50,10 @@ fn append_annotation(out: &mut String, command: &str, run: &ReportedRun, item: &
     let _ = writeln!(out, "::{command} {}::{}", properties.join(","), escape_data(&message_text(item)));
 }
 
-fn escape_data(text: &str) -> String {
+pub(super) fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn escape_property(text: &str) -> String {
+pub(super) fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,10 +1,11 @@
-//! A recorded run as a document that CI systems and editors read.
+//! A recorded run, or an evaluation of the quality gate, as a document that CI systems and editors read.
 //!
 //! The formats, and the specification that each follows: SARIF 2.1.0 (OASIS), JUnit XML (the schemas of Jenkins' and of
 //! Ant's tasks, both), GitLab's code quality report, GitHub's workflow commands, Checkstyle's XML, and the Markdown page
 //! of a CI job.
 
 mod checkstyle;
+mod evaluation;
 mod github;
 mod gitlab;
 mod job_summary;
@@ -18,6 +19,7 @@ mod xml;
 
 use crate::base::text::count;
 
+pub(crate) use evaluation::{EvaluationFormat, ReportedEvaluation, render_evaluation};
 pub(crate) use job_summary::{SummarizedRun, render_job_summary};
 pub(crate) use reported_run::ReportedRun;
 

@@ -11,7 +11,11 @@ use crate::run::CommandEnd;
 
 pub(super) fn render_sarif(runs: &[ReportedRun]) -> String {
     let of_tools = |run: &ReportedRun| run.tools().iter().map(|tool| sarif_run(run, tool)).collect::<Vec<_>>();
-    let runs: Vec<Value> = runs.iter().flat_map(of_tools).collect();
+    sarif_document(runs.iter().flat_map(of_tools).collect())
+}
+
+/// A document of these `run` objects, with a newline at its end.
+pub(super) fn sarif_document(runs: Vec<Value>) -> String {
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -78,11 +82,7 @@ fn sarif_result(run: &ReportedRun, item: &DiagnosticRecord, rules: &[&str]) -> V
         "partialFingerprints": { "verifyRunExact/v1": item.exact },
     });
     if let Some(file) = &item.file {
-        let mut artifact = json!({ "uri": text::percent_encoded_uri(file) });
-        if !file.starts_with('/') {
-            artifact["uriBaseId"] = "%SRCROOT%".into();
-        }
-        let mut place = json!({ "artifactLocation": artifact });
+        let mut place = json!({ "artifactLocation": artifact_location(file) });
         if let Some(line) = item.line.filter(|line| *line > 0) {
             place["region"] = json!({ "startLine": line });
             if let Some(col) = item.col.filter(|col| *col > 0) {
@@ -92,4 +92,13 @@ fn sarif_result(run: &ReportedRun, item: &DiagnosticRecord, rules: &[&str]) -> V
         result["locations"] = json!([{ "physicalLocation": place }]);
     }
     result
+}
+
+/// Where a file is: relative to the root, or absolute.
+pub(super) fn artifact_location(file: &str) -> Value {
+    let mut artifact = json!({ "uri": text::percent_encoded_uri(file) });
+    if !file.starts_with('/') {
+        artifact["uriBaseId"] = "%SRCROOT%".into();
+    }
+    artifact
 }

@@ -9,6 +9,7 @@ mod lesson;
 mod memory;
 mod outcome;
 mod pattern;
+mod phase;
 mod promotion;
 mod receipt;
 mod run;
@@ -83,6 +84,8 @@ pub(super) fn apply_event(
         EventBody::Promotion(said) => promotion::insert_promotion(transaction, &id, &event.at.rfc3339(), said)?,
         EventBody::Gate(note) => gate::insert_gate_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Receipt(receipt) => receipt::insert_receipt(transaction, &id, event, receipt)?,
+        EventBody::SignedReceipt(signed) => receipt::insert_signed_receipt(transaction, &id, signed)?,
+        EventBody::Phase(note) => phase::insert_phase_note(transaction, &id, &event.at.rfc3339(), note)?,
         EventBody::Learn(note) => learn::insert_learn_note(transaction, &id, event, note)?,
         EventBody::Library(note) => learn::insert_library_note(transaction, &id, event, note)?,
         EventBody::Purge(purge) => return purge_runs(transaction, purge),

@@ -102,7 +102,7 @@ impl Store {
             }
         }
         let latest = Timestamp(Timestamp::now().0.saturating_add(AHEAD_SECONDS_MAX * 1_000_000));
-        let mut batch = ImportBatch { is_indexed: !self.is_rebuild_faster(files)?, trust, ..ImportBatch::default() };
+        let mut batch = ImportBatch { is_indexed: !self.is_rebuild_faster(files)?, ..ImportBatch::default() };
         for file in files {
             for_each_line(file, |number, line, whole| {
                 match whole.then(|| event::parse_event_line(line)) {
@@ -116,7 +116,7 @@ impl Store {
                             imported.known += 1;
                         } else {
                             imported.events += 1;
-                            batch.push(line, *event);
+                            batch.push(line, *event, trust);
                         }
                     }
                     Some(EventLine::Newer { v, kind }) => {
@@ -166,8 +166,10 @@ impl Store {
     fn is_known_event(&self, event: &Event, trust: ImportTrust) -> Result<bool, StoreError> {
         let id = crate::base::ids::RunId(event.id);
         match trust {
-            ImportTrust::Shown => self.index().has_event(id),
-            ImportTrust::Used => Ok(self.index().has_event(id)? && !self.index().is_imported(id)?),
+            ImportTrust::Used if !is_evidence(event) => {
+                Ok(self.index().has_event(id)? && !self.index().is_imported(id)?)
+            }
+            _ => self.index().has_event(id),
         }
     }
 
@@ -205,19 +207,18 @@ struct ImportBatch {
     ids: HashSet<uuid::Uuid>,
     events: usize,
     bytes: usize,
-    trust: ImportTrust,
     /// Each batch is indexed; else the index is rebuilt when all are written.
     is_indexed: bool,
 }
 
 impl ImportBatch {
-    fn push(&mut self, line: &[u8], event: Event) {
+    fn push(&mut self, line: &[u8], event: Event, trust: ImportTrust) {
         let mut line = line.to_vec();
         line.push(b'\n');
         self.bytes += line.len();
         self.events += 1;
         self.ids.insert(event.id);
-        let (lines, events) = self.segments.entry(segment_name(&event, self.trust)).or_default();
+        let (lines, events) = self.segments.entry(segment_name(&event, trust)).or_default();
         lines.push(line);
         if self.is_indexed {
             events.push(event);
@@ -229,11 +230,17 @@ impl ImportBatch {
     }
 }
 
+/// Whether it is evidence that a check passed. That counts only where it was recorded, however much the rest of an import
+/// is trusted.
+fn is_evidence(event: &Event) -> bool {
+    matches!(event.body, EventBody::Receipt(_))
+}
+
 /// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.
 fn segment_name(event: &Event, trust: ImportTrust) -> String {
     let writer = event.writer.as_str();
     let is_name = (1..=WRITER_BYTES_MAX).contains(&writer.len()) && writer.bytes().all(|b| b.is_ascii_alphanumeric());
-    let start = if trust == ImportTrust::Shown { IMPORTED } else { "" };
+    let start = if trust == ImportTrust::Shown || is_evidence(event) { IMPORTED } else { "" };
     format!("{start}{}-{}.jsonl", if is_name { writer } else { STRANGER }, event.at.month())
 }
 

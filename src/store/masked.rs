@@ -14,7 +14,9 @@ const MASKED: &str = "(masked)";
 /// The same event, same id, without messages, output, diffs, command lines beyond the program, folders outside the
 /// project, branch, commit, changed dependencies, names and titles of tasks, and who worked where. What people wrote
 /// (annotations, notes on fixes) stays: it was written to be read.
-pub(crate) fn mask_event(mut event: Event) -> Event {
+///
+/// `None` for what is nothing without its private parts: a signature is about every byte of them.
+pub(crate) fn mask_event(mut event: Event) -> Option<Event> {
     if let Some(by) = event.body.author_mut() {
         by.session = by.session.as_deref().map(hash_name);
         by.task = by.task.as_deref().map(mask_task_name);
@@ -56,6 +58,10 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
             }
         }
         EventBody::Gate(note) => mask_gate_note(note),
+        EventBody::Phase(note) => {
+            note.work_tree = mask_root(&note.work_tree);
+            note.task = mask_task_name(&note.task);
+        }
         EventBody::Learn(note) => mask_learn_note(note),
         EventBody::Library(note) => mask_library_note(note),
         EventBody::Receipt(receipt) => {
@@ -67,6 +73,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
             let tree = std::mem::take(&mut receipt.state.tree);
             receipt.state = CheckedState { tree, ..CheckedState::default() };
         }
+        EventBody::SignedReceipt(_) => return None,
         // Written for everybody.
         EventBody::Knowledge(_)
         | EventBody::Strategy(_)
@@ -79,7 +86,7 @@ pub(crate) fn mask_event(mut event: Event) -> Event {
         | EventBody::Split(_)
         | EventBody::Review(_) => {}
     }
-    event
+    Some(event)
 }
 
 fn mask_run(run: &mut Run) {
@@ -137,6 +144,7 @@ fn mask_gate_note(note: &mut GateNote) {
         GateStep::Started(start) => {
             (start.feature, start.prp) = (mask_task_name(&start.feature), None);
             start.base = MASKED.to_owned();
+            start.differences.iter_mut().for_each(|difference| *difference = MASKED.to_owned());
         }
         GateStep::Verdict(outcome) => {
             mask_gate_memory(&mut outcome.memory);

@@ -32,13 +32,14 @@ pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUs
 pub(crate) use query::memory::MemoryRow;
 pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
+pub(crate) use query::signed_receipt::SignedSubject;
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow, FailureRow, FixFilter, FixNoteRow,
     FixRateRow, FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow, LearnStepRow, LessonRow, LibraryStepRow,
     OccurrenceRow, OpenFailingRun, PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow, PeriodRow,
     PromotionChangeRow, PromotionRow, ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow, SolvedFixRow,
-    StoreCounts, TaskDetails, TreeUse, WorkTreePeriod,
+    StoreCounts, TaskDetails, TaskPhase, TreeUse, WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};

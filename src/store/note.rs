@@ -60,6 +60,8 @@ impl EventBody {
             | EventBody::Snapshot(_)
             | EventBody::Gate(_)
             | EventBody::Receipt(_)
+            | EventBody::Phase(_)
+            | EventBody::SignedReceipt(_)
             | EventBody::Learn(_)
             | EventBody::Library(_)
             | EventBody::Purge(_) => false,

@@ -14,12 +14,14 @@ mod near;
 mod open;
 mod outcome;
 mod pattern;
+mod phase;
 mod promotion;
 pub(crate) mod receipt;
 mod recent;
 pub(super) mod recovery;
 mod runs;
 mod sightings;
+pub(crate) mod signed_receipt;
 mod snapshot;
 pub(super) mod strategy;
 mod task;
@@ -47,6 +49,7 @@ pub(crate) use learn::{LearnStepRow, LibraryStepRow};
 pub(crate) use open::{OpenFailingRun, WorkTreePeriod};
 pub(crate) use outcome::DeliveryOutcomeRow;
 pub(crate) use pattern::{GroupMemberRow, OccurrenceRow, PatternMergeRow, PatternReviewRow, PatternRow};
+pub(crate) use phase::TaskPhase;
 pub(crate) use promotion::{PromotionChangeRow, PromotionRow};
 pub(crate) use recent::FailureRow;
 pub(crate) use runs::RunFilter;
@@ -135,6 +138,16 @@ impl Index {
     pub(crate) fn is_imported(&self, id: RunId) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM imported_events WHERE event_id = ?1";
         self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id.to_string()])))
+    }
+
+    /// Whether this writer recorded an event here. What was imported is not, whatever writer it names.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_own_event(&self, id: &str, writer: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM events JOIN segments USING (segment_no)
+            WHERE event_id = ?1 AND substr(name, 1, length(?2) + 1) = ?2 || '-'";
+        self.sql_result("read", self.connection.prepare_cached(sql).and_then(|mut find| find.exists([id, writer])))
     }
 
     /// An event, from its segment.

@@ -56,6 +56,7 @@ CREATE TABLE runs (
     class_key TEXT,
     own_status INTEGER NOT NULL DEFAULT 1 CHECK (own_status IN (0, 1)),
     selectors TEXT CHECK (json_valid(selectors)),
+    phase TEXT CHECK (phase IN ('RED', 'GREEN', 'REFACTOR', 'DOCUMENT', 'QA')),
     CHECK ((exit_code IS NULL) <> (signal IS NULL))
 ) STRICT;
 CREATE INDEX runs_by_root ON runs (root, ended_at);
@@ -299,6 +300,18 @@ CREATE TABLE receipts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX receipts_by_command ON receipts (command, ended_at);
 CREATE INDEX receipts_by_root ON receipts (root, ended_at);
+
+-- Receipts with a signature. Which key signed is read from the envelope, in the event.
+CREATE TABLE signed_receipts (
+    event_id TEXT PRIMARY KEY,
+    receipt_id TEXT NOT NULL,
+    -- SHA-256 of the folder and the words of the command.
+    command TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    ended_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signed_receipts_by_command ON signed_receipts (command, ended_at);
+CREATE INDEX signed_receipts_by_receipt ON signed_receipts (receipt_id);
 
 -- Files that differ from the base, as text.
 CREATE TABLE snapshot_files (
@@ -669,6 +682,17 @@ CREATE TABLE gate_steps (
 ) WITHOUT ROWID;
 CREATE INDEX gate_steps_of_work_tree ON gate_steps (work_tree, at, event_id);
 CREATE INDEX gate_steps_of_evaluation ON gate_steps (evaluation);
+
+-- What was said of the phases of tasks.
+CREATE TABLE phase_notes (
+    event_id TEXT PRIMARY KEY,
+    work_tree TEXT NOT NULL CHECK (json_valid(work_tree)),
+    task TEXT NOT NULL,
+    step TEXT NOT NULL CHECK (step IN ('began', 'ended', 'reset')),
+    phase TEXT CHECK (phase IN ('RED', 'GREEN', 'REFACTOR', 'DOCUMENT', 'QA')),
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX phase_notes_by_task ON phase_notes (work_tree, task, at);
 
 -- Steps of the jobs of the learning pipeline, whole: the state of a job is computed from them in order.
 CREATE TABLE learn_steps (

@@ -5,7 +5,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use crate::event::{
     AttemptOutcome, ClosedSet, DeliveryArm, EntryChangeKind, EntrySource, EntryTypeName, EntryUse, ErrorMatch,
     FixState, FlakeProof, JobState, MemoryType, PromotionChangeKind, PromotionState, RecipeKind, ReviewState,
-    TaskOutcome, Technique,
+    TaskOutcome, Technique, WorkPhase,
 };
 
 /// A word that is none of its set. These words decide what is counted and advised, so none is guessed: the index is a
@@ -77,4 +77,5 @@ columns!(
     ReviewState,
     TaskOutcome,
     Technique,
+    WorkPhase,
 );

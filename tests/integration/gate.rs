@@ -1,14 +1,18 @@
 //! The quality gate: policy, verdicts, attempts, and what is refused.
 
 mod base_line;
-mod decisions;
+mod criteria;
+pub(crate) mod decisions;
 mod documents;
+mod formats;
 mod hostile;
 mod hosts;
 mod items;
 mod memory;
+mod phases;
 mod policy;
 mod report;
+mod reuse;
 mod review;
 mod session;
 mod ship;

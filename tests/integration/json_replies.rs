@@ -201,6 +201,11 @@ fn judges(produced: &Produced) {
     let judged = produced.json(&sandbox, &["gate", "run", "--no-prp"]);
     assert_eq!((&judged["verdict"], &judged["attempt"]), (&"reject".into(), &1.into()));
     assert_eq!(produced.json(&sandbox, &["gate", "status"])["items"], judged["items"]);
+    sandbox.write("prp.md", "# PRP: A\n\n## Acceptance criteria\n\n- AC-1 it works\n");
+    let listed = produced.json(&sandbox, &["gate", "criteria", "list", "--prp", "prp.md"]);
+    assert_eq!(listed["criteria"][0]["id"], "AC-1");
+    assert_eq!(produced.json(&sandbox, &["gate", "status", "--phase", "GREEN"])["circuit_breaker"], "CLOSED");
+    assert_eq!(produced.json(&sandbox, &["task", "phase", "red"])["phase"], "RED");
     let some = produced.json(&sandbox, &["gate", "run", "--no-prp", "--only", "C2"]);
     assert_eq!(some["items"][0]["status"], "pass", "{some:#}");
 }

@@ -1,7 +1,9 @@
 //! Receipts: `--reuse` skips what passed on this very tree and nothing else, and receipts prove it to others.
 
 mod attest;
+mod elsewhere;
 mod never_lies;
+mod verdict;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

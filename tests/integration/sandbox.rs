@@ -34,7 +34,7 @@ const EXECUTION_LOOKS: usize = 10;
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Events that follow from runs.
-const FOLLOWING: [&str; 5] = ["snapshot", "attempt", "flake", "merge", "receipt"];
+const FOLLOWING: [&str; 6] = ["snapshot", "attempt", "flake", "merge", "receipt", "signed_receipt"];
 
 /// One test's folders. Dropping it waits for every process started in it, and fails the test if one stays.
 pub(crate) struct Sandbox {

@@ -74,6 +74,8 @@ pub(crate) struct ChecklistItem {
     pub has_guards: bool,
     /// A number that a command prints.
     pub printed: Option<PrintedMetric>,
+    /// Whether a receipt may replace a run: not where the answer depends on something else than the files.
+    pub reuses: bool,
 }
 
 /// What it means that a test which covers a criterion was never seen failing.
@@ -396,6 +398,7 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         red_evidence,
         has_guards: word("guards", &["on", "off"])? != Some(1),
         printed: field(fields, "metric")?.map(parse_printed).transpose()?,
+        reuses: field(fields, "reuse")?.map(|node| node.as_bool("reuse")).transpose()?.unwrap_or(true),
     })
 }
 
@@ -408,7 +411,7 @@ fn check_line_holder(item: &YamlNode, source: &ItemSource, holds_the_line: bool)
 }
 
 fn check_keys(fields: &[YamlEntry]) -> Result<(), YamlError> {
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 12] = [
         "id",
         "blocking",
         "scope",
@@ -419,6 +422,7 @@ fn check_keys(fields: &[YamlEntry]) -> Result<(), YamlError> {
         "complex_from",
         "guards",
         "metric",
+        "reuse",
         "shell",
     ];
     for entry in fields {

@@ -30,6 +30,7 @@ fn weaker_parts(before: &ChecklistItem, after: &ChecklistItem) -> Vec<&'static s
         (after.red_evidence < before.red_evidence, "asks less whether tests were seen failing"),
         (before.has_guards && !after.has_guards, "ignores weakened checks"),
         (!before.holds_the_line && after.holds_the_line, "admits findings of the base"),
+        (after.reuses && !before.reuses, "may be answered by an earlier pass"),
         (after.complex_from > before.complex_from, "asks for comments in fewer functions"),
     ];
     conditions.into_iter().filter(|(is_weaker, _)| *is_weaker).map(|(_, words)| words).collect()

@@ -26,7 +26,7 @@ pub(crate) fn find_difference(receipt: &CheckedState, now: &CheckedState) -> Opt
     if receipt == now {
         return None;
     }
-    if receipt.command != now.command {
+    if receipt.command != now.command && Some(&receipt.command) != now.approved_command.as_ref() {
         return Some(StateDifference::Command);
     }
     if receipt.tree != now.tree {
@@ -40,8 +40,7 @@ pub(crate) fn find_difference(receipt: &CheckedState, now: &CheckedState) -> Opt
         (&receipt.environment, &now.environment, "the environment"),
         (&receipt.dependencies, &now.dependencies, "a dependency"),
     ];
-    let different = groups.into_iter().find(|(receipt, now, _)| receipt != now);
-    let (receipt, now, group) = different.unwrap_or((&receipt.programs, &now.programs, "something"));
+    let (receipt, now, group) = groups.into_iter().find(|(receipt, now, _)| receipt != now)?;
     Some(StateDifference::Inputs(names_of_group(receipt, now, group)))
 }
 
@@ -57,7 +56,7 @@ pub(crate) fn count_differences(receipt: &CheckedState, now: &CheckedState) -> u
     differ.into_iter().filter(|&differs| differs).count()
 }
 
-fn names_of_group(receipt: &InputDigests, now: &InputDigests, group: &str) -> Vec<String> {
+pub(super) fn names_of_group(receipt: &InputDigests, now: &InputDigests, group: &str) -> Vec<String> {
     match different_names(&receipt.parts, &now.parts) {
         // The short digests are equal by chance, the whole ones are not.
         names if names.is_empty() => vec![group.to_owned()],

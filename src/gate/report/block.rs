@@ -115,7 +115,7 @@ fn name_blocking_issues(outcome: &GateOutcome, blocking: u64) -> String {
 }
 
 /// Whether an item stops an approval.
-pub(super) fn is_blocking_failure(item: &GateItem) -> bool {
+pub(crate) fn is_blocking_failure(item: &GateItem) -> bool {
     item.blocking && matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated)
 }
 

@@ -5,7 +5,7 @@ mod block;
 mod markdown;
 mod state;
 
-pub(crate) use block::{render_status_block, status_recommendation};
+pub(crate) use block::{is_blocking_failure, render_status_block, status_recommendation};
 pub(crate) use markdown::{ReportStyle, render_report};
 pub(crate) use state::render_session_state;
 

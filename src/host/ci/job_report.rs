@@ -69,7 +69,7 @@ impl<'a> JobReport<'a> {
         let (mut files, mut problems) = (Vec::new(), Vec::new());
         let failure = |file: &Path, error: &io::Error| format!("cannot write {}: {error}", file.display());
         if let Some(file) = &job.summary
-            && let Err(error) = append(file, |room| render_job_summary(self.summarized, room), SUMMARY_BYTES_MAX)
+            && let Err(error) = append_to_page(file, |room| render_job_summary(self.summarized, room))
         {
             problems.push(failure(file, &error));
         }
@@ -114,6 +114,14 @@ fn write_report_file(file: &Path, text: &str) -> io::Result<()> {
         write_atomic(&dir.join(".gitignore"), b"*\n", 0o644, Durability::Cached)?;
     }
     write_atomic(file, text.as_bytes(), 0o644, Durability::Cached)
+}
+
+/// Appends to a job's page what `text` makes of the room that is left on it, in bytes.
+///
+/// # Errors
+/// The operating system's.
+pub(super) fn append_to_page(file: &Path, text: impl FnOnce(usize) -> String) -> io::Result<()> {
+    append(file, text, SUMMARY_BYTES_MAX)
 }
 
 /// Appends to a file of the host's what `text` makes of the room up to `limit` bytes.

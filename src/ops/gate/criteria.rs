@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::change::Change;
 use super::documents::LoadedPrp;
 use super::measurement::Measurement;
 use super::policy::PolicyFile;
@@ -19,6 +20,7 @@ use crate::gate::judge::ItemEvidence;
 use crate::gate::policy::{ChecklistItem, Metric, MetricValue, RedEvidence};
 use crate::gate::prp::AcceptanceCriterion;
 use crate::gate::stack::StackProject;
+use crate::ops::request::Request;
 
 /// What the PRP and the caller say about criteria.
 pub(super) struct CriteriaContext<'a> {
@@ -44,9 +46,11 @@ enum CriterionState {
 }
 
 /// The tests of a project with the folder that they are run in.
-struct ProjectTests<'a> {
-    project: &'a StackProject,
-    index: TestIndex,
+pub(super) struct ProjectTests {
+    /// The project.
+    pub project: StackProject,
+    /// Its tests.
+    pub index: TestIndex,
 }
 
 /// The evidence of the item about acceptance criteria.
@@ -68,11 +72,13 @@ pub(super) fn measure_criteria(
         Ok(written) => written,
         Err(reason) => return ItemEvidence::unknown(item, reason),
     };
-    let tests = match context.projects.iter().map(|it| index_project(measurement, it)).collect::<Result<Vec<_>, _>>() {
+    let tests = context.projects.iter().cloned().map(|it| index_project(measurement.request, measurement.change, it));
+    let tests = match tests.collect::<Result<Vec<_>, _>>() {
         Ok(tests) => tests,
         Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
     };
-    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
+    let (ended, commands, covering) = (BTreeMap::new(), Vec::new(), None);
+    let mut runs = SelectorRuns { measurement, item: &item.id, ended, commands, covering };
     let failed = (item.red_evidence != RedEvidence::Off).then(|| FailedTests::of_current_task(measurement.request));
     let trial = RedTrial::new(measurement);
     let mut never_red = Vec::new();
@@ -97,7 +103,8 @@ pub(super) fn measure_criteria(
             CriterionState::Failed(why) => evidence.findings.push(finding(loaded, criterion, &why, None)),
             CriterionState::Open(suggestion) => {
                 let why = format!("no test names {}", criterion.id);
-                evidence.findings.push(finding(loaded, criterion, &why, suggestion));
+                let fix = suggestion.unwrap_or_else(|| format!("name {} in the test that proves it", criterion.id));
+                evidence.findings.push(finding(loaded, criterion, &why, Some(fix)));
             }
         }
     }
@@ -131,12 +138,16 @@ fn parse_criteria_file(file: &PolicyFile, loaded: &LoadedPrp) -> Result<Criteria
     Ok(parsed)
 }
 
-fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -> anyhow::Result<ProjectTests<'a>> {
+/// Reads the tests of a project.
+///
+/// # Errors
+/// When the tree can't be read.
+pub(super) fn index_project(request: &Request, change: &Change, project: StackProject) -> anyhow::Result<ProjectTests> {
     let inside = |path: &&String| project.contains_path(path);
     let prefix = if project.dir.is_empty() { 0 } else { project.dir.len() + 1 };
     let is_test_file = |path: &&String| path.get(prefix..).is_some_and(is_test_file);
-    let paths: Vec<String> = measurement.change.paths.iter().filter(inside).filter(is_test_file).cloned().collect();
-    let texts = measurement.change.read_texts(measurement.request, &paths)?;
+    let paths: Vec<String> = change.paths.iter().filter(inside).filter(is_test_file).cloned().collect();
+    let texts = change.read_texts(request, &paths)?;
     let sources: Vec<TestSource<'_>> = paths
         .iter()
         .zip(&texts)
@@ -144,15 +155,16 @@ fn index_project<'a>(measurement: &Measurement<'_>, project: &'a StackProject) -
         .collect();
     let manifest =
         if project.dir.is_empty() { "package.json".to_owned() } else { format!("{}/package.json", project.dir) };
-    let manifest = measurement.change.read_documents(measurement.request, &[manifest])?.pop().flatten();
-    Ok(ProjectTests { project, index: index_tests(&sources, manifest.as_deref()) })
+    let manifest = change.read_documents(request, &[manifest])?.pop().flatten();
+    let index = index_tests(&sources, manifest.as_deref());
+    Ok(ProjectTests { project, index })
 }
 
 fn judge_criterion(
     criterion: &AcceptanceCriterion,
     loaded: &LoadedPrp,
     written: Option<&CriteriaFile>,
-    tests: &[ProjectTests<'_>],
+    tests: &[ProjectTests],
     runs: &mut SelectorRuns<'_>,
 ) -> CriterionState {
     let entries = written.map_or(&[][..], |file| &file.entries);
@@ -202,8 +214,10 @@ pub(super) fn try_links(
     if known.is_empty() {
         return Vec::new();
     }
-    let tests: Result<Vec<_>, _> = projects.iter().map(|it| index_project(measurement, it)).collect();
-    let mut runs = SelectorRuns { measurement, ended: BTreeMap::new(), commands: Vec::new(), covering: None };
+    let Measurement { request, change, .. } = measurement;
+    let tests: Result<Vec<_>, _> =
+        projects.iter().cloned().map(|project| index_project(request, change, project)).collect();
+    let mut runs = SelectorRuns { measurement, item: "", ended: BTreeMap::new(), commands: Vec::new(), covering: None };
     let mut tried = Vec::new();
     for (criterion, test) in known {
         let state = match &tests {
@@ -222,7 +236,7 @@ pub(super) fn try_links(
 }
 
 /// A test that `qa-criteria.yml` names: `tests/test_api.py::test_page_size`.
-fn judge_selector(selector: &str, tests: &[ProjectTests<'_>], runs: &mut SelectorRuns<'_>) -> CriterionState {
+fn judge_selector(selector: &str, tests: &[ProjectTests], runs: &mut SelectorRuns<'_>) -> CriterionState {
     for project in tests {
         let found = find_selected(&project.index, selector);
         if let Some(test) = found.first().and_then(|at| project.index.tests.get(*at)) {
@@ -235,6 +249,8 @@ fn judge_selector(selector: &str, tests: &[ProjectTests<'_>], runs: &mut Selecto
 /// Runs of single tests, each of which is done once.
 struct SelectorRuns<'a> {
     measurement: &'a Measurement<'a>,
+    /// The id of the item about criteria.
+    item: &'a str,
     ended: BTreeMap<(String, Vec<String>), CriterionState>,
     commands: Vec<String>,
     /// The last test that passed.
@@ -280,7 +296,9 @@ impl SelectorRuns<'_> {
         let Some(program) = find_tool(tool, &root.join(dir), root, &path) else {
             return CriterionState::Failed(format!("{tool} is not installed"));
         };
-        let command = self.measurement.command_in(dir, words, &program);
+        let mut command = self.measurement.command_in(dir, words, &program);
+        // A person approved what is no test.
+        command.item = (!is_test).then_some(self.item);
         self.commands.push(words.join(" "));
         match self.measurement.run_check(&command) {
             Err(error) => CriterionState::Failed(format!("{error:#}")),
@@ -315,7 +333,7 @@ fn finding(loaded: &LoadedPrp, criterion: &AcceptanceCriterion, why: &str, fix: 
         path: Some(loaded.path.clone()),
         line: Some(criterion.line),
         message: format!("{} is not covered: {why}", criterion.id),
-        fix: fix.or_else(|| Some(format!("name {} in the test that proves it", criterion.id))),
+        fix,
         pattern: None,
     }
 }

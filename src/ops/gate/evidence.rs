@@ -50,24 +50,15 @@ impl<'a> Measurement<'a> {
             .iter()
             .flat_map(|word| if word == "{files}" { files.clone() } else { vec![word.clone()] })
             .collect();
-        let command = self.command_in(dir, &words, program);
-        let is_check =
-            matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
-        let result = if is_check { self.run_check(&command) } else { self.run_tool(&command) };
-        let mut result = match result {
-            Ok(result) => result,
+        let mut command = self.command_in(dir, &words, program);
+        // What the command printed is in no receipt.
+        command.reuses &= item.reuses && item.printed.is_none();
+        command.item = measure.is_none().then_some(item.id.as_str());
+        command.as_written = (*tool_at > 0 && !*is_shell && !needs_files).then_some(argv.as_slice());
+        let (result, flakes) = match self.run_command(measure, &mut command) {
+            Ok(ended) => ended,
             Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
         };
-        let mut flakes = Vec::new();
-        if measure == Some(MappedCommand::Test) {
-            flakes = proven_flakes(self.request, &result);
-            if !flakes.is_empty() {
-                match self.run_check(&command) {
-                    Ok(second) => result = second,
-                    Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
-                }
-            }
-        }
         let tool = Path::new(&words[0]).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
         let reused = result.reused.clone();
         let passed_second = !flakes.is_empty() && result.code == Some(0);
@@ -91,6 +82,28 @@ impl<'a> Measurement<'a> {
         evidence.details.extend(reused.map(|receipt| format!("not run again: {receipt}")));
         evidence.details.extend(planned.notes.iter().cloned());
         evidence
+    }
+
+    /// Runs a command, tests a second time where their failure may be one of proven flakes; then with their patterns.
+    fn run_command(
+        &self,
+        measure: Option<MappedCommand>,
+        command: &mut GateCommand<'_>,
+    ) -> anyhow::Result<(CommandResult, Vec<String>)> {
+        let is_check =
+            matches!(measure, None | Some(MappedCommand::Test | MappedCommand::Lint | MappedCommand::Typecheck));
+        let result = if is_check { self.run_check(command) } else { self.run_tool(command) }?;
+        if measure != Some(MappedCommand::Test) {
+            return Ok((result, Vec::new()));
+        }
+        if result.reused.is_some() && result.count_tests().is_none() {
+            // The receipt of a command whose tests verify-run does not count.
+            command.reuses = false;
+            return Ok((self.run_check(command)?, Vec::new()));
+        }
+        let flakes = proven_flakes(self.request, &result);
+        let result = if flakes.is_empty() { result } else { self.run_check(command)? };
+        Ok((result, flakes))
     }
 
     /// The functions that a complexity tool counts in the changed files of a project, by file and line.
@@ -129,6 +142,8 @@ impl<'a> Measurement<'a> {
             feature: self.feature,
             limit: self.limit,
             reuses: self.reuses,
+            item: None,
+            as_written: None,
         }
     }
 

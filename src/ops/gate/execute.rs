@@ -9,8 +9,10 @@ use anyhow::Context;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text;
+use crate::capture::GATE_AGENT;
 use crate::diagnose::{self, count_ran};
 use crate::event::Run;
+use crate::fix::find_on_search_path;
 use crate::host::process::{LongAnswer, OrphanReaper, ProcessCall, ReadStreams, run_long};
 use crate::ops::last::LastFailure;
 use crate::ops::request::Request;
@@ -20,9 +22,11 @@ use crate::store::RunFilter;
 const ORPHAN_TIME: Duration = Duration::from_secs(1);
 /// Recorded runs that are looked at for the one that just ended.
 const RUNS_MAX: usize = 20;
-/// The agent of the runs that the gate starts.
-pub(super) const GATE_AGENT: &str = "gate";
+/// What the wrapper says before it names the receipt that replaced a run.
+const REUSED: &str = "verify-run: reused: ";
 
+/// Names the checklist's item that a command of its own is run for.
+pub(crate) const ITEM_VARIABLE: &str = "VERIFY_RUN_ITEM";
 /// A line of a tool that is quoted as a reason, bytes.
 const REASON_BYTES_MAX: usize = 200;
 /// Words of outputs that say why a tool had nothing to do, each with the reason for people.
@@ -54,6 +58,10 @@ pub(super) struct GateCommand<'a> {
     pub limit: Duration,
     /// Whether a receipt of the same command on the same tree may replace a run.
     pub reuses: bool,
+    /// The item, of a command of the checklist's own.
+    pub item: Option<&'a str>,
+    /// The words as the policy has them, where a package runner was left out: what a person types.
+    pub as_written: Option<&'a [String]>,
 }
 
 /// A command that ended.
@@ -136,8 +144,9 @@ pub(super) fn run_tool(command: &GateCommand<'_>) -> anyhow::Result<CommandResul
 
 fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) -> anyhow::Result<LongAnswer> {
     let variables = command.variables();
-    let variables: Vec<(&str, Option<&OsStr>)> =
-        variables.iter().map(|(name, value)| (*name, Some(value.as_os_str()))).collect();
+    let own = variables.iter().map(|(name, value)| (*name, Some(value.as_os_str())));
+    // An evaluation within a command of another one is for none of its items.
+    let variables: Vec<(&str, Option<&OsStr>)> = std::iter::once((ITEM_VARIABLE, None)).chain(own).collect();
     let reaper = OrphanReaper::open();
     let call = ProcessCall { argv, dir: &command.dir, variables: &variables, input: b"", limit: command.limit };
     let answer = run_long(call, streams).with_context(|| format!("cannot start {}", command.argv.join(" ")));
@@ -148,26 +157,39 @@ fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) 
 impl GateCommand<'_> {
     /// The variables that the gate sets for its commands.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        vec![
+        let mut variables = vec![
             ("PATH", self.search_path()),
             ("VERIFY_RUN_EVALUATION", self.evaluation.into()),
             ("VERIFY_RUN_FEATURE", self.feature.into()),
             // Redocly would ask the network for updates.
             ("REDOCLY_TELEMETRY", "off".into()),
             ("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true".into()),
-        ]
+        ];
+        variables.extend(self.item.map(|item| (ITEM_VARIABLE, item.into())));
+        variables
     }
 
-    /// The process's PATH; a project's own program comes first, as its package runner would have it.
+    /// The process's PATH where that leads to the program, so that the run is the one that a person would have typed; else
+    /// the project's own program comes first, as its package runner would have it.
     fn search_path(&self) -> OsString {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(folder) = self.program.parent().filter(|folder| folder.is_absolute()) else { return path };
-        if std::env::split_paths(&path).any(|known| known == folder) {
+        let name = self.argv.first().map_or("", String::as_str);
+        let found = find_on_search_path(name, &self.dir, &path);
+        let is_it = |found: &PathBuf| found == self.program || is_same_file(found, self.program);
+        if name.contains('/') || found.as_ref().is_some_and(is_it) {
             return path;
         }
         let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
         std::env::join_paths(folders).unwrap_or(path)
     }
+}
+
+/// Whether two paths in the same folder, or in links to it, lead to one file. Programs of two folders are two programs,
+/// though they are links to one: what they find beside themselves differs.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let folder = |path: &Path| path.parent().and_then(|folder| folder.canonicalize().ok());
+    one.file_name() == other.file_name() && folder(one).is_some() && folder(one) == folder(other)
 }
 
 fn result_of(answer: LongAnswer) -> CommandResult {
@@ -187,12 +209,10 @@ fn result_of(answer: LongAnswer) -> CommandResult {
 /// Takes verify-run's own line about reuse out of an output; where it is all that there is, a receipt replaced the run.
 fn take_notes_of_reuse(result: &mut CommandResult) {
     let is_note = |line: &&str| {
-        ["verify-run: reused: ", "verify-run: not reused: ", "verify-run: no receipt: "]
-            .iter()
-            .any(|it| line.starts_with(it))
+        [REUSED, "verify-run: not reused: ", "verify-run: no receipt: "].iter().any(|it| line.starts_with(it))
     };
     let others: Vec<&str> = result.text.lines().filter(|line| !is_note(line)).collect();
-    let note = result.text.lines().find_map(|line| line.strip_prefix("verify-run: reused: "));
+    let note = result.text.lines().find_map(|line| line.strip_prefix(REUSED));
     result.reused = note.filter(|_| others.is_empty() && result.code == Some(0)).map(str::to_owned);
     result.text = others.join("\n");
 }

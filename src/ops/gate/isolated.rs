@@ -10,14 +10,15 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::change::gate_snapshot_options;
-use super::execute::{CommandResult, GATE_AGENT, GateCommand};
+use super::execute::{CommandResult, GateCommand};
 use super::isolate::open_lab;
 use crate::base::clock::Timestamp;
 use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::{
-    CheckedState, EnvironmentDigest, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun, write_spool,
+    CheckedState, EnvironmentDigest, GATE_AGENT, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun,
+    write_spool,
 };
 use crate::config::{Places, is_disabled};
 use crate::diagnose;
@@ -109,10 +110,10 @@ impl GateLab {
         let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
         let inside = inside(request, command);
         let check = check_of(request, &argv);
-        let offer = check.as_ref().filter(|_| command.reuses).map(|check| {
-            let checked = CheckedCommand { argv: &argv, check, has_no_input: true };
-            offer_isolated_reuse(&inside, &checked, &self.tree.tree, GATE_LEVEL)
-        });
+        let is_item = command.item.is_some();
+        let checked = CheckedCommand { argv: &argv, check: check.as_ref(), is_item, has_no_input: true };
+        let offer = (command.reuses && checked.may_have_receipt())
+            .then(|| offer_isolated_reuse(&inside, &checked, &self.tree.tree, GATE_LEVEL));
         if let Some(line) = offer.as_ref().and_then(|offer| offer.reused.as_deref()) {
             let receipt = line.strip_prefix("verify-run: reused: ").unwrap_or(line).to_owned();
             return Ok(CommandResult { code: Some(0), reused: Some(receipt), ..CommandResult::default() });
@@ -122,10 +123,9 @@ impl GateLab {
         let (run, state) = loop {
             runs += 1;
             let run = self.run(command, &argv, LabOutput::Both)?;
-            let after = check.as_ref().filter(|_| before.is_some()).and_then(|check| {
-                let checked = CheckedCommand { argv: &argv, check, has_no_input: true };
-                observe_isolated_state(&inside, &checked, &self.tree.tree, GATE_LEVEL).ok()
-            });
+            let after = before
+                .as_ref()
+                .and_then(|_| observe_isolated_state(&inside, &checked, &self.tree.tree, GATE_LEVEL).ok());
             let after = after.map(|observed| observed.state);
             // An installer that worked meanwhile changed what the run was lent.
             if after.is_some() && after != before && runs < RUNS_MAX {
@@ -288,7 +288,8 @@ impl LabRunRecord {
         };
         let output = run.transcript.pieces().concat();
         let ran = recorder::ran_from_header(&header, &output);
-        if recorder::refusal_of_run(&header, ran.tests, ran.stopped_early).is_none() {
+        let by_exit_code = self.state.as_ref().is_some_and(|state| state.approved_command.is_some());
+        if recorder::refusal_of_run(&header, ran.tests, ran.stopped_early, by_exit_code).is_none() {
             header.checked_state = self.state.map(Box::new);
         }
         SpooledRun { header, output }

@@ -15,6 +15,7 @@ use crate::gate::cycle::WorkTreeGate;
 use crate::gate::judge::{ItemEvidence, JudgedItems, judge_item};
 use crate::gate::plan::{PlannedItem, PlannedPolicy, plan_items};
 use crate::gate::policy::{ChangeKind, ChecklistItem, english_heading};
+use crate::gate::report::is_blocking_failure;
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
 /// What measuring the items needs.
@@ -61,36 +62,66 @@ impl Evaluation<'_> {
         ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }
     }
 
-    /// Judges the items. `tree` becomes the tree that the last command left. Commands run one after the other, behind
-    /// `before_commands`, while what needs none is measured beside them.
+    /// Judges the items, with the waivers of `gate`. `tree` becomes the tree that the last command left. Commands run one
+    /// after the other, behind `before_commands`, while what needs none is measured beside them; with `--fail-fast` item
+    /// after item.
     pub(super) fn measure_items(
         &self,
         preparation: &ItemPreparation<'_>,
+        gate: &WorkTreeGate,
         before_commands: &mut dyn FnMut(),
         tree: &mut String,
     ) -> anyhow::Result<JudgedItems> {
-        let ItemPreparation { measurement, projects, planned, kind, change_kind, judged } = preparation;
-        let mut jobs = Vec::new();
-        for item in self.policy.checklist.items().filter(|item| self.is_wanted(&item.id)) {
-            let stated = item.not_applicable.as_ref().map(|stated| stated.reason.clone());
-            let reason = stated.or_else(|| not_applicable_by_kind(item, *kind, change_kind));
-            let planned = planned.iter().filter(|planned| planned.item == item.id);
-            let job = |planned| ItemJob { item, planned, is_left_out: reason.clone() };
-            jobs.extend(planned.map(job));
-        }
+        let ItemPreparation { measurement, projects, judged, .. } = preparation;
+        let wanted: Vec<(&ChecklistItem, String)> = self.wanted_items();
+        let jobs: Vec<Vec<ItemJob<'_>>> = wanted.iter().map(|(item, _)| self.jobs_of(item, preparation)).collect();
         let work = ItemWork { evaluation: self, measurement, projects };
-        let (evidence, tree_after) = work.measure_jobs(&jobs, judged, before_commands, tree)?;
+        let mut measure = |jobs: &[&ItemJob<'_>]| work.measure_jobs(jobs, judged, before_commands, tree);
+        let mut tree_after = None;
+        let mut measured = Vec::new().into_iter();
+        if !self.options.fails_fast {
+            let (evidence, after) = measure(&jobs.iter().flatten().collect::<Vec<_>>())?;
+            (measured, tree_after) = (evidence.into_iter(), Some(after));
+        }
+        let mut items: Vec<GateItem> = Vec::new();
+        let mut stopped_by: Option<String> = None;
+        for ((item, heading), jobs) in wanted.iter().zip(&jobs) {
+            let mut own: Vec<ItemEvidence> = measured.by_ref().take(jobs.len()).collect();
+            if let Some(first) = &stopped_by {
+                let reason = format!("{first} does not pass, and --fail-fast stops there");
+                own = jobs.iter().map(|job| job.not_measured(&reason)).collect();
+            } else if self.options.fails_fast {
+                let (evidence, after) = measure(&jobs.iter().collect::<Vec<_>>())?;
+                (own, tree_after) = (evidence, Some(after));
+            }
+            let mut judged = judge_item(item, heading, own);
+            self.apply_waivers(&mut judged, gate);
+            if self.options.fails_fast && stopped_by.is_none() && is_blocking_failure(&judged) {
+                stopped_by = Some(judged.id.clone());
+            }
+            items.push(judged);
+        }
+        Ok(JudgedItems { items, tree_after: tree_after.unwrap_or_else(|| tree.clone()) })
+    }
+
+    /// The items that are evaluated, in their order, each with the heading of its category.
+    fn wanted_items(&self) -> Vec<(&ChecklistItem, String)> {
         let language = self.request.settings().gate.headings;
-        let mut items = Vec::new();
+        let mut wanted = Vec::new();
         for category in &self.policy.checklist.categories {
             let heading = category.title.clone().unwrap_or_else(|| category_heading(&category.key, language));
-            for item in category.items.iter().filter(|item| self.is_wanted(&item.id)) {
-                let own = jobs.iter().zip(&evidence).filter(|(job, _)| job.item.id == item.id);
-                let own: Vec<ItemEvidence> = own.map(|(_, evidence)| evidence.clone()).collect();
-                items.push(judge_item(item, &heading, own));
-            }
+            let items = category.items.iter().filter(|item| self.is_wanted(&item.id));
+            wanted.extend(items.map(|item| (item, heading.clone())));
         }
-        Ok(JudgedItems { items, tree_after })
+        wanted
+    }
+
+    fn jobs_of<'a>(&self, item: &'a ChecklistItem, preparation: &'a ItemPreparation<'_>) -> Vec<ItemJob<'a>> {
+        let ItemPreparation { planned, kind, change_kind, .. } = preparation;
+        let stated = item.not_applicable.as_ref().map(|stated| stated.reason.clone());
+        let reason = stated.or_else(|| not_applicable_by_kind(item, *kind, change_kind));
+        let planned = planned.iter().filter(|planned| planned.item == item.id);
+        planned.map(|planned| ItemJob { item, planned, is_left_out: reason.clone() }).collect()
     }
 
     fn is_wanted(&self, id: &String) -> bool {
@@ -130,24 +161,22 @@ impl Evaluation<'_> {
             .collect()
     }
 
-    pub(super) fn apply_waivers(&self, items: &mut [GateItem], gate: &WorkTreeGate) {
+    fn apply_waivers(&self, item: &mut GateItem, gate: &WorkTreeGate) {
         let now = self.request.now();
-        for item in items.iter_mut() {
-            if !matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated) {
-                continue;
-            }
-            for (person, waiver) in gate.waivers.iter().filter(|(_, it)| it.item == item.id && it.until > now) {
-                let covers = |path: &Option<String>| {
-                    waiver
-                        .file
-                        .as_ref()
-                        .is_none_or(|glob| path.as_ref().is_some_and(|path| crate::base::glob::matches(glob, path)))
-                };
-                let is_covered = item.findings.iter().all(|finding| covers(&finding.path));
-                if is_covered && (waiver.file.is_none() || !item.findings.is_empty()) {
-                    item.status = GateItemStatus::Waived;
-                    item.reason = Some(format!("{} ({person}, until {})", waiver.reason, waiver.until.rfc3339()));
-                }
+        if !matches!(item.status, GateItemStatus::Fail | GateItemStatus::NotEvaluated) {
+            return;
+        }
+        for (person, waiver) in gate.waivers.iter().filter(|(_, it)| it.item == item.id && it.until > now) {
+            let covers = |path: &Option<String>| {
+                waiver
+                    .file
+                    .as_ref()
+                    .is_none_or(|glob| path.as_ref().is_some_and(|path| crate::base::glob::matches(glob, path)))
+            };
+            let is_covered = item.findings.iter().all(|finding| covers(&finding.path));
+            if is_covered && (waiver.file.is_none() || !item.findings.is_empty()) {
+                item.status = GateItemStatus::Waived;
+                item.reason = Some(format!("{} ({person}, until {})", waiver.reason, waiver.until.rfc3339()));
             }
         }
     }

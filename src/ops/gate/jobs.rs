@@ -24,6 +24,16 @@ pub(super) struct ItemJob<'a> {
     pub is_left_out: Option<String>,
 }
 
+impl ItemJob<'_> {
+    /// The evidence of a job that is not done, because of what `reason` says.
+    pub(super) fn not_measured(&self, reason: &str) -> ItemEvidence {
+        match &self.is_left_out {
+            Some(left_out) => ItemEvidence::without_application(left_out),
+            None => ItemEvidence::unknown(self.item, reason),
+        }
+    }
+}
+
 /// What the jobs of an evaluation are done with.
 #[derive(Clone, Copy)]
 pub(super) struct ItemWork<'a> {
@@ -39,7 +49,7 @@ impl ItemWork<'_> {
     /// The evidence of each job, and the tree after the last command. `tree` becomes the one that the commands left.
     pub(super) fn measure_jobs(
         self,
-        jobs: &[ItemJob<'_>],
+        jobs: &[&ItemJob<'_>],
         judged: &TakenSnapshot,
         before_commands: &mut dyn FnMut(),
         tree: &mut String,
@@ -66,16 +76,16 @@ impl ItemWork<'_> {
     /// Does the jobs that need commands, in their order, and looks at the tree after the last one.
     fn run_commands(
         self,
-        jobs: &[ItemJob<'_>],
+        jobs: &[&ItemJob<'_>],
         judged: &TakenSnapshot,
         tree: &mut String,
         needs_command: &dyn Fn(&ItemJob<'_>) -> bool,
     ) -> anyhow::Result<(Vec<Option<ItemEvidence>>, String)> {
         let Measurement { request, watch, reuses, lab, .. } = self.measurement;
-        if *reuses && lab.is_none() && jobs.iter().any(needs_command) {
+        if *reuses && lab.is_none() && jobs.iter().copied().any(needs_command) {
             watch.open_receipts(request, judged);
         }
-        let measure = |job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();
+        let measure = |&job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();
         let evidence = jobs.iter().map(measure).collect::<anyhow::Result<Vec<_>>>()?;
         let is_partial = !self.evaluation.options.only.is_empty();
         // What ran on a copy is no evidence about what was edited meanwhile: the verdict is about the copy.

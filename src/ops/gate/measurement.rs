@@ -72,13 +72,14 @@ impl<'a> Measurement<'a> {
             return lab.run_check(self.request, command);
         }
         let find_cover = || self.watch.find_cover(self.request, command).filter(|_| command.reuses);
-        if let Some(receipt) = find_cover() {
-            return Ok(CommandResult::from_receipt(receipt));
+        let find_typed = || self.watch.find_typed_cover(self.request, command).filter(|_| command.reuses);
+        if let Some(receipt) = find_cover().or_else(find_typed) {
+            return Ok(CommandResult::from_receipt(receipt.text));
         }
         let result = run_check(self.request, command)?;
         if result.reused.is_none() {
             // A receipt of this run is evidence that the tree after it is the one before it.
-            let is_proven = result.code == Some(0) && find_cover().is_some();
+            let is_proven = result.code == Some(0) && find_cover().is_some_and(|receipt| receipt.is_own);
             self.watch.note_run(is_proven);
         }
         Ok(result)

@@ -9,7 +9,10 @@ use crate::base::file::{Durability, create_private_dir, write_atomic};
 use crate::base::private;
 use crate::base::yaml::YAML_BYTES_MAX;
 use crate::config::{Environment, Places};
+use crate::event::GatePolicyFile;
+use crate::gate::criteria::file::{CriteriaFile, CriterionEntry, CriterionEvidence};
 use crate::gate::policy::{Checklist, ItemSource, SHIPPED_CHECKLIST, SHIPPED_MAPPING, ToolsMapping};
+use crate::gate::receipt::sha256_hex;
 
 /// Folders of a repository that may hold the policy, the first one first.
 const REPOSITORY_FOLDERS: [&str; 2] = [".verify-run", "claude/lib"];
@@ -75,6 +78,17 @@ impl PolicyFiles {
         })
     }
 
+    /// The files that decide, each with its digest.
+    pub(crate) fn digests(&self) -> Vec<GatePolicyFile> {
+        let shipped = [(&self.checklist_file, CHECKLIST), (&self.mapping_file, MAPPING)];
+        let files = shipped.into_iter().chain(self.criteria_file.as_ref().map(|file| (file, CRITERIA)));
+        let digest = |(file, name): (&PolicyFile, &str)| GatePolicyFile {
+            name: file.name.clone().unwrap_or_else(|| format!("shipped {name}")),
+            sha256: sha256_hex(file.text.as_bytes()),
+        };
+        files.map(digest).collect()
+    }
+
     /// The files in the work tree that name commands of their own, which a person has to approve.
     pub(crate) fn repository_files(&self) -> Vec<&PolicyFile> {
         let has_commands = [
@@ -85,8 +99,22 @@ impl PolicyFiles {
             (&self.mapping_file, self.mapping_file.text != SHIPPED_MAPPING),
         ];
         let named = has_commands.into_iter().filter(|(_, has_commands)| *has_commands).map(|(file, _)| file);
-        named.chain(&self.criteria_file).filter(|file| file.is_from_repository).collect()
+        let criteria = self.criteria_file.iter().filter(|file| needs_person(file));
+        named.chain(criteria).filter(|file| file.is_from_repository).collect()
     }
+}
+
+/// Whether a file with the links of criteria names commands, or says what a person has seen. Links to tests alone run
+/// nothing but tests. A file that can't be read is no better than its worst line.
+pub(super) fn needs_person(file: &PolicyFile) -> bool {
+    let is_test = |entry: &CriterionEntry| matches!(entry.evidence, CriterionEvidence::Test { .. });
+    let parsed = CriteriaFile::parse(&file.text, CRITERIA);
+    !parsed.is_ok_and(|parsed| parsed.entries.iter().all(is_test))
+}
+
+/// Where a new file with the links of criteria is written.
+pub(super) fn criteria_path(places: &Places) -> PathBuf {
+    places.root.join(REPOSITORY_FOLDERS[0]).join(CRITERIA)
 }
 
 fn find_criteria_file(places: &Places, prp: Option<&Path>) -> anyhow::Result<Option<PolicyFile>> {

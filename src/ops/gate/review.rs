@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::change::{Change, describe_difference, gate_snapshot_options, read_tree};
 use super::criteria::try_links;
-use super::execute::GATE_AGENT;
 use super::implementers::recorded_implementers;
 use super::items::ItemPreparation;
 use super::own_program::{check_own_program, outside_path};
 use super::run::Evaluation;
 use crate::base::text;
+use crate::capture::GATE_AGENT;
 use crate::diagnose;
 use crate::event::{GateIssue, GateIssueKind, GateModels, GateOutcome, GateReview, GateStart};
 use crate::fix::snapshot::{DiffLimits, diff_trees};

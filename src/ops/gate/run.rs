@@ -22,6 +22,7 @@ use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::capture::RepositoryHead;
+use crate::config::Places;
 use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateNote, GateOutcome, GateStart,
     GateStep, GateVerdict,
@@ -66,6 +67,8 @@ pub(crate) struct EvaluationOptions {
     pub implementer_models: Vec<String>,
     /// Every command runs, whatever passed on this tree before.
     pub is_fresh: bool,
+    /// Nothing is measured after the first blocking item that does not pass.
+    pub fails_fast: bool,
     /// The digest of policy files that the caller trusts.
     pub trusted_digest: Option<String>,
     /// Commands run on a copy of the tree, without effects outside.
@@ -194,6 +197,12 @@ pub(super) fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
     held.context("another evaluation of this work tree is running")
 }
 
+/// Whether an evaluation of this work tree is running.
+pub(crate) fn is_evaluating(places: &Places) -> bool {
+    let path = places.state.gate_lock(&places.root);
+    path.exists() && matches!(lock::try_exclusive(&path), Ok(None))
+}
+
 fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
     let ids: Vec<&str> = checklist.items().map(|item| item.id.as_str()).collect();
     match only.iter().find(|id| !ids.contains(&id.as_str())) {
@@ -240,9 +249,13 @@ impl Evaluation<'_> {
         let mut tree = before.tree.clone();
         let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()));
         let (mut memory, mut reading) = (memory, None);
-        let mut finish_memory = || reading = memory.take().map(MemorySearch::finish);
-        let JudgedItems { mut items, tree_after } = self.measure_items(&preparation, &mut finish_memory, &mut tree)?;
-        self.apply_waivers(&mut items, &gate);
+        let mut finish_memory = || {
+            if let Some(search) = memory.take() {
+                reading = Some(search.finish());
+            }
+        };
+        let judged = self.measure_items(&preparation, &gate, &mut finish_memory, &mut tree)?;
+        let JudgedItems { items, tree_after } = judged;
         let Some(MemoryReading { memory, told }) = reading else { return Ok(EvaluationEnd::Partial(items)) };
         let mut outcome = GateOutcome { tree: start.tree.clone(), items, issues, memory, ..GateOutcome::default() };
         if tree != before.tree {
@@ -276,6 +289,7 @@ impl Evaluation<'_> {
             base: change.base.name.clone(),
             base_tree: Some(change.base.tree.clone()),
             policy: self.describe_policy(),
+            policy_files: self.policy.digests(),
             feature: self.feature_name(),
             prp: self.prp.as_ref().map(|prp| prp.path.clone()),
             change_kind,

@@ -1,5 +1,7 @@
 //! `gate status` and `gate show`: what was evaluated. They evaluate nothing.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::change::{gate_snapshot_options, read_tree};
@@ -106,11 +108,16 @@ pub(crate) fn last_evaluation(request: &Request) -> anyhow::Result<GateStanding>
 /// An evaluation by its id or the start of it, in any work tree.
 ///
 /// # Errors
-/// When there is none, and when the store can't be read.
+/// When there is none, when several ids begin so, and when the store can't be read.
 pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<GateStanding> {
     let missing = || Refusal::not_found(format!("no evaluation {id} is recorded")).then_run("gate status");
     let index = request.open_as_it_is(&mut Vec::new())?.ok_or_else(missing)?;
     let steps = index.gate_evaluation_steps(id)?;
+    let found: BTreeSet<&str> = steps.iter().map(|step| step.note.evaluation.as_str()).collect();
+    if found.len() > 1 {
+        let examples = found.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        return Err(Refusal::usage(format!("{id} is the start of {} ids: {examples}", found.len())).into());
+    }
     let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
     let cycle = gate.cycle().cloned().filter(|cycle| cycle.last.is_some()).ok_or_else(missing)?;
     Ok(GateStanding::new(request, cycle, &read_checklist(request)))

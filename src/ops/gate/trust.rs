@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::policy::{PolicyFile, PolicyFiles};
+use super::policy::{PolicyFile, PolicyFiles, needs_person};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, create_private_dir, write_atomic};
 use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::config::{Environment, Places};
+use crate::ops::request::Request;
 
 /// Version of the file.
 const TRUST_SCHEMA: u32 = 1;
@@ -136,6 +137,37 @@ pub(crate) fn approve_files(
     }
     write_atomic(&path, &serde_json::to_vec(&trust)?, 0o600, Durability::Synced)
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Approves a file with the links of criteria that verify-run itself has changed, where a person had approved it as it was
+/// before, or nothing in it needed that. Whether it may be used as it is now.
+///
+/// # Errors
+/// When the approvals can't be read or written.
+pub(super) fn carry_approval(
+    request: &Request,
+    before: Option<&PolicyFile>,
+    now: &PolicyFile,
+    adds_command: bool,
+) -> anyhow::Result<bool> {
+    let Some(name) = now.name.clone().filter(|_| now.is_from_repository && needs_person(now)) else { return Ok(true) };
+    let (places, environment) = (&request.places, &request.environment);
+    let approvals = match trust_path(places, environment) {
+        Some(path) => read_trust(&path)?.map_or_else(Vec::new, |kept| kept.approvals),
+        None => Vec::new(),
+    };
+    let is_approved = |file: &PolicyFile| {
+        let digest = digest_of(&file.text);
+        approvals.iter().any(|approval| approval.file == name && approval.digest == digest)
+    };
+    let was_fine = before.is_none_or(|before| !needs_person(before) || is_approved(before));
+    if !was_fine || adds_command {
+        return Ok(is_approved(now));
+    }
+    let digest = digest_of(&now.text);
+    let file = UntrustedFile { file: name, digest, text: now.text.clone(), approved: None };
+    approve_files(places, environment, &[file], request.now())?;
+    Ok(true)
 }
 
 /// Forgets every approval of this work tree. Whether there was one.

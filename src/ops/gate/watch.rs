@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::change::{gate_snapshot_options, read_tree};
 use super::execute::GateCommand;
 use crate::fix::snapshot::TakenSnapshot;
-use crate::ops::receipt::ReceiptLookup;
+use crate::ops::receipt::{CoveringReceipt, ReceiptLookup};
 use crate::ops::request::Request;
 
 /// What commands may have done to the judged tree.
@@ -25,14 +25,28 @@ pub(super) struct TreeWatch {
 impl TreeWatch {
     /// Prepares to look up receipts over the judged tree.
     pub(super) fn open_receipts(&self, request: &Request, judged: &TakenSnapshot) {
-        let _ = self.lookup.set(ReceiptLookup::over_snapshot(request, judged).ok());
+        self.lookup.get_or_init(|| ReceiptLookup::over_snapshot(request, judged).ok());
     }
 
     /// The receipt that covers a command over the judged tree.
-    pub(super) fn find_cover(&self, request: &Request, command: &GateCommand<'_>) -> Option<String> {
+    pub(super) fn find_cover(&self, request: &Request, command: &GateCommand<'_>) -> Option<CoveringReceipt> {
+        self.find_receipt(request, command, (command.argv, command.item.is_some()))
+    }
+
+    /// The receipt of the same command as a person types it.
+    pub(super) fn find_typed_cover(&self, request: &Request, command: &GateCommand<'_>) -> Option<CoveringReceipt> {
+        self.find_receipt(request, command, (command.as_written?, false))
+    }
+
+    fn find_receipt(
+        &self,
+        request: &Request,
+        command: &GateCommand<'_>,
+        (words, is_item): (&[String], bool),
+    ) -> Option<CoveringReceipt> {
         let lookup = self.lookup.get()?.as_ref().filter(|_| !self.is_changed.load(Ordering::Relaxed))?;
-        let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
-        lookup.find_cover(&request.in_folder(command.dir.clone()), &argv)
+        let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        lookup.find_cover(&request.in_folder(command.dir.clone()), &argv, is_item)
     }
 
     /// A command ran; `is_proven` says that it left the judged tree.

@@ -1,43 +1,35 @@
-//! Receipts for others: in-toto statements, signed envelopes, keys.
+//! Receipts and verdicts for others: in-toto statements and signed envelopes.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context;
 use serde::Serialize;
 
-use super::no_receipt;
-use crate::base::file::{self, Durability};
+use super::keys::{public_file, read_own_key, read_public_key, read_small};
+use super::own::is_own_receipt;
+use super::versions::{place_of, stated_toolchain};
+use super::{doubt_text, no_receipt};
 use crate::base::lossless::Lossless;
-use crate::base::private;
 use crate::base::refusal::Refusal;
-use crate::gate::receipt::dsse::{Envelope, EnvelopeError, PrivateKey, PublicKey};
-use crate::gate::receipt::statement::{StatedCommand, Statement};
+use crate::config::ReceiptEnvironment;
+use crate::event::Receipt;
+use crate::gate::receipt::dsse::{Envelope, EnvelopeError};
+use crate::gate::receipt::{
+    CheckStatement, StatedCommand, StatedToolchain, Statement, StatementDemand, VerdictStatement,
+};
+use crate::ops::gate::evaluation_by_id;
+use crate::ops::reading::StoreReader;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
-use crate::store::ReceiptFilter;
+use crate::store::{ReceiptFilter, own_writer};
 
-/// A larger file is not read, bytes.
-const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The private key, in the configuration folder.
-const PRIVATE_FILE: &str = "receipt-key.pem";
-/// The public key beside it.
-const PUBLIC_FILE: &str = "receipt-key.pub";
+/// What a secret was replaced by in the words of a command begins so.
+const REDACTED: &str = "[redacted:";
 
-/// An exported receipt.
+/// An exported receipt or verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ExportedReceipt {
+pub(crate) struct ExportedStatement {
     /// The statement, or the envelope around it: one JSON document.
     pub document: String,
-}
-
-/// A new key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CreatedKey {
-    /// Where others get the public key from.
-    pub public: PathBuf,
-    /// The key's id, hex.
-    pub id: String,
 }
 
 /// What a file has to prove.
@@ -49,12 +41,14 @@ pub(crate) struct VerifyRequest<'a> {
     pub tree: Option<&'a str>,
     /// The command line that it has to be about.
     pub command: Option<&'a str>,
+    /// Properties that a verdict has to have; without any the approval.
+    pub properties: &'a [String],
     /// The public key that has to have signed it; without one, the user's own.
     pub key: Option<&'a Path>,
 }
 
 /// Whether a file proves what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct VerifiedReceipt {
     /// Whether it does.
@@ -63,26 +57,45 @@ pub(crate) struct VerifiedReceipt {
     pub reason: Option<String>,
     /// The git tree that the file is about, once the signature is verified.
     pub tree: Option<String>,
-    /// The command that the file is about, once the signature is verified.
+    /// The command that the file is about, once the signature is verified; absent of a verdict.
     pub command: Option<String>,
+    /// What the file says of a tree that the gate judged, once the signature is verified; empty of a check.
+    pub properties: Vec<String>,
 }
 
 impl VerifiedReceipt {
     fn refused(reason: impl ToString) -> Self {
-        VerifiedReceipt { verified: false, reason: Some(reason.to_string()), tree: None, command: None }
+        VerifiedReceipt { reason: Some(reason.to_string()), ..VerifiedReceipt::default() }
     }
 }
 
-/// The receipt of an id, else the newest of the work tree, as a statement, signed on request.
+/// The statement of a receipt (`e-…`) or of an evaluation of the gate (`g-…`); without an id that of the newest receipt of
+/// the work tree. Signed on request: then only what was recorded here.
 ///
 /// # Errors
-/// When there is none, there is no key to sign with, or the store can't be read.
-pub(crate) fn export_receipt(
+/// When there is none, there is no key to sign with, it was recorded elsewhere, or the store can't be read.
+pub(crate) fn export_statement(
     request: &Request,
     id: Option<&str>,
     sign: bool,
-) -> anyhow::Result<Reply<ExportedReceipt>> {
-    let reading = request.open_for_reading()?;
+) -> anyhow::Result<Reply<ExportedStatement>> {
+    let mut reading = request.open_for_reading()?;
+    let mut notes = std::mem::take(&mut reading.notes);
+    let statement = match id.filter(|id| id.starts_with("g-")) {
+        Some(id) => export_verdict(request, &reading, id, sign)?,
+        None => export_receipt(request, &reading, id, sign, &mut notes)?,
+    };
+    let document = if sign { read_own_key(request)?.sign(&statement).to_json() } else { statement };
+    Ok(Reply::new(ExportedStatement { document }, notes))
+}
+
+fn export_receipt(
+    request: &Request,
+    reading: &StoreReader,
+    id: Option<&str>,
+    is_signed: bool,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<String> {
     let index = reading.index.as_ref().ok_or_else(no_receipt)?;
     let receipt = match id {
         Some(id) => index.find_receipt(&reading.segments, id)?,
@@ -92,10 +105,56 @@ pub(crate) fn export_receipt(
             newest.ok_or_else(no_receipt)?
         }
     };
-    let name = receipt.root.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let statement = Statement::from_receipt(&receipt, &name).to_json();
-    let document = if sign { read_own_key(request)?.sign(&statement).to_json() } else { statement };
-    Ok(Reply::new(ExportedReceipt { document }, reading.notes))
+    if is_signed && !is_own_receipt(&request.places, index, &reading.segments, &receipt)? {
+        return Err(refuse_foreign(&receipt.receipt).into());
+    }
+    if is_signed && let Some(doubt) = index.doubt_of_receipt(&receipt)? {
+        let (id, doubt) = (&receipt.receipt, doubt_text(doubt));
+        return Err(Refusal::conflict(format!("{id} proves nothing: {doubt}")).into());
+    }
+    let toolchain = toolchain_of(request, &receipt).map_err(|why| notes.push(why)).ok();
+    Ok(CheckStatement::from_receipt(&receipt, &folder_name(&receipt.root), toolchain.flatten().as_ref()).to_json())
+}
+
+/// What another machine can compare of a receipt; `None` where the settings don't ask for it.
+///
+/// # Errors
+/// A note: why there is nothing that it could compare.
+fn toolchain_of(request: &Request, receipt: &Receipt) -> Result<Option<StatedToolchain>, String> {
+    if request.settings().receipts.environment != ReceiptEnvironment::Toolchain {
+        return Ok(None);
+    }
+    let note = |why: &str| format!("other machines cannot reuse {}: {why}", receipt.receipt);
+    let is_exact = |word: &Lossless| word.0.to_str().is_some_and(|text| !text.contains(REDACTED));
+    if !receipt.argv.iter().chain([&receipt.dir]).all(is_exact) {
+        return Err(note("its command line is not recorded as it was"));
+    }
+    let state = receipt.state.toolchain.as_ref();
+    let state = state.ok_or_else(|| note("with which versions and contents it passed is not recorded"))?;
+    let (argv, dir) = place_of(request, receipt);
+    stated_toolchain(request, &argv, &dir, state).map(Some).map_err(|unknown| note(&unknown.to_string()))
+}
+
+fn export_verdict(request: &Request, reading: &StoreReader, id: &str, is_signed: bool) -> anyhow::Result<String> {
+    let standing = evaluation_by_id(request, id)?;
+    let view = standing.view().ok_or_else(|| Refusal::not_found(format!("the evaluation {id} has no verdict")))?;
+    let evaluation = view.evaluation.id.as_str();
+    let is_own = match (&reading.index, own_writer(&request.places.state)) {
+        (Some(index), Some(writer)) => index.is_own_evaluation(evaluation, &writer)?,
+        _ => false,
+    };
+    if is_signed && !is_own {
+        return Err(refuse_foreign(evaluation).into());
+    }
+    Ok(VerdictStatement::from_evaluation(&view, &folder_name(&Lossless::from(&request.places.root))).to_json())
+}
+
+fn refuse_foreign(id: &str) -> Refusal {
+    Refusal::conflict(format!("{id} was recorded elsewhere: a signature would claim it for this machine"))
+}
+
+fn folder_name(root: &Lossless) -> String {
+    root.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Whether a file is a signed statement that proves what is asked.
@@ -120,81 +179,21 @@ pub(crate) fn verify_receipt(request: &Request, asked: &VerifyRequest<'_>) -> an
         None if own.exists() => &own,
         None => return Err(Refusal::usage("which key has to have signed it? give --key FILE").into()),
     };
-    let pem = read_small(key).map_err(|why| unusable(key, why))?;
-    let pem = String::from_utf8(pem).map_err(|_| unusable(key, "not text".to_owned()))?;
-    let key = PublicKey::parse(&pem).map_err(|error| unusable(key, error.to_string()))?;
-    let payload = match envelope.open(&key) {
+    let payload = match envelope.open(&read_public_key(key)?) {
         Ok(payload) => payload,
         Err(error @ EnvelopeError::NotSigned(_)) => return Ok(VerifiedReceipt::refused(error).into()),
         Err(error) => return Err(unusable(asked.file, error.to_string()).into()),
     };
     let statement = Statement::parse(&payload).map_err(|error| unusable(asked.file, error.to_string()))?;
     let command = asked.command.map(|line| stated_command(request, line)).transpose()?;
-    let reason = statement.prove(asked.tree, command.as_ref()).err().map(|mismatch| mismatch.to_string());
-    Ok(VerifiedReceipt {
-        verified: reason.is_none(),
-        reason,
-        tree: statement.tree().map(str::to_owned),
-        command: Some(statement.command_line()),
-    }
-    .into())
-}
-
-/// Makes a key to sign with, for this user alone.
-///
-/// # Errors
-/// When there is one already, or the configuration folder can't be written.
-pub(crate) fn create_key(request: &Request) -> anyhow::Result<CreatedKey> {
-    let (private, public) = (private_file(request)?, public_file(request)?);
-    if let Some(known) = [&private, &public].into_iter().find(|file| file.symlink_metadata().is_ok()) {
-        let refusal = Refusal::conflict(format!("there is a key already: {}", known.display()));
-        return Err(refusal.then_do("remove it if nothing that it signed is needed any more").into());
-    }
-    if let Some(folder) = private.parent() {
-        file::create_private_dir(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    }
-    let mut seed = [0; 32];
-    crate::base::ids::fill_random(&mut seed).then_some(()).context("the system has no random bytes")?;
-    let key = PrivateKey::from_seed(&seed);
-    let write = |path: &Path, pem: String, mode| {
-        file::write_atomic(path, pem.as_bytes(), mode, Durability::Synced)
-            .with_context(|| format!("cannot write {}", path.display()))
+    let demand = StatementDemand { tree: asked.tree, command: command.as_ref(), properties: asked.properties };
+    let reason = statement.prove(demand).err().map(|mismatch| mismatch.to_string());
+    let tree = statement.tree().map(str::to_owned);
+    let (command, properties) = match &statement {
+        Statement::Check(statement) => (Some(statement.command_line()), Vec::new()),
+        Statement::Verdict(statement) => (None, statement.properties().to_vec()),
     };
-    write(&private, key.to_pem(), 0o600)?;
-    write(&public, key.public_key().to_pem(), 0o644)?;
-    Ok(CreatedKey { public, id: key.public_key().key_id() })
-}
-
-fn read_own_key(request: &Request) -> anyhow::Result<PrivateKey> {
-    let path = private_file(request)?;
-    if path.symlink_metadata().is_err() {
-        return Err(Refusal::not_found("there is no key to sign with").then_run("gate receipt key new").into());
-    }
-    let pem = private::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    PrivateKey::parse(&pem).with_context(|| path.display().to_string())
-}
-
-fn private_file(request: &Request) -> anyhow::Result<PathBuf> {
-    Ok(config_dir(request)?.join(PRIVATE_FILE))
-}
-
-fn public_file(request: &Request) -> anyhow::Result<PathBuf> {
-    Ok(config_dir(request)?.join(PUBLIC_FILE))
-}
-
-fn config_dir(request: &Request) -> anyhow::Result<PathBuf> {
-    request.environment.config_dir().context("there is no configuration folder: HOME is not set")
-}
-
-fn read_small(path: &Path) -> Result<Vec<u8>, String> {
-    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("not a file".to_owned());
-    }
-    if metadata.len() > FILE_BYTES_MAX {
-        return Err(format!("larger than {} KiB", FILE_BYTES_MAX >> 10));
-    }
-    file::read_start(path, FILE_BYTES_MAX).map_err(|error| error.to_string())
+    Ok(VerifiedReceipt { verified: reason.is_none(), reason, tree, command, properties }.into())
 }
 
 /// A command line in the working directory, as a statement has it.

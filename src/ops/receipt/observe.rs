@@ -1,6 +1,7 @@
 //! What a check would depend on if it ran now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::{ARCH, OS};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,10 @@ use std::time::Duration;
 use crate::base::clock::Timestamp;
 use crate::base::limits::LOCK_WAIT_MS_MAX;
 use crate::base::text;
-use crate::capture::{CheckedState, InputHasher, add_variables};
-use crate::config::{Places, Repository};
+use crate::capture::{CheckedState, InputDigests, InputHasher, ToolchainState, add_portable_variables, add_variables};
+use crate::config::{Places, ReceiptEnvironment, Repository};
 use crate::fix::snapshot::{self, DiffLimits, SnapshotOptions, TakenSnapshot};
-use crate::fix::{self, CheckInputs, CommandPrograms, InputSearch};
+use crate::fix::{self, CheckInputs, CommandPrograms, InputSearch, ToolchainInputs, UnknownInput};
 use crate::gate::receipt::list_some;
 use crate::lab::LabLevel;
 use crate::ops::request::Request;
@@ -25,29 +26,56 @@ const SUBMODULE_DEPTH_MAX: usize = 8;
 /// Files that differ and are named in an answer.
 const FILES_MAX: usize = 100;
 
-/// A recognised check and its command line.
+/// A command line that may have a receipt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckedCommand<'a> {
     /// What is executed.
     pub argv: &'a [OsString],
-    pub check: &'a Check,
+    /// The recognised check; `None` of a command that is none.
+    pub check: Option<&'a Check>,
+    /// Whether the gate runs it as an item of its checklist, which a person approved.
+    pub is_item: bool,
     /// Whether its standard input will be empty, whatever this process's is.
     pub has_no_input: bool,
 }
 
 impl CheckedCommand<'_> {
+    /// Whether its exit code alone counts: it is no known tool, and a person approved it.
+    pub(super) fn counts_by_exit_code(&self) -> bool {
+        self.is_item && self.check.is_none_or(|check| check.tool.starts_with("script:"))
+    }
+
+    /// Whether it may have a receipt.
+    pub(crate) fn may_have_receipt(&self) -> bool {
+        self.check.is_some() || self.is_item
+    }
+
+    /// Digest of the command where its exit code alone counts.
+    pub(super) fn approved_digest(&self, request: &Request) -> Option<String> {
+        self.counts_by_exit_code().then(|| self.digest_as(b"verify-run receipt approved command 1", request))
+    }
+
     /// Digest of the work tree's path, the folder, the command key and the words.
     pub(super) fn digest(&self, request: &Request) -> String {
+        self.digest_as(b"verify-run receipt command 1", request)
+    }
+
+    /// The command key.
+    pub(super) fn key(&self, request: &Request) -> String {
         let Places { root, repository, .. } = &request.places;
         let worktree = repository.as_ref().and_then(|repository| repository.worktree.as_deref()).unwrap_or(root);
-        let key = whitelist::command_key(worktree, &request.cwd, Some(self.check), self.argv);
+        whitelist::command_key(worktree, &request.cwd, self.check, self.argv)
+    }
+
+    fn digest_as(&self, purpose: &[u8], request: &Request) -> String {
+        let key = self.key(request);
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        part(b"verify-run receipt command 1");
-        part(root.as_os_str().as_bytes());
+        part(purpose);
+        part(request.places.root.as_os_str().as_bytes());
         part(request.cwd.as_os_str().as_bytes());
         part(key.as_bytes());
         self.argv.iter().for_each(|word| part(word.as_bytes()));
@@ -60,6 +88,8 @@ impl CheckedCommand<'_> {
 pub(crate) struct ObservedState {
     pub state: CheckedState,
     pub changed_at: Timestamp,
+    /// Why the state has no toolchain although the settings ask for it, a lowercase fragment.
+    pub no_toolchain: Option<String>,
 }
 
 /// What a command would depend on if it ran now.
@@ -80,9 +110,7 @@ pub(crate) fn observe_state(request: &Request, command: &CheckedCommand<'_>) -> 
         };
         (inputs, trees)
     });
-    let trees = trees?;
-    let state = checked_state(request, command, &trees, inputs?);
-    Ok(ObservedState { state, changed_at: trees.changed_at })
+    Ok(observed_state(request, command, &trees?, inputs?))
 }
 
 /// As [`observe_state`], for a state of the work tree that is known.
@@ -91,14 +119,14 @@ pub(super) fn state_over(
     command: &CheckedCommand<'_>,
     trees: &TreeState,
 ) -> Result<ObservedState, String> {
-    let inputs = digest_inputs(request, command)?;
-    Ok(ObservedState { state: checked_state(request, command, trees, inputs), changed_at: trees.changed_at })
+    Ok(observed_state(request, command, trees, digest_inputs(request, command)?))
 }
 
 /// Digests of the programs and dependencies of a command.
-fn digest_inputs(request: &Request, command: &CheckedCommand<'_>) -> Result<CheckInputs, String> {
+fn digest_inputs(request: &Request, command: &CheckedCommand<'_>) -> Result<ObservedInputs, String> {
+    let settings = request.settings();
     let path = std::env::var_os("PATH").ok_or("PATH is not set")?;
-    let files = request.settings().fix.files();
+    let files = settings.fix.files();
     let programs = CommandPrograms {
         argv: command.argv,
         check: command.check,
@@ -107,29 +135,41 @@ fn digest_inputs(request: &Request, command: &CheckedCommand<'_>) -> Result<Chec
         root: &request.places.root,
     };
     let search = InputSearch { programs, home: request.environment.home.as_deref(), files: &files };
-    fix::digest_inputs(&search).map_err(|error| error.to_string())
+    let is_portable = settings.receipts.environment == ReceiptEnvironment::Toolchain && !command.counts_by_exit_code();
+    ObservedInputs::digest(&search, is_portable).map_err(|error| error.to_string())
 }
 
-fn checked_state(
+fn observed_state(
     request: &Request,
     command: &CheckedCommand<'_>,
     trees: &TreeState,
-    inputs: CheckInputs,
-) -> CheckedState {
+    inputs: ObservedInputs,
+) -> ObservedState {
     let variables = request.settings().fix.variables();
+    let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
     let mut environment = InputHasher::default();
-    add_variables(&mut environment, &variables.iter().map(String::as_str).collect::<Vec<_>>());
+    add_variables(&mut environment, &variables);
     trees.line_ends.iter().for_each(|digest| environment.add("line ends of files", digest.as_bytes()));
     let user = nix::unistd::geteuid().as_raw();
     environment.add("user", &user.to_le_bytes());
-    CheckedState {
+    let ObservedInputs { here: inputs, toolchain } = inputs;
+    let no_toolchain = toolchain.as_ref().and_then(|found| found.as_ref().err()).map(ToString::to_string);
+    let toolchain = toolchain.and_then(Result::ok).map(|inputs| ToolchainState {
+        environment: portable_environment(&variables, &request.places.root, &trees.line_ends),
+        dependencies: inputs.dependencies,
+        programs: inputs.programs,
+    });
+    let state = CheckedState {
         tree: trees.tree.clone(),
         submodules: trees.submodules.clone(),
         command: command.digest(request),
+        approved_command: command.approved_digest(request),
         environment: environment.finish(),
         programs: inputs.programs,
         dependencies: inputs.dependencies,
-    }
+        toolchain,
+    };
+    ObservedState { state, changed_at: trees.changed_at, no_toolchain }
 }
 
 /// What a command would depend on if it ran in the lab on a tree: a pass there is no pass outside, nor the other way round.
@@ -146,7 +186,39 @@ pub(crate) fn observe_isolated_state(
     let environment = observed.state.environment.with_part("isolation", level.as_str().as_bytes());
     // What is in submodules is in no copy of the tree.
     let (tree, submodules) = (tree.to_owned(), BTreeMap::new());
-    Ok(ObservedState { state: CheckedState { tree, submodules, environment, ..observed.state }, ..observed })
+    let state = CheckedState { tree, submodules, environment, toolchain: None, ..observed.state };
+    let no_toolchain = Some("it ran outside of the lab".to_owned());
+    Ok(ObservedState { state, no_toolchain, ..observed })
+}
+
+/// What a check depends on outside the tree.
+struct ObservedInputs {
+    /// On this machine.
+    here: CheckInputs,
+    /// What another machine can compare; `None` where that is not asked for.
+    toolchain: Option<Result<ToolchainInputs, UnknownInput>>,
+}
+
+impl ObservedInputs {
+    fn digest(search: &InputSearch<'_>, is_portable: bool) -> Result<Self, UnknownInput> {
+        let toolchain = is_portable.then(|| fix::digest_toolchain(search));
+        Ok(ObservedInputs { here: fix::digest_inputs(search)?, toolchain })
+    }
+}
+
+/// The variables that count on every machine, with what else of the machine a check may see.
+fn portable_environment(variables: &[&str], root: &Path, line_ends: &[String]) -> InputDigests {
+    let mut environment = InputHasher::default();
+    add_portable_variables(&mut environment, variables, root);
+    // One that only this machine's settings name was not looked at where it passed.
+    let named: BTreeSet<&str> = variables.iter().copied().collect();
+    named.iter().for_each(|name| environment.add("the setting `fix.environment`", name.as_bytes()));
+    line_ends.iter().for_each(|digest| environment.add("line ends of files", digest.as_bytes()));
+    environment.add("system", OS.as_bytes());
+    environment.add("processor", ARCH.as_bytes());
+    // What root may do others may not.
+    environment.add("user", &[u8::from(nix::unistd::geteuid().is_root())]);
+    environment.finish()
 }
 
 /// The tree of the index: what a commit would have.

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 
-use super::doubt_text;
 use super::observe::{
     CheckedCommand, ObservedState, TreeState, changed_files, changed_files_text, has_input, observe_isolated_state,
     observe_state, path_outside, state_over,
 };
+use super::signed::{find_signed_cover, has_signed};
+use super::{ReceiptBrief, doubt_text};
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::capture::{CheckedState, SpooledRun};
 use crate::event::Receipt;
@@ -14,13 +16,14 @@ use crate::fix;
 use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::receipt::{StateDifference, count_differences, find_difference};
 use crate::lab::LabLevel;
+use crate::ops::reading::StoreReader;
 use crate::ops::request::Request;
 use crate::recorder;
 use crate::store::{Index, ReceiptFilter, SegmentFolder, StoreError, own_writer};
 use crate::whitelist::{CheckKind, Whitelist};
 
 /// Receipts of one command that are looked at, the newest.
-const RECEIPTS_MAX: usize = 32;
+pub(super) const RECEIPTS_MAX: usize = 32;
 /// A receipt whose run ended later than this after now, microseconds: the clock was set back.
 const FUTURE_US_MAX: u64 = 60_000_000;
 /// Words of commands that look at what is staged or at the last commits, which no tree has.
@@ -37,6 +40,33 @@ pub(crate) struct ReuseOffer {
     pub before: Result<ObservedState, String>,
 }
 
+/// Programs of commands that are no known tools, behind which a container or another machine is.
+const ELSEWHERE_COMMANDS: [&str; 20] = [
+    "chroot",
+    "ddev",
+    "devcontainer",
+    "docker",
+    "docker-compose",
+    "docksal",
+    "fin",
+    "kubectl",
+    "lando",
+    "limactl",
+    "machinectl",
+    "nerdctl",
+    "nsenter",
+    "oc",
+    "podman",
+    "podman-compose",
+    "sail",
+    "ssh",
+    "vagrant",
+    "wsl",
+];
+/// Words of such commands whose answer depends on the network, on what is known of packages today, or on commits.
+const ASKING_COMMANDS: [&str; 14] =
+    ["audit", "curl", "dig", "ftp", "gh", "git", "glab", "http", "nc", "outdated", "ping", "rsync", "scp", "wget"];
+
 /// Where receipts are read from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiptStore<'a> {
@@ -46,8 +76,45 @@ pub(super) struct ReceiptStore<'a> {
 
 /// A receipt of a command, and what keeps it from being reused.
 pub(super) struct ReceiptCover {
-    pub receipt: Receipt,
+    /// `None` of one that no accepted key signed: what it says counts for nothing.
+    pub receipt: Option<ReceiptBrief>,
+    /// The key that signed it, shortened; `None` of this machine's own.
+    pub signer: Option<String>,
     pub obstacle: Option<ReuseObstacle>,
+}
+
+impl ReceiptCover {
+    /// A receipt of this machine.
+    fn own(receipt: &Receipt, obstacle: Option<ReuseObstacle>) -> Self {
+        ReceiptCover { receipt: Some(ReceiptBrief::from_receipt(receipt)), signer: None, obstacle }
+    }
+
+    /// A receipt that is not looked at.
+    pub(super) fn refused(why: String) -> Self {
+        ReceiptCover { receipt: None, signer: None, obstacle: Some(why.into()) }
+    }
+
+    /// Whether it is about this tree.
+    fn is_of(&self, tree: &str) -> bool {
+        self.receipt.as_ref().is_some_and(|receipt| receipt.tree == tree)
+    }
+
+    /// What is said of a run that it replaces: `passed 3 min ago on this tree (e-…), 41 tests`; else why it doesn't.
+    fn say(&self, request: &Request) -> Result<String, String> {
+        let receipt = match (&self.obstacle, &self.receipt) {
+            (None, Some(receipt)) => receipt,
+            (Some(obstacle), _) => return Err(obstacle.text.clone()),
+            (None, None) => return Err("nothing is known of it".to_owned()),
+        };
+        let age = receipt.ended_at.age_at(request.now());
+        let tests = receipt.tests.map(|tests| format!(", {}", text::count(tests, "test"))).unwrap_or_default();
+        let (place, signer) = match &self.signer {
+            Some(key) => (" elsewhere", format!(" signed by {key}")),
+            None => ("", String::new()),
+        };
+        let id = text::one_line(&receipt.id);
+        Ok(format!("passed {age}{place} on this tree ({id}{signer}){tests}"))
+    }
 }
 
 /// Why a receipt is not reused.
@@ -91,22 +158,22 @@ fn offer_for_state(
     let found = find_recorded(request, command, before.as_ref());
     let (reused, not_reused) = match found {
         Ok(None) => (None, None),
-        Ok(Some(ReceiptCover { receipt, obstacle: None })) => {
-            (Some(format!("verify-run: reused: {}", describe_receipt(request, &receipt))), None)
-        }
-        Ok(Some(ReceiptCover { obstacle: Some(obstacle), .. })) => {
-            (None, Some(format!("verify-run: not reused: {}", obstacle.text)))
-        }
+        Ok(Some(cover)) => match cover.say(request) {
+            Ok(text) => (Some(format!("verify-run: reused: {text}")), None),
+            Err(text) => (None, Some(format!("verify-run: not reused: {text}"))),
+        },
         Err(error) => (None, Some(format!("verify-run: not reused: {}", text::one_line(&error.to_string())))),
     };
     ReuseOffer { reused, not_reused, before }
 }
 
-/// `passed 3 min ago on this tree (e-…), 41 tests`
-fn describe_receipt(request: &Request, receipt: &Receipt) -> String {
-    let age = receipt.ended_at.age_at(request.now());
-    let tests = receipt.tests.map(|tests| format!(", {}", text::count(tests, "test"))).unwrap_or_default();
-    format!("passed {age} on this tree ({}){tests}", receipt.receipt)
+/// A receipt that covers a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CoveringReceipt {
+    /// For people: `passed 3 min ago on this tree (e-…), 41 tests`.
+    pub text: String,
+    /// Whether the run was on this machine.
+    pub is_own: bool,
 }
 
 /// Receipts of several commands over one state of the work tree, which nothing may have changed since.
@@ -124,18 +191,22 @@ impl ReceiptLookup {
         Ok(ReceiptLookup { trees: TreeState::of_snapshot(request, taken)? })
     }
 
-    /// The receipt that covers a command without input in the folder of `request`, for people: `passed 3 min ago on this tree
-    /// (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
-    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString]) -> Option<String> {
+    /// The receipt that covers a command without input in the folder of `request`; `is_item` of a command that is an item of
+    /// the checklist. `None` where there is none, or where that cannot be known.
+    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString], is_item: bool) -> Option<CoveringReceipt> {
         let whitelist = Whitelist::open(&request.places, &request.environment);
-        let check = whitelist.decide_command(argv).into_check()?;
-        let command = CheckedCommand { argv, check: &check, has_no_input: true };
+        let check = whitelist.decide_command(argv).into_check();
+        let command = CheckedCommand { argv, check: check.as_ref(), is_item, has_no_input: true };
+        if !command.may_have_receipt() {
+            return None;
+        }
         if refusal_of_command(request, &command).is_some() {
             return None;
         }
         let state = state_over(request, &command, &self.trees).ok()?;
         let cover = find_recorded(request, &command, Ok(&state)).ok()??;
-        cover.obstacle.is_none().then(|| describe_receipt(request, &cover.receipt))
+        let text = cover.say(request).ok()?;
+        Some(CoveringReceipt { text, is_own: cover.signer.is_none() })
     }
 }
 
@@ -152,12 +223,18 @@ pub(crate) fn state_after(
     let header = &finished.header;
     // What is cut here may be whole for the recorder, which decides.
     let ran = recorder::ran_from_header(header, &finished.output);
-    if let Some(why) = recorder::refusal_of_run(header, ran.tests, ran.stopped_early) {
+    let by_exit_code = command.counts_by_exit_code();
+    if let Some(why) = recorder::refusal_of_run(header, ran.tests, ran.stopped_early, by_exit_code) {
         return Err(why.to_owned());
     }
     let after = observe_state(request, command)?;
     match find_difference(&before.state, &after.state) {
-        None if after.changed_at <= before.changed_at => Ok(before.state),
+        None if after.changed_at <= before.changed_at => {
+            // Other machines get no toolchain that changed meanwhile.
+            let toolchain =
+                before.state.toolchain.filter(|toolchain| after.state.toolchain.as_ref() == Some(toolchain));
+            Ok(CheckedState { toolchain, ..before.state })
+        }
         None => Err("a file was written while it ran".to_owned()),
         Some(StateDifference::Tree) => {
             let (files, count) = changed_files(request, &before.state.tree, &after.state.tree);
@@ -182,37 +259,58 @@ fn find_recorded(
     let store = ReceiptStore { index: &index, segments: &segments };
     match before {
         Ok(before) => {
-            let cover = find_cover(request, store, command, &before.state)?;
+            let cover = find_cover(request, store, command, before)?;
             Ok(cover.map(|cover| refuse_build(command, cover)))
         }
         Err(why) => {
             let newest = receipts_of(request, store, command, 1)?.pop();
-            Ok(newest.map(|receipt| ReceiptCover { receipt, obstacle: Some(why.clone().into()) }))
+            Ok(newest.map(|receipt| ReceiptCover::own(&receipt, Some(why.clone().into()))))
         }
     }
 }
 
 /// What a build is for is what it writes, and git ignores that.
 fn refuse_build(command: &CheckedCommand<'_>, cover: ReceiptCover) -> ReceiptCover {
-    if command.check.kind != CheckKind::Build || cover.obstacle.is_some() {
+    if command.check.is_none_or(|check| check.kind != CheckKind::Build) || cover.obstacle.is_some() {
         return cover;
     }
     let obstacle = Some("what a build writes may be gone".to_owned().into());
     ReceiptCover { obstacle, ..cover }
 }
 
-/// As [`find_recorded`], in an open store and about a state.
+/// As [`find_recorded`], in an open store and about a state: this machine's own receipts, then those of others, where the
+/// settings count them.
 pub(super) fn find_cover(
+    request: &Request,
+    store: ReceiptStore<'_>,
+    command: &CheckedCommand<'_>,
+    observed: &ObservedState,
+) -> Result<Option<ReceiptCover>, StoreError> {
+    if let Some(why) = refusal_of_command(request, command) {
+        let newest = receipts_of(request, store, command, 1)?.pop();
+        return Ok(newest.map(|receipt| ReceiptCover::own(&receipt, Some(why.into()))));
+    }
+    let own = find_own_cover(request, store, command, &observed.state)?;
+    if own.as_ref().is_some_and(|cover| cover.obstacle.is_none()) {
+        return Ok(own);
+    }
+    let signed = find_signed_cover(request, store, command, observed)?;
+    Ok(match (own, signed) {
+        (Some(own), Some(signed)) if signed.obstacle.is_some() => {
+            // Of the same files it says what would have to be the same on any machine.
+            Some(if signed.is_of(&observed.state.tree) { signed } else { own })
+        }
+        (own, signed) => signed.or(own),
+    })
+}
+
+fn find_own_cover(
     request: &Request,
     store: ReceiptStore<'_>,
     command: &CheckedCommand<'_>,
     state: &CheckedState,
 ) -> Result<Option<ReceiptCover>, StoreError> {
-    if let Some(why) = refusal_of_command(request, command) {
-        let newest = receipts_of(request, store, command, 1)?.pop();
-        return Ok(newest.map(|receipt| ReceiptCover { receipt, obstacle: Some(why.into()) }));
-    }
-    let mut closest: Option<ReceiptCover> = None;
+    let mut closest = None;
     let mut distance = usize::MAX;
     for receipt in receipts_of(request, store, command, RECEIPTS_MAX)? {
         let differences = count_differences(&receipt.state, state);
@@ -221,16 +319,30 @@ pub(super) fn find_cover(
         }
         let obstacle = if differences == 0 { obstacle_of(request, store.index, &receipt)? } else { None };
         if differences == 0 && obstacle.is_none() {
-            return Ok(Some(ReceiptCover { receipt, obstacle: None }));
+            return Ok(Some(ReceiptCover::own(&receipt, None)));
         }
         // One with the same state says most, even if it does not count.
         distance = differences.max(1) - usize::from(obstacle.is_some());
-        closest = Some(ReceiptCover { receipt, obstacle });
+        closest = Some((receipt, obstacle));
     }
-    Ok(closest.map(|cover| {
-        let obstacle = cover.obstacle.or_else(|| Some(describe_difference(request, &cover.receipt.state, state)));
-        ReceiptCover { receipt: cover.receipt, obstacle }
+    Ok(closest.map(|(receipt, obstacle)| {
+        let obstacle = obstacle.unwrap_or_else(|| describe_difference(request, &receipt.state, state));
+        ReceiptCover::own(&receipt, Some(obstacle))
     }))
+}
+
+/// Whether the command has a receipt, whatever it is about.
+///
+/// # Errors
+/// When the store can't be read.
+pub(super) fn has_receipt(
+    request: &Request,
+    reading: &StoreReader,
+    command: &CheckedCommand<'_>,
+) -> Result<bool, StoreError> {
+    let Some(index) = &reading.index else { return Ok(false) };
+    let store = ReceiptStore { index, segments: &reading.segments };
+    Ok(!receipts_of(request, store, command, 1)?.is_empty() || has_signed(request, store, command)?)
 }
 
 fn receipts_of(
@@ -240,23 +352,28 @@ fn receipts_of(
     limit: usize,
 ) -> Result<Vec<Receipt>, StoreError> {
     let Some(writer) = own_writer(&request.places.state) else { return Ok(Vec::new()) };
-    let digest = command.digest(request);
-    store.index.list_receipts(store.segments, ReceiptFilter::Command { digest: &digest, writer: &writer }, limit)
+    let digests = [Some(command.digest(request)), command.approved_digest(request)];
+    let mut receipts = Vec::new();
+    for digest in digests.into_iter().flatten() {
+        let filter = ReceiptFilter::Command { digest: &digest, writer: &writer };
+        receipts.extend(store.index.list_receipts(store.segments, filter, limit)?);
+    }
+    Ok(receipts)
 }
 
 /// What keeps a receipt of the present state from being reused.
 fn obstacle_of(request: &Request, index: &Index, receipt: &Receipt) -> Result<Option<ReuseObstacle>, StoreError> {
-    if let Some(why) = age_refusal(request, receipt) {
+    if let Some(why) = age_refusal(request, receipt.ended_at) {
         return Ok(Some(why.into()));
     }
     let doubt = index.doubt_of_receipt(receipt)?;
     Ok(doubt.map(|doubt| doubt_text(doubt).to_owned().into()))
 }
 
-/// Why a receipt is too old, or not old at all.
-pub(super) fn age_refusal(request: &Request, receipt: &Receipt) -> Option<String> {
+/// Why the receipt of a run that ended then is too old, or not old at all.
+pub(super) fn age_refusal(request: &Request, ended_at: Timestamp) -> Option<String> {
     const DAY_US: u64 = 86_400_000_000;
-    let (now, ended_at) = (request.now(), receipt.ended_at);
+    let now = request.now();
     let days = request.settings().receipts.days;
     if ended_at.micros_since(now) > FUTURE_US_MAX {
         return Some("it passed in the future: the clock was set back".to_owned());
@@ -280,9 +397,14 @@ fn describe_difference(request: &Request, receipt: &CheckedState, now: &CheckedS
 fn refusal_of_command(request: &Request, command: &CheckedCommand<'_>) -> Option<String> {
     let words = || command.argv.iter().map(|word| word.to_string_lossy().into_owned());
     let looks_back = |word: String| HISTORY_COMMANDS.iter().any(|name| word.contains(name));
+    let is_unknown = command.counts_by_exit_code();
+    let is_elsewhere =
+        command.check.is_some_and(|check| check.elsewhere) || is_unknown && names_one_of(command, &ELSEWHERE_COMMANDS);
+    let asks_others = is_unknown && names_one_of(command, &ASKING_COMMANDS);
     let fixed = [
-        (command.check.elsewhere, "it runs in a container or on another machine"),
-        (!command.check.status_is_own, "its exit code is not the check's own"),
+        (is_elsewhere, "it runs in a container or on another machine"),
+        (command.check.is_some_and(|check| !check.status_is_own), "its exit code is not the check's own"),
+        (asks_others, "it asks the network or looks at commits"),
         (fix::has_choosing_option(words()), "it chooses each time what it checks"),
         (words().any(looks_back), "it looks at commits or at what is staged"),
         (has_input(command), "it may read its standard input"),
@@ -291,4 +413,18 @@ fn refusal_of_command(request: &Request, command: &CheckedCommand<'_>) -> Option
     refusal.or_else(|| {
         path_outside(request, command).map(|path| format!("it reads {}, outside of the work tree", text::path(&path)))
     })
+}
+
+/// Whether a word of the command is one of these: `audit` of `npm audit`, and of `cargo-audit`.
+fn names_one_of(command: &CheckedCommand<'_>, names: &[&str]) -> bool {
+    let words = command.argv.iter().flat_map(|word| {
+        let text = word.to_string_lossy().into_owned();
+        // A shell line is one word.
+        if text.contains(' ') { shell_words::split(&text).unwrap_or_else(|_| vec![text]) } else { vec![text] }
+    });
+    let is_one = |word: String| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        names.iter().any(|known| *known == name || name.rsplit('-').next() == Some(known))
+    };
+    words.into_iter().any(is_one)
 }

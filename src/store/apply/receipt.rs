@@ -3,7 +3,7 @@
 use rusqlite::{Transaction, params};
 
 use super::fix::insert_quoted_runs;
-use crate::event::{Event, Receipt};
+use crate::event::{Event, Receipt, SignedReceipt};
 use crate::store::to_json;
 
 pub(super) fn insert_receipt(
@@ -28,5 +28,19 @@ pub(super) fn insert_receipt(
             receipt.state.tree,
             receipt.ended_at.rfc3339(),
         ])
+        .map(|_| ())
+}
+
+pub(super) fn insert_signed_receipt(
+    transaction: &Transaction<'_>,
+    id: &str,
+    signed: &SignedReceipt,
+) -> rusqlite::Result<()> {
+    if !insert_quoted_runs(transaction, id, &[signed.run])? {
+        return Ok(());
+    }
+    transaction
+        .prepare_cached("INSERT INTO signed_receipts VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![id, signed.receipt, signed.command, signed.tree, signed.ended_at.rfc3339()])
         .map(|_| ())
 }

@@ -31,8 +31,9 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
         .prepare_cached(
             "INSERT INTO runs (run_id, task_no, session, agent, tool, check_kind, argv, root, dir, command_key,
                                started_at, ended_at, duration_us, exit_code, signal, branch, commit_id, class_key,
-                               own_status, selectors, model)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+                               own_status, selectors, model, phase)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+                     ?22)",
         )?
         .execute(params![
             id,
@@ -56,6 +57,7 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             !run.scope.as_ref().is_some_and(|scope| scope.foreign_status),
             run.scope.as_ref().map(|scope| to_json(&scope.selectors)),
             run.model,
+            run.phase.map(|phase| phase.as_str()),
         ])?;
     if let Some(failure) = &run.failure {
         let context = FailureContext { task, run, at: &started };

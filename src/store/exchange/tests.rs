@@ -5,10 +5,11 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::base::lossless::Lossless;
 use crate::event::Purge;
-use crate::event::sample::{failed_run, folder, key, passed_run, run_id, snapshot};
-use crate::store::mask_event;
+use crate::event::sample::{failed_run, folder, gate_step, key, passed_run, receipt, run_id, signed_receipt, snapshot};
 use crate::store::tests::{dump, open, world};
+use crate::store::{ReceiptFilter, mask_event};
 
 fn file(dir: &Path, name: &str, parts: &[&[u8]]) -> PathBuf {
     let path = dir.join(name);
@@ -78,6 +79,30 @@ fn compressed_segments_are_read_as_they_are() {
 }
 
 #[test]
+fn evidence_of_another_machine_is_shown_and_not_counted() {
+    let dir = folder();
+    let mut store = open(&dir.path().join("state"));
+    // A file that claims to be this store's own.
+    let own = store.writer_name().to_owned();
+    let events = [passed_run(2, "t"), receipt(2), gate_step(1)].map(|event| Event { writer: own.clone(), ..event });
+    let lines: Vec<Vec<u8>> = events.iter().map(Event::to_line).collect();
+    let path = file(dir.path(), "a.jsonl", &[&lines.concat()]);
+    let root = Lossless::from("/w");
+    let steps = |store: &Store| store.index().gate_steps(&root).expect("reads").len();
+    let receipts = |store: &Store| {
+        let EventBody::Receipt(receipt) = &events[1].body else { panic!("a receipt") };
+        let filter = ReceiptFilter::Command { digest: &receipt.state.command, writer: &own };
+        store.index().list_receipts(store.segments(), filter, 9).expect("reads").len()
+    };
+    assert_eq!(store.import_segments(std::slice::from_ref(&path), ImportTrust::Shown).expect("imports").events, 3);
+    assert_eq!((steps(&store), receipts(&store)), (0, 0));
+    // Trusted, the rest counts as what was written here; a receipt never does.
+    assert_eq!(store.import_segments(std::slice::from_ref(&path), ImportTrust::Used).expect("imports").known, 1);
+    assert_eq!((steps(&store), receipts(&store)), (1, 0));
+    assert!(!store.index().is_own_event(&events[1].id.to_string(), &own).expect("reads"));
+}
+
+#[test]
 fn a_writer_s_name_is_no_path() {
     let dir = folder();
     let state = dir.path().join("state");
@@ -140,12 +165,12 @@ fn a_masked_evaluation_keeps_its_counts_and_no_text() {
     let review = json!({"model": "claude-opus-4", "verdict": "hunter2", "warning": "hunter2",
         "issues": [{"severity": "high", "path": "hunter2", "line": 7, "message": "hunter2", "fix": "hunter2", "blocking": true}],
         "links": [{"criterion": "AC-1", "test": "hunter2", "passed": false, "reason": "hunter2"}]});
-    let outcome = json!({"step": "verdict", "work_tree": "/home/hunter2", "evaluation": "g-1", "cycle": "g-1",
+    let outcome = json!({"step": "verdict", "work_tree": "/home/hunter2/shop", "evaluation": "g-1", "cycle": "g-1",
         "tree": "aa", "verdict": "reject", "items": [item], "issues": [{"kind": "MODEL", "message": "hunter2"}],
         "error": "e", "memory": memory, "review": review, "duration_us": 1});
     let note = serde_json::from_value(outcome).expect("a verdict");
     let masked = mask_event(Event::new(Timestamp(1), "w", EventBody::Gate(Box::new(note))));
-    let line = String::from_utf8(masked.to_line()).expect("UTF-8");
+    let line = String::from_utf8(masked.expect("an evaluation is exported").to_line()).expect("UTF-8");
     assert!(!line.contains("hunter2"), "{line}");
     for kept in [r#""failures":2"#, r#""count":2"#, r#""severity":"high""#, r#""model":"claude-opus-4""#] {
         assert!(line.contains(kept), "{kept} is not in {line}");
@@ -165,7 +190,8 @@ fn masked_events_are_recognised_and_say_nothing() {
         (run.branch, run.task) = (Some("fix/hunter2".into()), "fix/hunter2".into());
         failure.files.push("/home/hunter2/x".into());
     }
-    let line = mask_event(event).to_line();
+    let line = mask_event(event).expect("a run").to_line();
+    assert_eq!(mask_event(signed_receipt(1)), None);
     assert!(
         !String::from_utf8_lossy(&line).replace(&key("hunter2"), "").replace("exact-hunter2", "").contains("hunter2")
     );

@@ -45,13 +45,16 @@ pub(crate) struct WorkerRow {
 }
 
 impl Index {
-    /// The steps in a work tree, the oldest first, at most the newest 2,000.
+    /// The steps in a work tree, the oldest first, at most the newest 2,000. Imported ones are another machine's, though
+    /// its work tree may have the same path.
     ///
     /// # Errors
     /// SQLite's.
     pub(crate) fn gate_steps(&self, work_tree: &Lossless) -> Result<Vec<GateStepRow>, StoreError> {
         let mut rows = self.read_gate_steps(
-            "SELECT at, body FROM gate_steps WHERE work_tree = ?1 ORDER BY at DESC, event_id DESC LIMIT ?2",
+            "SELECT at, body FROM gate_steps g WHERE work_tree = ?1
+                 AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = g.event_id)
+             ORDER BY at DESC, event_id DESC LIMIT ?2",
             &to_json(work_tree),
         )?;
         rows.reverse();
@@ -67,6 +70,18 @@ impl Index {
             "SELECT at, body FROM gate_steps WHERE substr(evaluation, 1, length(?1)) = ?1 ORDER BY at, event_id LIMIT ?2",
             prefix,
         )
+    }
+
+    /// Whether every step of an evaluation was recorded here by this writer.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_own_evaluation(&self, evaluation: &str, writer: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM gate_steps g WHERE evaluation = ?1 AND NOT EXISTS (
+            SELECT 1 FROM events e JOIN segments USING (segment_no)
+            WHERE e.event_id = g.event_id AND substr(name, 1, length(?2) + 1) = ?2 || '-')";
+        let find = || self.connection.prepare_cached(sql)?.exists([evaluation, writer]);
+        self.sql_result("read", find()).map(|has_foreign| !has_foreign)
     }
 
     /// Tests that failed in a task's recorded runs, the newest first, at most 1,000.

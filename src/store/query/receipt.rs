@@ -30,6 +30,8 @@ pub(crate) enum ReceiptDoubt {
     Weakened,
     /// A later run failed, on this tree as far as is known.
     FailedSince,
+    /// A run here failed on the tree on which it passed elsewhere.
+    FailedHere,
 }
 
 impl Index {
@@ -44,7 +46,12 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Receipt>, StoreError> {
         let (condition, one, other) = match filter {
-            ReceiptFilter::Command { digest, writer } => ("command = ?1 AND writer = ?2", digest.to_owned(), writer),
+            ReceiptFilter::Command { digest, writer } => (
+                "command = ?1 AND writer = ?2 AND EXISTS (SELECT 1 FROM events e JOIN segments USING (segment_no)
+                    WHERE e.event_id = receipts.event_id AND substr(name, 1, length(?2) + 1) = ?2 || '-')",
+                digest.to_owned(),
+                writer,
+            ),
             ReceiptFilter::Root(root) => ("root = ?1 AND ?2 = ''", to_json(root), ""),
             ReceiptFilter::Id(id) => ("substr(receipt_id, 1, length(?1)) = ?1 AND ?2 = ''", id.to_owned(), ""),
         };

@@ -7,8 +7,8 @@ use crate::base::ids;
 use crate::event::sample::{
     ack, declared_strategy, delivery, entry, entry_change, entry_delivery, failed_run, flake, gate_step, gotcha, key,
     learn_step, library_step, memory, memory_change, merge, names, of_category, old_failed_run, old_key, passed_run,
-    promotion, receipt, review, run_id, said_strategy, snapshot, split, strategy_report, task_done, task_started,
-    tried,
+    phase, promotion, receipt, review, run_id, said_strategy, signed_receipt, snapshot, split, strategy_report,
+    task_done, task_started, tried,
 };
 use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FixNote, LessonChange, LessonChangeKind, Purge, Recipe, RecipeKind,
@@ -108,7 +108,9 @@ fn kinds() -> Vec<(u32, BoxedStrategy<Event>)> {
         (2, (0..19u64).prop_map(note).boxed()),
         (2, (1..60u64).prop_map(|n| snapshot(n, Some(&format!("{n:040x}")))).boxed()),
         (2, (40..60u64).prop_map(receipt).boxed()),
+        (2, (40..60u64).prop_map(signed_receipt).boxed()),
         (2, (0..20u64).prop_map(gate_step).boxed()),
+        (2, (0..9u64).prop_map(phase).boxed()),
         (3, (0..40u64).prop_map(learn_step).boxed()),
         (3, (0..40u64).prop_map(library_step).boxed()),
         (1, (1..60u64).prop_map(purge).boxed()),

@@ -1,8 +1,10 @@
 //! `verify-run gate`.
 
 mod conclude;
+mod criteria;
 mod decide;
 mod isolate;
+pub(super) mod phase;
 mod policy;
 mod receipt;
 
@@ -21,6 +23,7 @@ use crate::gate::report::{render_report, render_status_block};
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
 use crate::ops::library;
 use crate::ops::reply::Reply;
+use crate::report::EvaluationFormat;
 use anyhow::Context as _;
 
 /// Decide whether a change is done, by a checklist
@@ -48,9 +51,12 @@ enum GateAction {
     Status(StatusArgs),
     /// Show the report of an evaluation
     Show {
-        /// Id of the evaluation (default: the last one)
+        /// Id of the evaluation, or a unique prefix of it (default: the last one)
         #[arg(value_name = "EVALUATION")]
         evaluation: Option<String>,
+        /// What to print
+        #[arg(long, value_enum, default_value_t = GateFormat::Markdown)]
+        format: GateFormat,
     },
     /// Say that the work on the evaluated tree is done
     Signal {
@@ -64,6 +70,7 @@ enum GateAction {
     Reset(decide::ResetArgs),
     /// Decide after an escalation, in the name of a person
     Resolve(decide::ResolveArgs),
+    Criteria(criteria::Args),
     /// Approve the commands of this repository's policy files
     Trust(policy::TrustArgs),
     /// Write the shipped policy into .verify-run/
@@ -121,6 +128,9 @@ struct RunArgs {
     /// Run every command on a copy of the tree, without network and effects outside
     #[arg(long)]
     isolated: bool,
+    /// Stop at the first blocking item that does not pass; the rest is not evaluated
+    #[arg(long)]
+    fail_fast: bool,
     /// Say that the work is done, if the verdict is APPROVE
     #[arg(long)]
     exit_signal: bool,
@@ -154,6 +164,24 @@ enum GateFormat {
     Block,
     /// JSON
     Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// JUnit XML
+    Junit,
+    /// GitHub's workflow commands, and the report on the job's page
+    Github,
+}
+
+impl GateFormat {
+    /// The format of the stage that renders documents for CI systems; `None` of what this surface renders.
+    fn document(self) -> Option<EvaluationFormat> {
+        match self {
+            GateFormat::Sarif => Some(EvaluationFormat::Sarif),
+            GateFormat::Junit => Some(EvaluationFormat::Junit),
+            GateFormat::Github => Some(EvaluationFormat::Github),
+            GateFormat::Text | GateFormat::Markdown | GateFormat::Block | GateFormat::Json => None,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,6 +195,9 @@ struct StatusArgs {
     /// Exit with 0 only if the tree as it is now is approved and signalled as done
     #[arg(long, conflicts_with_all = ["block", "json"])]
     can_exit: bool,
+    /// Show the circuit breaker of this phase of the task instead, from its recorded runs
+    #[arg(long, value_name = "PHASE", value_enum, ignore_case = true, conflicts_with_all = ["block", "can_exit"])]
+    phase: Option<phase::PhaseChoice>,
 }
 
 fn parse_kind(name: &str) -> Result<ChangeKind, String> {
@@ -181,11 +212,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         GateAction::Run(args) => evaluate(args, context),
         GateAction::Plan(args) => policy::plan(args, context),
         GateAction::Status(args) => status(args, context),
-        GateAction::Show { evaluation } => show(evaluation.as_deref(), context),
+        GateAction::Show { evaluation, format } => show(evaluation.as_deref(), *format, context),
         GateAction::Signal { withdraw } => signal(*withdraw, context),
         GateAction::Waive(args) => decide::waive(args, context),
         GateAction::Reset(args) => decide::reset(args, context),
         GateAction::Resolve(args) => decide::resolve(args, context),
+        GateAction::Criteria(args) => criteria::run(args, context),
         GateAction::Trust(args) => policy::trust(args, context),
         GateAction::Init { session } => policy::init(*session, context),
         GateAction::Measure { paths } => measure(paths, context),
@@ -212,6 +244,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         signals_exit: args.exit_signal,
         implementer_models: args.implementer_model.clone(),
         is_fresh: args.fresh,
+        fails_fast: args.fail_fast,
         trusted_digest: args.trust.clone(),
         is_isolated: args.isolated,
     };
@@ -235,6 +268,9 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             let standing = concluded.standing;
             print_standing(&standing, format, context)?;
             note_memory(&standing, context);
+            if format == GateFormat::Github {
+                standing.append_to_job_page().iter().for_each(|problem| context.output.note(problem));
+            }
             concluded.notes.iter().for_each(|note| context.output.note(note));
             if let (Some(path), Some(view)) = (&args.report, standing.view()) {
                 gate::check_report_path(&context.request, path)?;
@@ -246,10 +282,13 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
         }
         EvaluationEnd::Stopped(standing) => print_stopped(&standing, format, context),
         EvaluationEnd::Partial(items) => {
+            let partial = PartialEvaluation { items };
             if format == GateFormat::Json {
-                context.output.json(&Reply::from(PartialEvaluation { items }))?;
+                context.output.json(&Reply::from(partial))?;
+            } else if let Some(format) = format.document() {
+                context.output.text(&partial.render_as(&context.request, format))?;
             } else {
-                items.iter().try_for_each(|item| print_item(item, context))?;
+                partial.items.iter().try_for_each(|item| print_item(item, context))?;
                 context.output.note("verify-run: no verdict: only some items were evaluated");
             }
             Ok(Exit::Answer(5))
@@ -321,6 +360,12 @@ fn exit_code(standing: &GateStanding) -> u8 {
 fn print_standing(standing: &GateStanding, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<()> {
     let Some(view) = standing.view() else { return Ok(()) };
     match format {
+        GateFormat::Sarif | GateFormat::Junit | GateFormat::Github => {
+            if let Some(format) = format.document() {
+                context.output.text(&standing.render_as(format))?;
+            }
+            Ok(())
+        }
         GateFormat::Json => {
             let document = standing.to_document().context("nothing was evaluated")?;
             context.output.json(&Reply::from(document))
@@ -400,6 +445,9 @@ fn print_item(item: &GateItem, context: &mut CommandContext) -> anyhow::Result<(
 }
 
 fn status(args: &StatusArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    if let Some(phase) = args.phase {
+        return phase::status(phase, args.json, context);
+    }
     let standing = gate::last_evaluation(&context.request)?;
     if args.can_exit {
         let can_exit = gate::can_exit(&context.request, &standing.cycle)?;
@@ -414,12 +462,12 @@ fn status(args: &StatusArgs, context: &mut CommandContext) -> anyhow::Result<Exi
     Ok(Exit::Ok)
 }
 
-fn show(evaluation: Option<&str>, context: &mut CommandContext) -> anyhow::Result<Exit> {
+fn show(evaluation: Option<&str>, format: GateFormat, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let standing = match evaluation {
         Some(id) => gate::evaluation_by_id(&context.request, id)?,
         None => gate::last_evaluation(&context.request)?,
     };
-    print_standing(&standing, GateFormat::Markdown, context)?;
+    print_standing(&standing, format, context)?;
     Ok(Exit::Ok)
 }
 

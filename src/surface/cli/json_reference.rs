@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 75] = [
+const REPLIES: [ReplyShape; 78] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("lesson-list", &["lesson list"], "Lessons with their front matter", reply::<lesson::LessonListReply>),
@@ -92,6 +92,18 @@ const REPLIES: [ReplyShape; 75] = [
         "Some items of the checklist, without a verdict",
         reply::<ops::gate::PartialEvaluation>,
     ),
+    shape(
+        "gate-phase",
+        &["gate status --phase"],
+        "A phase of the task with its circuit breaker",
+        reply::<ops::gate::PhasePage>,
+    ),
+    shape(
+        "gate-criteria",
+        &["gate criteria list"],
+        "Acceptance criteria with their evidence",
+        reply::<ops::gate::CriteriaList>,
+    ),
     shape("gate-plan", &["gate plan"], "What an evaluation would run", reply::<ops::gate::GatePlan>),
     shape("gate-receipt-list", &["gate receipt list"], "Receipts, newest first", reply::<ops::receipt::ReceiptList>),
     shape(
@@ -135,6 +147,7 @@ const REPLIES: [ReplyShape; 75] = [
     ),
     shape("warn", &["warn"], "Warnings about known pitfalls", reply::<ops::warn::WarnReply>),
     shape("task", &["task start", "task done", "task show"], "A task", reply::<ops::task::TaskPage>),
+    shape("task-phase", &["task phase"], "The phase that the task is in", reply::<ops::gate::TaskPhasePage>),
     shape("task-list", &["task list"], "Tasks, most recent first", reply::<ops::task::TaskListReply>),
     shape("task-similar", &["task similar"], "Similar tasks", reply::<ops::task::SimilarTasks>),
     shape("outcome-ack", &["outcome ack"], "The feedback on a warning", reply::<ops::outcome::AcknowledgementReply>),

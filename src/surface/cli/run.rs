@@ -16,6 +16,7 @@ use crate::base::text;
 use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{CiJob, CiSystem};
+use crate::ops::gate::is_evaluating;
 use crate::ops::receipt::CheckedCommand;
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
@@ -80,13 +81,14 @@ fn run(program: &Program, options: RunOptions) -> c_int {
     let wanted = check.is_some() || options.recording == Recording::Always;
     match here.places {
         Some((cwd, places)) if wanted && !bare && !recording::is_recorded_above(&places, &here.environment) => {
-            let reusable = match &check {
-                Some(check) if options.reuse => {
-                    let command = CheckedCommand { argv: &options.argv, check, has_no_input: false };
-                    Some(ReusableRun::begin(&cwd, &places, &here.environment, &command))
-                }
-                _ => None,
-            };
+            let reusable = options.reuse.then(|| CheckedCommand {
+                argv: &options.argv,
+                check: check.as_ref(),
+                is_item: is_checklist_item(&options, &places),
+                has_no_input: false,
+            });
+            let reusable = reusable.filter(CheckedCommand::may_have_receipt);
+            let reusable = reusable.map(|command| ReusableRun::begin(&cwd, &places, &here.environment, &command));
             if reusable.as_ref().is_some_and(ReusableRun::is_covered) {
                 return Exit::Ok.code();
             }
@@ -94,6 +96,13 @@ fn run(program: &Program, options: RunOptions) -> c_int {
         }
         _ => program.replace_process(),
     }
+}
+
+/// Whether the gate runs this command as an item of its checklist, which a person approved.
+fn is_checklist_item(options: &RunOptions, places: &Places) -> bool {
+    options.recording == Recording::Always
+        && std::env::var_os("VERIFY_RUN_ITEM").is_some_and(|item| !item.is_empty())
+        && is_evaluating(places)
 }
 
 /// Where the command runs; without places when the working directory is gone.

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::gate::phase::PhaseChoice;
 use super::log::newest;
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text::{count, ellipsis, one_line};
 use crate::event::TaskOutcome;
+use crate::ops::gate;
 use crate::ops::library::HarvestReply;
 use crate::ops::reply::Reply;
 use crate::ops::task::{self, TaskAnnouncement, TaskPage};
@@ -56,6 +58,18 @@ enum TaskAction {
     Show {
         /// Name of the task (default: the current task)
         name: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say which phase the task is in: the runs that follow belong to it
+    Phase {
+        /// Phase that begins (default: print the current one)
+        #[arg(value_enum, ignore_case = true, conflicts_with = "end")]
+        phase: Option<PhaseChoice>,
+        /// The task is in no phase any more
+        #[arg(long)]
+        end: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -128,6 +142,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             (task::end_task(&context.request, name.as_deref(), outcome)?, json)
         }
         TaskAction::Show { name, json } => (task::show_task(&context.request, name.as_deref())?, json),
+        TaskAction::Phase { phase, end, json } => {
+            let request = &context.request;
+            let page = match (phase, end) {
+                (None, false) => gate::current_phase(request)?,
+                (phase, _) => gate::announce_phase(request, phase.map(PhaseChoice::phase))?.into(),
+            };
+            context.output.reply(&page, *json, |page, output| {
+                let phase = page.phase.map_or_else(|| "no phase".to_owned(), |phase| phase.to_string());
+                output.line(&format!("{}: {phase}", one_line(&page.task)))
+            })?;
+            return Ok(Exit::Ok);
+        }
         TaskAction::List { limit, json } => {
             let list = task::list_tasks(&context.request, *limit)?;
             context.output.reply(&list, *json, |list, output| print_list(&list.tasks, *limit, output))?;

@@ -48,7 +48,10 @@ fn the_gate_of_a_pull_request_writes_its_report_and_ends_as_the_verdict_says() {
     let report = fs::read_to_string(&summary).expect("a summary");
     assert!(report.contains("## Verdict: ✅ APPROVED"), "{report}");
     sandbox.write("check.sh", "exit 1\n");
-    assert_eq!(gate(digest.trim()).ended, CommandEnd::Exit(1));
+    let rejected = gate(digest.trim());
+    assert_eq!(rejected.ended, CommandEnd::Exit(1), "{rejected:?}");
+    assert!(rejected.stdout().contains("::error "), "{rejected:?}");
+    assert!(fs::read_to_string(&summary).expect("a summary").contains("## Verdict: ❌ REJECTED"));
 }
 
 #[test]

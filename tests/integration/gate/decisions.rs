@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
 /// A project whose only item is a command that fails.
-pub(super) fn failing_project() -> Sandbox {
+pub(crate) fn failing_project() -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
     sandbox.write("check.sh", "exit 1\n");
@@ -16,7 +16,7 @@ pub(super) fn failing_project() -> Sandbox {
 }
 
 /// Runs the gate with its policy pinned, and gives the exit code and the document.
-pub(super) fn judge(sandbox: &Sandbox) -> (CommandEnd, serde_json::Value) {
+pub(crate) fn judge(sandbox: &Sandbox) -> (CommandEnd, serde_json::Value) {
     let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
     let arguments = ["gate", "run", "--no-prp", "--json", "--trust", digest.trim()];
     let outcome = sandbox.verify_run(arguments).outcome();
@@ -25,7 +25,7 @@ pub(super) fn judge(sandbox: &Sandbox) -> (CommandEnd, serde_json::Value) {
 }
 
 /// Types a name when a decision asks for it.
-fn decide(sandbox: &Sandbox, arguments: &[&str], typed: &str) -> CommandEnd {
+pub(crate) fn decide(sandbox: &Sandbox, arguments: &[&str], typed: &str) -> CommandEnd {
     let mut terminal = Terminal::start(sandbox.verify_run(arguments));
     terminal.shows("to confirm:");
     terminal.types(format!("{typed}\n"));

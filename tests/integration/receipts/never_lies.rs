@@ -1,6 +1,6 @@
 //! Reuse never lies: whatever of a check's inputs changes, the check runs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
@@ -30,12 +30,26 @@ impl Numbers {
     }
 }
 
-/// A project with every kind of input. Its runner says how many tests ran unless an input is changed: then it leaves no
-/// receipt, so that the same change may come twice.
-struct Project(Sandbox);
+/// What a project's receipts are of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    /// A test runner, which says how many tests ran.
+    Tests,
+    /// A script that is no known check, which a person approved as an item of the gate's checklist. Git ignores it.
+    Item,
+}
+
+/// A project with every kind of input. While an input is changed its runner leaves no receipt, so that the same change may
+/// come twice.
+struct Project {
+    sandbox: Sandbox,
+    runner: Runner,
+    /// Held as by an evaluation.
+    _lock: Option<File>,
+}
 
 impl Project {
-    fn new() -> Self {
+    fn new(runner: Runner) -> Self {
         let sandbox = Sandbox::in_memory().with_repository();
         for number in 0..FILES {
             sandbox.write(format!("src/dir{}/file{number}.py", number % 3), format!("value = {number:08}\n"));
@@ -64,22 +78,42 @@ impl Project {
         git(&["-C", library, "commit", "--quiet", "--allow-empty", "--message", "Start"]);
         git(&["submodule", "--quiet", "add", library, "lib"]);
         sandbox.commit("The project");
-        let project = Project(sandbox);
+        let lock = (runner == Runner::Item).then(|| lock_gate(&sandbox));
+        let project = Project { sandbox, runner, _lock: lock };
         project.install(0);
         project
     }
 
     fn install(&self, version: u64) {
-        let version = format!("{version:04}");
-        let script = format!(
-            "# version {version}\nif [ -e \"$HOME/changed\" ]; then echo ran; else echo '= 3 passed in 1s ='; fi"
-        );
-        self.0.tool("pytest", &script);
+        let version = format!("# version {version:04}\n");
+        let script = match self.runner {
+            Runner::Tests => "if [ -e \"$HOME/changed\" ]; then echo ran; else echo '= 3 passed in 1s ='; fi",
+            // What writes a file while it runs has no receipt.
+            Runner::Item => {
+                "cd \"$(dirname \"$0\")/..\"; echo ran\nif [ -e \"$HOME/changed\" ]; then\n\
+                 cp src/dir0/file0.py x; cp x src/dir0/file0.py; rm x\nfi"
+            }
+        };
+        match self.runner {
+            Runner::Tests => drop(self.sandbox.tool("pytest", &format!("{version}{script}"))),
+            Runner::Item => drop(self.sandbox.write("config/licences", format!("{version}{script}\n"))),
+        }
+    }
+
+    /// The command with `--reuse`, recorded when it returns.
+    fn run(&self) -> Invocation<'_> {
+        match self.runner {
+            Runner::Tests => reuse(&self.sandbox),
+            Runner::Item => {
+                let run = self.sandbox.verify_run(["--reuse", "--sync", "--record", "sh"]);
+                run.arg(self.sandbox.path("config/licences")).env("VERIFY_RUN_ITEM", "X1")
+            }
+        }
     }
 
     /// Says to the runner whether an input is changed.
     fn mark(&self, is_changed: bool) {
-        let mark = self.0.home().join("changed");
+        let mark = self.sandbox.home().join("changed");
         if is_changed {
             fs::write(mark, "").expect("a mark");
         } else {
@@ -88,7 +122,7 @@ impl Project {
     }
 
     fn file(&self, number: u64) -> PathBuf {
-        self.0.path(format!("src/dir{}/file{number}.py", number % 3))
+        self.sandbox.path(format!("src/dir{}/file{number}.py", number % 3))
     }
 
     /// Writes a file for one case; what was there before.
@@ -112,10 +146,10 @@ impl Project {
             }
             1 => {
                 let name = format!("src/dir{}/new{}.py", numbers.next(5), numbers.next(1_000));
-                self.replace(self.0.path(name), b"")
+                self.replace(self.sandbox.path(name), b"")
             }
             2 => {
-                let path = self.0.path(NAMED[usize::try_from(numbers.next(2)).expect("small")]);
+                let path = self.sandbox.path(NAMED[usize::try_from(numbers.next(2)).expect("small")]);
                 if numbers.next(4) == 0 {
                     let before = fs::read(&path).ok();
                     fs::remove_file(&path).expect("removed");
@@ -130,10 +164,10 @@ impl Project {
             }
             4 => {
                 let name = if numbers.next(2) == 0 { "lib/new.py" } else { "lib/sub/other.py" };
-                self.replace(self.0.path(name), format!("{case}").as_bytes())
+                self.replace(self.sandbox.path(name), format!("{case}").as_bytes())
             }
             5 => {
-                let path = self.0.path("src/link");
+                let path = self.sandbox.path("src/link");
                 fs::remove_file(&path).expect("removed");
                 symlink(format!("dir{}", 1 + numbers.next(2)), &path).expect("a link");
                 UndoChange::Link(path)
@@ -144,11 +178,11 @@ impl Project {
                     UndoChange::Tool
                 }
                 1 => {
-                    let path = self.0.path("node_modules/.package-lock.json");
+                    let path = self.sandbox.path("node_modules/.package-lock.json");
                     self.replace(path, format!("{{\"packages\": {case}}}").as_bytes())
                 }
                 _ => {
-                    let packages = self.0.path(".venv/lib/python3.11/site-packages");
+                    let packages = self.sandbox.path(".venv/lib/python3.11/site-packages");
                     let (one, other) = (packages.join("shop-1.0.dist-info"), packages.join("shop-1.1.dist-info"));
                     fs::rename(&one, &other).expect("renamed");
                     UndoChange::Renamed(other, one)
@@ -156,7 +190,7 @@ impl Project {
             },
             8 => {
                 let name = if numbers.next(2) == 0 { "Cargo.lock" } else { "package-lock.json" };
-                self.replace(self.0.path(name), format!("{{\"v\": {case}}}\n").as_bytes())
+                self.replace(self.sandbox.path(name), format!("{{\"v\": {case}}}\n").as_bytes())
             }
             _ => UndoChange::Nothing,
         }
@@ -170,19 +204,29 @@ impl Project {
                     ["NODE_ENV", "CI", "PYTHONPATH", "PYTEST_ADDOPTS", "SHOP_DB", "LANG", "TZ"];
                 let name = VARIABLES[usize::try_from(numbers.next(7)).expect("small")];
                 if name == "LANG" && numbers.next(2) == 0 {
-                    return reuse(&self.0).without(name);
+                    return self.run().without(name);
                 }
-                reuse(&self.0).env(name, format!("x{}", numbers.next(1_000)))
+                self.run().env(name, format!("x{}", numbers.next(1_000)))
             }
             9 => {
                 const WORDS: [&str; 5] = ["-q", "-v", "--verbose", "src", "src/dir0"];
-                let invocation = reuse(&self.0).arg(WORDS[usize::try_from(numbers.next(5)).expect("small")]);
+                let invocation = self.run().arg(WORDS[usize::try_from(numbers.next(5)).expect("small")]);
                 if numbers.next(2) == 0 { invocation } else { invocation.arg(format!("--seed={case}")) }
             }
-            10 => reuse(&self.0).dir(["src", "web", "src/dir1"][usize::try_from(numbers.next(3)).expect("small")]),
-            _ => reuse(&self.0),
+            10 => self.run().dir(["src", "web", "src/dir1"][usize::try_from(numbers.next(3)).expect("small")]),
+            _ => self.run(),
         }
     }
+}
+
+/// Holds the lock of the work tree's evaluations, as a gate that is running does.
+fn lock_gate(sandbox: &Sandbox) -> File {
+    sandbox.verify_run(["gate", "run", "--no-prp", "--only", "C3"]).outcome();
+    let locks = fs::read_dir(sandbox.state().join("gate")).expect("the gate's folder").flatten();
+    let mut locks = locks.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "lock"));
+    let lock = File::open(locks.next().expect("a lock")).expect("a lock");
+    lock.lock().expect("locked");
+    lock
 }
 
 /// What brings an input back.
@@ -215,11 +259,20 @@ impl UndoChange {
 
 #[test]
 fn no_change_of_an_input_is_overlooked() {
-    let project = Project::new();
+    overlook_nothing(&Project::new(Runner::Tests));
+}
+
+#[test]
+fn no_change_of_an_input_of_an_approved_command_is_overlooked() {
+    overlook_nothing(&Project::new(Runner::Item));
+}
+
+/// Changes one input after the other; each time the command has to run.
+fn overlook_nothing(project: &Project) {
     let mut numbers = Numbers(20_261_125);
-    let first = reuse(&project.0).outcome();
+    let first = project.run().outcome();
     assert!(!is_reused(&first) && first.stderr().is_empty(), "{}", first.stderr());
-    assert!(is_reused(&reuse(&project.0).outcome()), "nothing changed");
+    assert!(is_reused(&project.run().outcome()), "nothing changed");
     let mut reused = 0;
     for case in 0..CASES {
         let kind = case % KINDS;
@@ -228,11 +281,11 @@ fn no_change_of_an_input_is_overlooked() {
         let outcome = project.invocation(kind, case, &mut numbers).outcome();
         assert!(!is_reused(&outcome), "case {case} of kind {kind} was reused: {}", outcome.stderr());
         project.mark(false);
-        undo.undo(&project);
+        undo.undo(project);
         // A tool that was installed again is another one: it leaves a new receipt.
         if kind == 7 || case % 50 == 0 {
-            reused += u64::from(is_reused(&reuse(&project.0).outcome()));
-            assert!(is_reused(&reuse(&project.0).outcome()), "case {case} of kind {kind}: everything is as it was");
+            reused += u64::from(is_reused(&project.run().outcome()));
+            assert!(is_reused(&project.run().outcome()), "case {case} of kind {kind}: everything is as it was");
         }
     }
     assert!(reused > 0, "what is back is recognised");
@@ -240,8 +293,8 @@ fn no_change_of_an_input_is_overlooked() {
 
 #[test]
 fn what_does_not_matter_keeps_a_receipt() {
-    let project = Project::new();
-    let sandbox = &project.0;
+    let project = Project::new(Runner::Tests);
+    let sandbox = &project.sandbox;
     reuse(sandbox).outcome();
     let mut numbers = Numbers(7);
     for round in 0..12 {

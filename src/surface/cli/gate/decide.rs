@@ -1,8 +1,9 @@
 //! `gate waive`, `gate reset`, `gate resolve`: decisions, for which a person answers with a name.
 
+use super::phase::PhaseChoice;
 use crate::base::refusal::Refusal;
 use crate::base::text;
-use crate::event::{GateResolution, GateWaiver};
+use crate::event::{GateResolution, GateWaiver, WorkPhase};
 use crate::ops::gate;
 use crate::surface::cli::{CommandContext, Exit};
 
@@ -39,6 +40,9 @@ pub(super) struct ResetArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: String,
+    /// Close the circuit breaker of this phase of the task instead of the gate's
+    #[arg(long, value_name = "PHASE", value_enum, ignore_case = true)]
+    phase: Option<PhaseChoice>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -103,7 +107,10 @@ fn list_waivers(context: &mut CommandContext) -> anyhow::Result<Exit> {
 
 pub(super) fn reset(args: &ResetArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
     confirm_person(&args.by, context)?;
-    gate::reset_gate(&context.request, &args.by, &args.reason)?;
+    match args.phase.map(PhaseChoice::phase) {
+        None | Some(WorkPhase::Qa) => gate::reset_gate(&context.request, &args.by, &args.reason)?,
+        Some(phase) => gate::reset_phase(&context.request, phase, &args.by, &args.reason)?,
+    }
     context.output.line("reset")?;
     Ok(Exit::Ok)
 }
@@ -121,7 +128,7 @@ pub(super) fn resolve(args: &ResolveArgs, context: &mut CommandContext) -> anyho
 }
 
 /// Has the person type the name on a terminal: a rail for agents, which can do what their user can.
-fn confirm_person(name: &str, context: &mut CommandContext) -> anyhow::Result<()> {
+pub(super) fn confirm_person(name: &str, context: &mut CommandContext) -> anyhow::Result<()> {
     let people = &context.request.settings().gate.people;
     if people.iter().any(|known| known == name.trim()) {
         return Ok(());

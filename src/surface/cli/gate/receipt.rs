@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::text::{count, one_line};
-use crate::ops::receipt::{self, ReceiptBrief, ReceiptCheckReply, ReceiptList, ReceiptPage, VerifyRequest};
+use crate::ops::receipt::{
+    self, ImportedReceipt, ReceiptBrief, ReceiptCheckReply, ReceiptList, ReceiptPage, VerifiedReceipt, VerifyRequest,
+};
 use crate::surface::cli::{CommandContext, Exit, Output};
 
 /// Digits of a tree in a list.
@@ -48,15 +50,20 @@ enum ReceiptAction {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<OsString>,
     },
-    /// Print a receipt as an in-toto statement
+    /// Print a receipt, or a verdict of the gate, as an in-toto statement
     Export {
-        /// Id, or a unique prefix of it (default: the newest)
+        /// Id of a receipt or an evaluation, or a unique prefix of it (default: the newest receipt)
         id: Option<String>,
         /// Print a signed DSSE envelope
         #[arg(long)]
         sign: bool,
     },
-    /// Exit with 0 if a signed receipt proves that a command passed, else with 1
+    /// Record a receipt that an accepted key signed on another machine
+    Import {
+        /// File with the envelope
+        file: PathBuf,
+    },
+    /// Exit with 0 if a signed statement proves a pass or an approval, else with 1
     Verify {
         /// File with the envelope
         file: PathBuf,
@@ -66,6 +73,9 @@ enum ReceiptAction {
         /// Command line that it has to be about, run in this folder
         #[arg(long, value_name = "LINE")]
         command: Option<String>,
+        /// Property that a verdict has to have (default: VERIFY_RUN_GATE_APPROVED)
+        #[arg(long, value_name = "NAME", conflicts_with = "command")]
+        property: Vec<String>,
         /// Public key that has to have signed it (default: your own)
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
@@ -99,18 +109,22 @@ pub(in crate::surface::cli) fn run(args: &Args, context: &mut CommandContext) ->
             return Ok(if reply.data.covered { Exit::Ok } else { Exit::Failure });
         }
         ReceiptAction::Export { id, sign } => {
-            let reply = receipt::export_receipt(request, id.as_deref(), *sign)?;
+            let reply = receipt::export_statement(request, id.as_deref(), *sign)?;
             output.notes(&reply.notes);
             output.line(&reply.data.document)?;
         }
-        ReceiptAction::Verify { file, tree, command, key, json } => {
+        ReceiptAction::Import { file } => {
+            let reply = receipt::import_receipt(request, file)?;
+            output.notes(&reply.notes);
+            let ImportedReceipt { receipt, key } = &reply.data;
+            let id = one_line(&receipt.id);
+            output.line(&format!("{id}\t{}\tsigned by {key}", one_line(&receipt.command)))?;
+        }
+        ReceiptAction::Verify { file, tree, command, property, key, json } => {
             let (tree, command) = (tree.as_deref(), command.as_deref());
-            let asked = VerifyRequest { file, tree, command, key: key.as_deref() };
+            let asked = VerifyRequest { file, tree, command, properties: property, key: key.as_deref() };
             let reply = receipt::verify_receipt(request, &asked)?;
-            output.reply(&reply, *json, |found, output| match &found.reason {
-                Some(why) => output.line(&format!("not verified: {}", one_line(why))),
-                None => output.line(&format!("verified: {}", one_line(found.command.as_deref().unwrap_or_default()))),
-            })?;
+            output.reply(&reply, *json, print_verified)?;
             return Ok(if reply.data.verified { Exit::Ok } else { Exit::Failure });
         }
         ReceiptAction::Key { action: KeyAction::New } => {
@@ -119,6 +133,14 @@ pub(in crate::surface::cli) fn run(args: &Args, context: &mut CommandContext) ->
         }
     }
     Ok(Exit::Ok)
+}
+
+fn print_verified(found: &VerifiedReceipt, output: &mut Output) -> anyhow::Result<()> {
+    match (&found.reason, &found.command) {
+        (Some(why), _) => output.line(&format!("not verified: {}", one_line(why))),
+        (None, Some(command)) => output.line(&format!("verified: {}", one_line(command))),
+        (None, None) => output.line(&format!("verified: {}", one_line(&found.properties.join(" ")))),
+    }
 }
 
 fn print_list(list: &ReceiptList, output: &mut Output) -> anyhow::Result<()> {

@@ -13,6 +13,8 @@ use crate::run::{self, FinishedCommand};
 /// A run that may leave a receipt.
 pub(super) struct ReusableRun {
     request: Request,
+    /// Whether the command is an item of the gate's checklist.
+    is_item: bool,
     offer: ReuseOffer,
 }
 
@@ -27,7 +29,7 @@ impl ReusableRun {
             before: Err("verify-run failed internally".to_owned()),
         });
         offer.reused.iter().chain(&offer.not_reused).for_each(|line| say(line));
-        ReusableRun { request, offer }
+        ReusableRun { request, is_item: command.is_item, offer }
     }
 
     /// Whether a receipt covers the command: it need not run.
@@ -40,8 +42,8 @@ impl ReusableRun {
         if !finished.ended.passed() {
             return None;
         }
-        let check = run.check.as_ref()?;
-        let command = CheckedCommand { argv: &run.argv, check, has_no_input: false };
+        let (check, is_item) = (run.check.as_ref(), self.is_item);
+        let command = CheckedCommand { argv: &run.argv, check, is_item, has_no_input: false };
         let was_said = self.offer.before.is_err() && self.offer.not_reused.is_some();
         let after =
             self.offer.before.and_then(|before| state_after(&self.request, &command, before, &run.copy(finished)));
