@@ -64,7 +64,7 @@ pub struct SpoolHeader {
     /// A reader of the output left before the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reader_left: bool,
-    /// SIGINT came while the command ran.
+    /// SIGINT or SIGTERM came while the command ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// A failing command read from a terminal.

@@ -42,7 +42,7 @@ pub struct FinishedCommand {
     pub partly_seen: bool,
     /// A reader of the output left before the end.
     pub reader_left: bool,
-    /// SIGINT came while it ran: a user pressed Ctrl-C, whatever the command made of it.
+    /// SIGINT or SIGTERM came while it ran: a user pressed Ctrl-C, or its time was up, whatever the command made of it.
     pub interrupted: bool,
     /// When it was started.
     pub started_at: Timestamp,
@@ -180,7 +180,7 @@ impl SupervisedRun {
 
     fn receive(&mut self, received: ReceivedSignal) {
         let number = received.number;
-        self.interrupted |= number == libc::SIGINT;
+        self.interrupted |= matches!(number, libc::SIGINT | libc::SIGTERM);
         match received.verdict(self.command) {
             SignalVerdict::Forward => self.forward(number),
             SignalVerdict::ForwardIfDirect if !self.group_got(number) => self.forward(number),

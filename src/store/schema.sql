@@ -693,7 +693,6 @@ CREATE TABLE phase_notes (
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX phase_notes_by_task ON phase_notes (work_tree, task, at);
-
 -- Steps of the jobs of the learning pipeline, whole: the state of a job is computed from them in order.
 CREATE TABLE learn_steps (
     event_id TEXT PRIMARY KEY,

@@ -164,6 +164,8 @@ pub(super) fn snapshot_folders(places: &Places, repository: &Repository, place: 
     }
 }
 
+/// Lists the work tree, puts what changed into our index, and writes that as a tree; again from the beginning where a file
+/// changes meanwhile.
 fn take_with(
     git: &Git,
     place: &mut ObjectFolder,

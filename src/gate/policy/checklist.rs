@@ -353,6 +353,7 @@ fn field<'a>(fields: &'a [YamlEntry], portuguese: &str) -> Result<Option<&'a Yam
     }
 }
 
+/// An item, its keys in Portuguese or in English. What is left out has its default.
 fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
     let fields = node.as_map("an item")?;
     check_keys(fields)?;
@@ -363,24 +364,9 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
     let validation = required("validacao")?;
     let text = validation.as_text("validacao")?;
     let expression = Expression::parse(text).map_err(|reason| YamlError::new(validation.line, reason))?;
-    let word = |key: &str, words: &[&'static str]| match field(fields, key)? {
-        None => Ok(None),
-        Some(node) => {
-            let text = node.as_text(key)?;
-            let known = words.iter().position(|word| *word == text);
-            known
-                .map(Some)
-                .ok_or_else(|| YamlError::new(node.line, format!("{key} must be one of: {}", words.join(", "))))
-        }
-    };
     let source = parse_source(node, fields)?;
-    let holds_the_line = word("hold_the_line", &["false", "true"])? == Some(1);
+    let holds_the_line = parse_word(fields, "hold_the_line", &["false", "true"])? == Some(1);
     check_line_holder(node, &source, holds_the_line)?;
-    let red_evidence = match word("red_evidence", &["off", "warn", "block"])? {
-        Some(1) => RedEvidence::Warn,
-        Some(2) => RedEvidence::Block,
-        _ => RedEvidence::Off,
-    };
     let complex_from = field(fields, "complex_from")?.map(|node| node.as_number("complex_from")).transpose()?;
     Ok(ChecklistItem {
         id: id.as_text("id")?.to_owned(),
@@ -391,15 +377,32 @@ fn parse_item(node: &YamlNode) -> Result<ChecklistItem, YamlError> {
         source,
         holds_the_line,
         blocking: required("blocking")?.as_bool("blocking")?,
-        scope: if word("scope", &["changed", "all"])? == Some(1) { JudgedScope::All } else { JudgedScope::Changed },
+        scope: match parse_word(fields, "scope", &["changed", "all"])? {
+            Some(1) => JudgedScope::All,
+            _ => JudgedScope::Changed,
+        },
         applies_to: parse_kinds(field(fields, "applies_to")?)?,
         not_applicable: field(fields, "not_applicable")?.map(parse_not_applicable).transpose()?,
         complex_from: complex_from.unwrap_or(COMPLEX_FROM),
-        red_evidence,
-        has_guards: word("guards", &["on", "off"])? != Some(1),
+        red_evidence: match parse_word(fields, "red_evidence", &["off", "warn", "block"])? {
+            Some(1) => RedEvidence::Warn,
+            Some(2) => RedEvidence::Block,
+            _ => RedEvidence::Off,
+        },
+        has_guards: parse_word(fields, "guards", &["on", "off"])? != Some(1),
         printed: field(fields, "metric")?.map(parse_printed).transpose()?,
         reuses: field(fields, "reuse")?.map(|node| node.as_bool("reuse")).transpose()?.unwrap_or(true),
     })
+}
+
+/// The place of a field's text among the words that it may be; `None` where the item does not have the field.
+fn parse_word(fields: &[YamlEntry], key: &str, words: &[&str]) -> Result<Option<usize>, YamlError> {
+    let Some(node) = field(fields, key)? else { return Ok(None) };
+    let text = node.as_text(key)?;
+    match words.iter().position(|word| *word == text) {
+        None => Err(YamlError::new(node.line, format!("{key} must be one of: {}", words.join(", ")))),
+        known => Ok(known),
+    }
 }
 
 /// Only a linter's findings can be compared with those of the base.

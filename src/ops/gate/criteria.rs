@@ -26,6 +26,8 @@ use crate::ops::request::Request;
 pub(super) struct CriteriaContext<'a> {
     /// The PRP.
     pub prp: Option<&'a LoadedPrp>,
+    /// The PRP of the last evaluation.
+    pub last_prp: Option<&'a str>,
     /// The caller says that there is none.
     pub has_no_prp: bool,
     /// Links that people wrote.
@@ -63,7 +65,11 @@ pub(super) fn measure_criteria(
         if context.has_no_prp {
             return ItemEvidence::without_application("the change has no PRP (said by --no-prp)");
         }
-        return ItemEvidence::unknown(item, "no PRP is known: give --prp FILE or --no-prp");
+        let reason = match context.last_prp {
+            Some(last) => format!("no PRP is given: the last evaluation had --prp {last}; else give --no-prp"),
+            None => "no PRP is known: give --prp FILE or --no-prp".to_owned(),
+        };
+        return ItemEvidence::unknown(item, reason);
     };
     if loaded.prp.criteria.is_empty() {
         return ItemEvidence::unknown(item, format!("{} has no acceptance criteria", loaded.path));

@@ -167,6 +167,9 @@ impl<'a> Measurement<'a> {
     }
 
     fn judge_tests(&self, item: &ChecklistItem, run: &ToolRun<'_>) -> ItemEvidence {
+        if run.result.is_late || run.result.stopped.is_some() {
+            return ItemEvidence::unknown(item, failure_reason(&run.tool, &run.result));
+        }
         let mut evidence = ItemEvidence::default();
         let counted = match run.adapter {
             Some(Adapter::GoTest) if run.result.reused.is_none() => {

@@ -151,6 +151,7 @@ impl ItemWork<'_> {
             Method::ParsePrpAndVerify => {
                 let context = CriteriaContext {
                     prp: evaluation.prp.as_ref(),
+                    last_prp: evaluation.last_prp.as_deref(),
                     has_no_prp: evaluation.options.has_no_prp,
                     file: evaluation.policy.criteria_file.as_ref(),
                     projects,

@@ -108,6 +108,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) policy: PolicyFiles,
     pub(super) origins: [PolicyOrigin; 2],
     pub(super) prp: Option<LoadedPrp>,
+    /// The PRP of the last evaluation of the cycle, relative to the root.
+    pub(super) last_prp: Option<String>,
     pub(super) id: String,
     started: Instant,
 }
@@ -181,7 +183,8 @@ pub(crate) fn run_gate(
     let origins = [origin(&policy.checklist_file), origin(&policy.mapping_file)];
     let id = ids::short(IdKind::Evaluation, uuid::Uuid::now_v7().as_bytes());
     let prp = options.prp.as_deref().map(|path| LoadedPrp::read(request, path)).transpose()?;
-    Evaluation { request, options, policy, origins, prp, id, started: Instant::now() }.evaluate(interrupted)
+    Evaluation { request, options, policy, origins, prp, last_prp: None, id, started: Instant::now() }
+        .evaluate(interrupted)
 }
 
 /// Keeps other evaluations of this work tree away.
@@ -239,6 +242,7 @@ impl Evaluation<'_> {
             return Ok(EvaluationEnd::Stopped(Box::new(self.standing(cycle))));
         }
         start.iteration = cycle.iterations + 1;
+        self.last_prp = cycle.last.as_ref().and_then(|last| last.start.prp.clone());
         start.differences = differences_from_last(cycle.last.as_ref().map(|last| &last.start), &start);
         let issues = self.find_issues(&change, &gate)?;
         let lab = self.options.is_isolated.then(|| GateLab::open(self.request, &change.tree)).transpose()?;

@@ -129,6 +129,9 @@ fn what_was_chosen_in_another_way_than_before_is_said() {
     }
     let report = sandbox.verify_run(["gate", "show"]).prints();
     assert!(report.contains("- Since the last evaluation: the PRP was prp.md, and is none\n"), "{report}");
+    gate(&sandbox).outcome();
+    let without = sandbox.verify_run(["gate", "run", "--base", "main", "--only", "F2"]).outcome();
+    assert!(without.stdout().contains("the last evaluation had --prp prp.md"), "{without:?}");
 }
 
 #[test]

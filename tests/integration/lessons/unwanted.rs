@@ -1,8 +1,10 @@
 //! Failures whose lesson would be useless: recorded, without a file.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use verify_run::run::CommandEnd;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, wait_until};
 use crate::terminal::Terminal;
 
 /// Runs a tool that prints `output` and exits with `code`; how many lessons there are then.
@@ -126,6 +128,22 @@ fn an_interrupted_run_is_no_lesson_whatever_its_exit_code() {
     assert_eq!(run["failure"]["category"], "other");
     let patterns = sandbox.verify_run(["pattern", "list", "--json"]).prints_json();
     assert_eq!(patterns["patterns"], serde_json::json!([]), "it is no pattern either");
+}
+
+#[test]
+fn a_run_whose_time_was_up_is_no_lesson_whatever_its_exit_code() {
+    let sandbox = Sandbox::repository();
+    // As cargo-nextest does: it ends its tests, reports what it has and exits with a code of its own.
+    let end = "echo 'FAIL a.rs::adds'; exit 100";
+    sandbox.tool("pytest", &format!("trap \"{end}\" TERM; touch ready; while :; do sleep 0.1; done"));
+    let child = sandbox.verify_run(["pytest"]).spawn();
+    wait_until("it runs", || sandbox.path("ready").exists());
+    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), Signal::SIGTERM).expect("a signal");
+    assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(100));
+    sandbox.verify_run(["log"]).outcome();
+    let run = sandbox.events().into_iter().find(|event| event["kind"] == "run").expect("it is recorded");
+    assert_eq!(run["failure"]["lesson"]["unwanted"]["why"], "interrupted", "{run}");
+    assert_eq!(sandbox.lessons().len(), 0);
 }
 
 #[test]
