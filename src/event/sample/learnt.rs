@@ -21,7 +21,7 @@ pub(crate) fn learn_step(n: u64) -> Event {
         _ => LearnStep::Interrupted,
     };
     let by = EventAuthor { person: Some("Ada".into()), ..by() };
-    event(n, 14_000, EventBody::Learn(Box::new(LearnNote { job: format!("j-{}", n % 3), step, by })))
+    event(n, 21_000, EventBody::Learn(Box::new(LearnNote { job: format!("j-{}", n % 3), step, by })))
 }
 
 /// A step of one of three pages, in second `n`.
@@ -37,5 +37,5 @@ pub(crate) fn library_step(n: u64) -> Event {
         _ => LibraryStep::Moved { from: LibraryFolderName::Active, to: LibraryFolderName::Deprecated, commit: None },
     };
     let by = EventAuthor { person: Some("Ada".into()), ..by() };
-    event(n, 15_000, EventBody::Library(Box::new(LibraryNote { artifact: format!("a-{}", n % 3), step, by })))
+    event(n, 22_000, EventBody::Library(Box::new(LibraryNote { artifact: format!("a-{}", n % 3), step, by })))
 }

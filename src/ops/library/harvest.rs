@@ -86,13 +86,18 @@ pub(crate) struct HarvestReply {
 /// # Errors
 /// When the store can't be read or written.
 fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestReply> {
-    let reading = request.open_for_reading()?;
-    let Some(index) = &reading.index else { return Ok(HarvestReply::default()) };
+    // What waited was recorded before the task was said to be over; at other moments it is recorded first.
+    let index = match asked.trigger {
+        HarvestTrigger::TaskDone => request.open_as_it_is(&mut Vec::new())?,
+        HarvestTrigger::GateExit | HarvestTrigger::Merged | HarvestTrigger::Asked => request.open_for_reading()?.index,
+    };
+    let Some(index) = &index else { return Ok(HarvestReply::default()) };
+    let segments = SegmentFolder::new(request.places.state.events());
     let task = match &asked.task {
         Some(task) => task.clone(),
         None => request.current_task(Some(index))?,
     };
-    let harvester = Harvester { request, index, segments: &reading.segments, task: &task, asked };
+    let harvester = Harvester { request, index, segments: &segments, task: &task, asked };
     let mut reply = HarvestReply::default();
     let mut steps: Vec<(String, LearnStep)> = Vec::new();
     for row in harvester.solved_fixes()? {

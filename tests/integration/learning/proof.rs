@@ -25,7 +25,7 @@ fn approve(sandbox: &Sandbox, id: &str) {
 
 /// Prettier and markdownlint leave a page as it is.
 fn assert_well_formed(sandbox: &Sandbox, path: &str) {
-    for (tool, arguments) in [("prettier", &["--check"][..]), ("markdownlint-cli2", &[])] {
+    for (tool, arguments) in [("prettier", &["--check"][..]), ("markdownlint", &[])] {
         let Some(program) = need(tool) else { continue };
         let outcome = Command::new(program).args(arguments).arg(path).current_dir(sandbox.work()).output();
         let outcome = outcome.expect("the tool starts");
