@@ -45,9 +45,10 @@ pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, CheckDayRow, CheckRunRow, DayRange, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow,
     FailureRow, FixFilter, FixNoteRow, FixRateRow, FixRow, FlakeFilter, FlakeRow, GateStepRow, GroupMemberRow,
-    LearnStepRow, LessonRow, LibraryStepRow, OccurrenceRow, OpenFailingRun, PatternBriefRow, PatternMergeRow, PatternReviewRow, PatternRow,
-    PromotionChangeRow, PromotionRow, ProvenRemedyRow, RecipeRow, RunFilter, RunRow, ShownDeliveryRow,
-    SolvedFailureRow, SolvedFixRow, StoreCounts, SumFilter, TaskDetails, TaskPhase, TreeUse, WorkTreePeriod,
+    LearnStepRow, LessonRow, LibraryStepRow, OccurrenceRow, OpenFailingRun, PatternBriefRow, PatternMergeRow,
+    PatternReviewRow, PatternRow, PromotionChangeRow, PromotionRow, ProvenRemedyRow, RecipeRow, RunFilter, RunRow,
+    ShownDeliveryRow, SolvedFailureRow, SolvedFixRow, StoreCounts, SumFilter, TaskDetails, TaskPhase, TreeUse,
+    WorkTreePeriod,
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};

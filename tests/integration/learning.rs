@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, need, wait_until};
 
 /// A pytest project with a function that is wrong.
-fn python_project() -> Option<Sandbox> {
+pub(crate) fn python_project() -> Option<Sandbox> {
     let pytest = need("pytest")?;
     let mut sandbox = Sandbox::repository();
     sandbox.add_path(pytest.parent().expect("a folder"));
@@ -41,7 +41,7 @@ fn passes(sandbox: &Sandbox, command: &[&str]) {
 }
 
 /// Fails, is mended, passes, and the task is over; what `task done` says.
-fn mend(sandbox: &Sandbox, command: &[&str], edit: impl FnOnce(&Sandbox)) -> Value {
+pub(crate) fn mend(sandbox: &Sandbox, command: &[&str], edit: impl FnOnce(&Sandbox)) -> Value {
     fails(sandbox, command);
     edit(sandbox);
     passes(sandbox, command);
@@ -55,7 +55,7 @@ fn done(sandbox: &Sandbox) -> Value {
 }
 
 /// The one job that is in a state, once it is.
-fn job_in(sandbox: &Sandbox, state: &str) -> Value {
+pub(crate) fn job_in(sandbox: &Sandbox, state: &str) -> Value {
     let mut found = Value::Null;
     wait_until(&format!("a job is {state}"), || {
         let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
@@ -71,7 +71,7 @@ fn job_page(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 /// The edit of [`python_project`] that mends it.
-fn mend_calc(sandbox: &Sandbox) {
+pub(crate) fn mend_calc(sandbox: &Sandbox) {
     let text = sandbox.read("calc.py").replace("a - b", "a + b");
     sandbox.write(Path::new("calc.py"), text);
 }
@@ -98,7 +98,7 @@ fn node_project() -> Option<Sandbox> {
 }
 
 /// A person agrees that jobs run.
-fn agree(sandbox: &Sandbox) {
+pub(crate) fn agree(sandbox: &Sandbox) {
     let consent = sandbox.verify_run(["library", "init", "--by", "Ada", "--json"]).prints_json();
     assert_eq!(consent["may_run"], true);
 }

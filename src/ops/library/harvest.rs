@@ -166,8 +166,7 @@ impl Harvester<'_> {
         let fixes = match &self.asked.fix {
             Some(fix) => vec![self.index.find_fix(fix)?],
             None => {
-                let filter =
-                    FixFilter { task: Some(self.task.to_owned()), limit: FIXES_MAX, ..FixFilter::default() };
+                let filter = FixFilter { task: Some(self.task.to_owned()), limit: FIXES_MAX, ..FixFilter::default() };
                 self.index.list_fixes(&filter)?
             }
         };

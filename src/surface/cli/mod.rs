@@ -229,8 +229,8 @@ pub fn start(args: Vec<OsString>) -> c_int {
             return report.kind.exit().code();
         }
     };
-    let request = Request::new(cwd, environment, Request::identify_caller(Identity::default()));
-    let mut context = CommandContext { request, output };
+    let caller = Request::identify_caller(Identity::default());
+    let mut context = CommandContext { request: Request::new(cwd, environment, caller), output };
     if let Some(what) = cli.command.long_part() {
         context.output.busy(what);
     }
@@ -270,18 +270,21 @@ pub fn start(args: Vec<OsString>) -> c_int {
     };
     match result {
         Ok(exit) => exit.code(),
-        Err(error) => {
-            let mut report = FailureReport::new(&error);
-            if report.kind == FailureKind::IndexDamaged
-                && crate::ops::store::heal_index(&context.request, &report.message).is_ok()
-            {
-                let step = "the index was rebuilt from the events: run the command again";
-                report.next = Some(NextStep::Do(step.to_owned()));
-            }
-            context.output.failure(&report);
-            report.kind.exit().code()
-        }
+        Err(error) => report_failure(&mut context, &error).code(),
     }
+}
+
+/// Says why a subcommand failed, and mends what can be mended.
+fn report_failure(context: &mut CommandContext, error: &anyhow::Error) -> Exit {
+    let mut report = FailureReport::new(error);
+    if report.kind == FailureKind::IndexDamaged
+        && crate::ops::store::heal_index(&context.request, &report.message).is_ok()
+    {
+        let step = "the index was rebuilt from the events: run the command again";
+        report.next = Some(NextStep::Do(step.to_owned()));
+    }
+    context.output.failure(&report);
+    report.kind.exit()
 }
 
 fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
