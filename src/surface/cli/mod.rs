@@ -149,7 +149,7 @@ impl Subcommands {
     }
 }
 
-/// First words that are ours, now or in a later version. To run a program of such a name: `verify-run -- NAME`.
+/// First words that are ours. To run a program of such a name: `verify-run -- NAME`.
 const RESERVED: [&str; 34] = [
     "last",
     "log",
@@ -297,13 +297,6 @@ fn parse_args(args: Vec<OsString>) -> Result<Cli, clap::Error> {
             Vec::new()
         }
         Some("version") => vec![OsString::from("--version")],
-        Some(first) if RESERVED.contains(&first) && command.find_subcommand(first).is_none() => {
-            let message = format!(
-                "`{first}` is reserved for a future version of verify-run\n\nhint: run `verify-run -- {first}` for a \
-                 program of this name\n"
-            );
-            return Err(command.error(clap::error::ErrorKind::InvalidSubcommand, message));
-        }
         _ => args,
     };
     words.extend(rest);
@@ -361,11 +354,5 @@ mod tests {
                 assert!(is_laid_out, "one paragraph on two lines:\n{}\n{}", pair[0], pair[1]);
             }
         }
-    }
-
-    #[test]
-    fn a_later_word_says_how_to_run_a_program_of_that_name() {
-        let error = parse_args(vec!["dashboard".into()]).expect_err("not built yet");
-        assert!(error.to_string().contains("verify-run -- dashboard"));
     }
 }
