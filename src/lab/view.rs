@@ -28,6 +28,7 @@ const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 const SHARED_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// File systems that can't hold the upper folder of a layered one, by `statfs`: overlays, NFS, SMB, FUSE, 9P, eCryptfs,
 /// VirtualBox, Ceph.
+#[cfg(target_os = "linux")]
 const NO_UPPER_FOLDER: [i64; 10] =
     [0x794c_7630, 0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0xf15f, 0x786f_4256, 0x00c3_6400];
 
