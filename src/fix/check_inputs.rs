@@ -23,17 +23,20 @@ pub(super) const CHILDREN_MAX: usize = 256;
 /// Entries of a folder of packages.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Files in a project's folder that installers write or that pin what they install, where git may not see them.
-const PROJECT_FILES: [&str; 22] = [
+/// Files that list what is installed in `node_modules`, without places of the machine.
+pub(super) const NODE_LISTS: [&str; 4] = [
     "node_modules/.package-lock.json",
     "node_modules/.yarn-integrity",
     "node_modules/.yarn-state.yml",
-    "node_modules/.modules.yaml",
     "node_modules/.pnpm/lock.yaml",
+];
+/// pnpm's other list, with places of the machine.
+const PNPM_PLACES: &str = "node_modules/.modules.yaml";
+/// Files in a project's folder that pin or list packages, where git may not see them.
+pub(super) const PACKAGE_LISTS: [&str; 17] = [
     ".pnp.cjs",
     "vendor/composer/installed.json",
     "vendor/modules.txt",
-    ".bundle/config",
     "Pods/Manifest.lock",
     "package-lock.json",
     "yarn.lock",
@@ -47,11 +50,12 @@ const PROJECT_FILES: [&str; 22] = [
     "uv.lock",
     "composer.lock",
     "Gemfile.lock",
+    "deno.lock",
 ];
-/// Those of [`PROJECT_FILES`] that list what is in `node_modules`.
-const NODE_LISTS: usize = 5;
+/// Bundler's settings in a project's folder, with places of the machine.
+const BUNDLER_SETTINGS: &str = ".bundle/config";
 /// Python environments in a project.
-const ENVIRONMENTS: [&str; 4] = [".venv", "venv", "env", ".env"];
+pub(super) const ENVIRONMENTS: [&str; 4] = [".venv", "venv", "env", ".env"];
 /// Files in the user's folder that choose versions or configure tools.
 const USER_FILES: [&str; 13] = [
     ".asdfrc",
@@ -274,9 +278,11 @@ impl ProjectFolders<'_> {
             below.join(name).to_string_lossy().into_owned()
         };
         let mut has_list = false;
-        for (number, file) in PROJECT_FILES.iter().enumerate() {
-            let shown = if number < NODE_LISTS { "node_modules" } else { file };
-            has_list |= add_file_if_there(self.inputs, &name_in(shown), &folder.join(file))? && number < NODE_LISTS;
+        for list in NODE_LISTS.into_iter().chain([PNPM_PLACES]) {
+            has_list |= add_file_if_there(self.inputs, &name_in("node_modules"), &folder.join(list))?;
+        }
+        for file in PACKAGE_LISTS.into_iter().chain([BUNDLER_SETTINGS]) {
+            add_file_if_there(self.inputs, &name_in(file), &folder.join(file))?;
         }
         self.add_node_packages(&name_in("node_modules"), &folder.join("node_modules"), has_list)?;
         for packages in ["deps", "elm-stuff", "vendor/bundle"] {

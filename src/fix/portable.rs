@@ -6,7 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::check_inputs::{CHILDREN_MAX, FOLDERS_MAX, UnknownInput, add_file, entry_names, is_absent, prefix_of};
+use super::check_inputs::{
+    CHILDREN_MAX, ENVIRONMENTS, FOLDERS_MAX, NODE_LISTS, PACKAGE_LISTS, UnknownInput, add_file, entry_names, is_absent,
+    prefix_of,
+};
 use super::content::FolderContent;
 use crate::base::bytes;
 use crate::capture::InputHasher;
@@ -14,35 +17,6 @@ use crate::capture::InputHasher;
 /// A larger file is not read, bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Files that list what is installed in `node_modules`; pnpm's other one names places of the machine.
-const NODE_LISTS: [&str; 4] = [
-    "node_modules/.package-lock.json",
-    "node_modules/.yarn-integrity",
-    "node_modules/.yarn-state.yml",
-    "node_modules/.pnpm/lock.yaml",
-];
-/// Files that pin or list packages, where git may not see them.
-const PACKAGE_LISTS: [&str; 17] = [
-    ".pnp.cjs",
-    "vendor/composer/installed.json",
-    "vendor/modules.txt",
-    "Pods/Manifest.lock",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "bun.lock",
-    "Cargo.lock",
-    "go.sum",
-    "go.work",
-    "go.work.sum",
-    "poetry.lock",
-    "uv.lock",
-    "composer.lock",
-    "Gemfile.lock",
-    "deno.lock",
-];
-/// Python environments in a project.
-const ENVIRONMENTS: [&str; 4] = [".venv", "venv", "env", ".env"];
 /// Keys of `~/.npmrc` that say where packages come from, or who may fetch them.
 const NPM_SOURCES: [&str; 12] = [
     "_auth",
