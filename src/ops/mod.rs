@@ -17,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod ids;
 pub(crate) mod init;
 pub(crate) mod knowledge;
+pub(crate) mod lab_run;
 pub(crate) mod last;
 pub(crate) mod lesson;
 pub(crate) mod library;

@@ -5,32 +5,26 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use anyhow::Context;
 
 use super::change::gate_snapshot_options;
 use super::execute::{CommandResult, GateCommand};
 use super::isolate::open_lab;
-use crate::base::clock::Timestamp;
-use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
 use crate::base::text;
-use crate::capture::{
-    CheckedState, EnvironmentDigest, GATE_AGENT, Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun,
-    write_spool,
-};
+use crate::capture::{CheckedState, EnvironmentDigest, GATE_AGENT, Identity, SpoolHeader, SpooledRun, write_spool};
 use crate::config::{Places, is_disabled};
 use crate::diagnose;
 use crate::event::Run;
 use crate::fix::snapshot::{SnapshotOptions, without_ignored};
-use crate::lab::{CommandOutcome, Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun, LabTree};
+use crate::lab::{Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun, LabTree};
+use crate::ops::lab_run::{LabRunCommand, header_of_lab_run};
 use crate::ops::last::LastFailure;
 use crate::ops::receipt::{CheckedCommand, observe_isolated_state, offer_isolated_reuse};
 use crate::ops::recording::is_recorded_above;
 use crate::ops::request::Request;
 use crate::recorder::{self, RecordedItems};
-use crate::run::CommandEnd;
 use crate::whitelist::{self, Check, Whitelist};
 
 /// The walls of an evaluation: tools find the project at its own path only there.
@@ -254,37 +248,16 @@ struct LabRunRecord {
 impl LabRunRecord {
     fn spooled(self, request: &Request, tree: &str, run: &LabRun) -> SpooledRun {
         let places = &request.places;
-        let ended = command_end(run.outcome);
         let worktree = places.repository.as_ref().and_then(|repository| repository.worktree.as_deref());
         let key =
             whitelist::command_key(worktree.unwrap_or(&places.root), &request.cwd, self.check.as_ref(), &self.argv);
+        let argv = self.argv.iter().map(Lossless::from).collect();
+        let command = LabRunCommand { argv, dir: &request.cwd, check: self.check, key };
         let mut header = SpoolHeader {
-            schema: SPOOL_SCHEMA,
-            run: RunId::fresh(),
-            argv: self.argv.iter().map(Lossless::from).collect(),
-            cwd: (&request.cwd).into(),
-            repository: RepositoryHead::now(places),
-            started_at: run.started_at,
-            ended_at: Timestamp(run.started_at.0.saturating_add(micros(run.took))),
-            duration_us: u64::try_from(run.took.as_micros()).unwrap_or(u64::MAX),
-            ended,
-            check: self.check,
-            key,
             identity: Identity { agent: Some(GATE_AGENT.to_owned()), ..request.identity.clone() },
-            kept_bytes: run.transcript.kept(),
-            cut_bytes: run.transcript.cut(),
-            cut_at: run.transcript.cut_at(),
-            shared: false,
-            partly_seen: false,
-            reader_left: false,
-            interrupted: false,
-            on_terminal: false,
-            redacted: false,
             environment: Some(EnvironmentDigest::now(&places.state)),
-            observed_via: None,
-            call: None,
-            checked_state: None,
             tree: Some(tree.to_owned()),
+            ..header_of_lab_run(places, command, run)
         };
         let output = run.transcript.pieces().concat();
         let ran = recorder::ran_from_header(&header, &output);
@@ -309,15 +282,4 @@ impl LabRunRecord {
         let Some(index) = &reading.index else { return Ok(None) };
         Ok(index.read_run(&reading.segments, &spooled.header.run.to_string())?)
     }
-}
-
-fn command_end(outcome: CommandOutcome) -> CommandEnd {
-    match outcome {
-        CommandOutcome::Exited(code) => CommandEnd::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
-        CommandOutcome::Killed(signal) => CommandEnd::Signal(signal),
-    }
-}
-
-fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

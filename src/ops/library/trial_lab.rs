@@ -6,22 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::job_change::TrialTree;
-use crate::base::clock::Timestamp;
-use crate::base::ids::RunId;
 use crate::base::lossless::Lossless;
-use crate::capture::{Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader, SpooledRun};
+use crate::capture::{SpoolHeader, SpooledRun};
 use crate::diagnose::RunnerSummary;
 use crate::event::{
     AtomList, IsolationLevel, ScenarioCommand, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord,
 };
 use crate::fix::atoms_of_items;
 use crate::fix::snapshot::SnapshotOptions;
-use crate::lab::{CommandOutcome, Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun};
+use crate::lab::{Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun};
 use crate::learn::trial::Perturbation;
 use crate::ops::gate::open_lab;
+use crate::ops::lab_run::{LabRunCommand, header_of_lab_run};
 use crate::ops::request::Request;
 use crate::recorder;
-use crate::run::CommandEnd;
 use crate::whitelist::{Check, CheckKind, Whitelist};
 
 /// Exit codes of a shell, and of what starts programs, for a program that can't be started.
@@ -215,39 +213,13 @@ impl<'a> TrialLab<'a> {
     fn header_of(&self, run: &LabRun) -> SpoolHeader {
         let places = &self.request.places;
         let dir: PathBuf = places.root.join(&self.scenario.entrypoint.dir);
-        let ended = match run.outcome {
-            CommandOutcome::Exited(code) => CommandEnd::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
-            CommandOutcome::Killed(signal) => CommandEnd::Signal(signal),
-        };
-        let micros = u64::try_from(run.took.as_micros()).unwrap_or(u64::MAX);
-        SpoolHeader {
-            schema: SPOOL_SCHEMA,
-            run: RunId::fresh(),
+        let command = LabRunCommand {
             argv: self.scenario.entrypoint.argv.iter().map(|word| Lossless::from(word.as_str())).collect(),
-            cwd: (&dir.components().collect::<PathBuf>()).into(),
-            repository: RepositoryHead::now(places),
-            started_at: run.started_at,
-            ended_at: Timestamp(run.started_at.0.saturating_add(i64::try_from(micros).unwrap_or(i64::MAX))),
-            duration_us: micros,
-            ended,
+            dir: &dir.components().collect::<PathBuf>(),
             check: self.check.clone(),
             key: self.key.clone(),
-            identity: Identity::default(),
-            kept_bytes: run.transcript.kept(),
-            cut_bytes: run.transcript.cut(),
-            cut_at: run.transcript.cut_at(),
-            shared: false,
-            partly_seen: false,
-            reader_left: false,
-            interrupted: false,
-            on_terminal: false,
-            redacted: false,
-            environment: None,
-            observed_via: None,
-            call: None,
-            checked_state: None,
-            tree: None,
-        }
+        };
+        header_of_lab_run(places, command, run)
     }
 }
 
