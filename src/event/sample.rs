@@ -185,6 +185,7 @@ pub(crate) fn snapshot(n: u64, tree: Option<&str>) -> Event {
         run: run_id(n),
         tree: tree.map(str::to_owned),
         exact: tree.is_some(),
+        late: false,
         skipped: tree.is_none().then(|| "it took too long".to_owned()),
         left_out: 2,
         base: Some(SnapshotBase::Head { tree: "0".repeat(40) }),

@@ -17,6 +17,10 @@ pub(crate) struct Snapshot {
     /// out of git's sight (a populated submodule, another repository). Else it may be what was there a moment later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// A file changed after the run had ended and before the tree was taken: the tree is not the run's for certain. Absent
+    /// in events of older versions, which did not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// Why there is no tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,

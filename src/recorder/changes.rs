@@ -108,6 +108,10 @@ pub(super) fn changes_between(
         [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
     let [Some(old), Some(new)] = rows else { return Ok(change) };
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
+    // Somebody was faster than the recorder: the tree of the earlier run has the edit that came after it.
+    if old.late && old_tree == new_tree {
+        return Ok(change);
+    }
     change.trees = Some(TreePair { before: old_tree.clone(), after: new_tree.clone(), exact: old.exact && new.exact });
     if old_tree == new_tree {
         let is_changed = change.has_changing_command() || !change.dependency_changes.changed.is_empty();
@@ -186,8 +190,10 @@ impl WeakenedSearch {
         let commits = [commit.map(str::to_owned), run.commit.clone()];
         let rows =
             [store.index().snapshot_of_run(&earlier.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
+        let is_late = rows[0].as_ref().is_some_and(|row| row.late);
         let trees = rows.map(|row| row.and_then(|row| row.tree));
         let known = match (trees, projects.snapshot_options(run.root.path())) {
+            ([Some(old), Some(new)], _) if old == new && is_late => None,
             ([Some(old), Some(new)], _) if old == new => return Ok(None),
             ([Some(old), Some(new)], Some(at)) => Some(([old, new], at)),
             _ => None,

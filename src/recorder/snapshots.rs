@@ -30,8 +30,18 @@ pub(super) struct SnapshotBatch {
 /// The tree that a run saw.
 struct SeenTree {
     tree: String,
-    exact: bool,
+    fit: TreeFit,
     left_out: u64,
+}
+
+/// How far a tree is what a run saw.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TreeFit {
+    Exact,
+    /// A file changed while the run went on, or so shortly before that file times can't tell.
+    Approximate,
+    /// A file changed after the run had ended.
+    Late,
 }
 
 /// What a snapshot of one work tree gave.
@@ -90,16 +100,17 @@ impl SnapshotBatch {
         let root = header.repository.root.path();
         let Some(of) = self.by_root.get_mut(root) else { return Ok(None) };
         let seen = match &header.tree {
-            Some(tree) => Ok(SeenTree { tree: tree.clone(), exact: true, left_out: 0 }),
+            Some(tree) => Ok(SeenTree { tree: tree.clone(), fit: TreeFit::Exact, left_out: 0 }),
             None => of.taken_snapshot().and_then(|taken| {
-                let exact = of.matches_run(&taken, header)?;
-                Ok(SeenTree { tree: taken.tree, exact, left_out: taken.left_out })
+                let fit = of.fit_to_run(&taken, header)?;
+                Ok(SeenTree { tree: taken.tree, fit, left_out: taken.left_out })
             }),
         };
         let mut snapshot = Snapshot {
             run: header.run,
             tree: None,
             exact: false,
+            late: false,
             skipped: None,
             left_out: 0,
             base: None,
@@ -111,7 +122,8 @@ impl SnapshotBatch {
         };
         match seen {
             Ok(seen) => {
-                (snapshot.exact, snapshot.left_out) = (seen.exact, seen.left_out);
+                (snapshot.exact, snapshot.late) = (seen.fit == TreeFit::Exact, seen.fit == TreeFit::Late);
+                snapshot.left_out = seen.left_out;
                 snapshot.base = self.base_of_run(store, header)?;
                 self.compare_with_pass(header, &seen.tree, &mut snapshot);
                 snapshot.tree = Some(seen.tree);
@@ -195,15 +207,20 @@ impl WorkTreeSnapshot {
         self.taken.clone()
     }
 
-    /// Whether the tree is the run's: `Ok(true)` exactly, `Ok(false)` as far as one can tell.
-    fn matches_run(&self, taken: &TakenSnapshot, header: &SpoolHeader) -> Result<bool, SkippedSnapshot> {
+    /// How far the tree is the run's.
+    ///
+    /// # Errors
+    /// When files changed after a run that ended too long ago, or that others followed.
+    fn fit_to_run(&self, taken: &TakenSnapshot, header: &SpoolHeader) -> Result<TreeFit, SkippedSnapshot> {
         if taken.is_exact_for(header.started_at) {
-            return Ok(true);
+            return Ok(TreeFit::Exact);
+        }
+        if taken.changed_at <= header.ended_at {
+            return Ok(TreeFit::Approximate);
         }
         let delay = taken.at.0.saturating_sub(header.ended_at.0);
-        let is_fresh = self.newest == header.run && delay <= LATE_SECONDS_MAX * 1_000_000;
-        if is_fresh || taken.changed_at <= header.ended_at {
-            return Ok(false);
+        if self.newest == header.run && delay <= LATE_SECONDS_MAX * 1_000_000 {
+            return Ok(TreeFit::Late);
         }
         Err(SkippedSnapshot { reason: "files changed before the run was recorded".to_owned() })
     }

@@ -279,6 +279,8 @@ CREATE TABLE snapshots (
     -- The git tree, hex; its objects may be gone.
     tree TEXT,
     exact INTEGER NOT NULL CHECK (exact IN (0, 1)),
+    -- A file changed between the run's end and the tree.
+    late INTEGER NOT NULL CHECK (late IN (0, 1)),
     skipped TEXT,
     left_out INTEGER NOT NULL CHECK (left_out >= 0),
     -- What the files are compared with.

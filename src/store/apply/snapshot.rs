@@ -26,9 +26,9 @@ pub(super) fn insert_snapshot(
     let skipped = snapshot.tree.is_none().then(|| snapshot.skipped.as_deref().unwrap_or("no reason is known"));
     let new = transaction
         .prepare_cached(
-            "INSERT INTO snapshots (run_id, event_id, at, tree, exact, skipped, left_out, base, base_tree, base_run,
-                                    file_count, unavailable)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+            "INSERT INTO snapshots (run_id, event_id, at, tree, exact, late, skipped, left_out, base, base_tree,
+                                    base_run, file_count, unavailable)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             run,
@@ -36,6 +36,7 @@ pub(super) fn insert_snapshot(
             at,
             snapshot.tree,
             snapshot.exact && snapshot.tree.is_some(),
+            snapshot.late && snapshot.tree.is_some(),
             skipped,
             to_sql(snapshot.left_out),
             base,

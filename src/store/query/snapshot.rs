@@ -19,6 +19,8 @@ pub(crate) struct SnapshotRow {
     pub tree: Option<String>,
     /// Whether the tree is what the run saw.
     pub exact: bool,
+    /// Whether a file changed between the run's end and the tree.
+    pub late: bool,
     /// Why there is no tree.
     pub skipped: Option<String>,
     /// Files that are not in the tree.
@@ -74,19 +76,20 @@ impl Index {
             let row = self
                 .connection
                 .prepare_cached(
-                    "SELECT tree, exact, skipped, left_out, base, file_count, unavailable
+                    "SELECT tree, exact, late, skipped, left_out, base, file_count, unavailable
                      FROM snapshots WHERE run_id = ?1",
                 )?
                 .query_row([run], |row| {
                     Ok(SnapshotRow {
                         tree: row.get(0)?,
                         exact: row.get(1)?,
-                        skipped: row.get(2)?,
-                        left_out: row_unsigned(row, 3)?,
-                        base: row.get(4)?,
+                        late: row.get(2)?,
+                        skipped: row.get(3)?,
+                        left_out: row_unsigned(row, 4)?,
+                        base: row.get(5)?,
                         files: Vec::new(),
-                        file_count: row_unsigned(row, 5)?,
-                        unavailable: row.get(6)?,
+                        file_count: row_unsigned(row, 6)?,
+                        unavailable: row.get(7)?,
                     })
                 })
                 .optional()?;

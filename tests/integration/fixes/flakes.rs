@@ -120,6 +120,30 @@ fn a_rerun_that_passes_without_a_change_is_a_flake_and_no_fix() {
 }
 
 #[test]
+fn an_edit_that_came_before_the_recorder_makes_no_flake() {
+    let Some(sandbox) = python() else { return };
+    // The recorder waits, as on a machine that is busy.
+    std::fs::create_dir_all(sandbox.state()).expect("the state folder");
+    let lock = std::fs::File::create(sandbox.state().join("recorder.lock")).expect("a file");
+    lock.lock().expect("no one else");
+    assert!(!sandbox.verify_run(["pytest", "-q"]).outcome().ended.passed());
+    sandbox.settle();
+    tick(&sandbox);
+    sandbox.write("shop.py", "def total(prices):\n    return sum(prices)\n");
+    drop(lock);
+    sandbox.verify_run(["store", "status"]).prints();
+    let taken = sandbox.snapshots();
+    assert_eq!(taken.last().expect("the failing run's")["late"], true, "{taken:?}");
+    passes(&sandbox, &["pytest", "-q"]);
+    let flakes = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
+    assert_eq!(flakes["flakes"], serde_json::json!([]));
+    let whole = fix(&sandbox);
+    assert_eq!((whole["state"].as_str(), steps(&whole)), (Some("success"), vec![(Some(1), "success", "unknown")]));
+    let done = sandbox.verify_run(["task", "done", "--json"]).prints();
+    assert!(!done.contains("flaky"), "{done}");
+}
+
+#[test]
 fn a_flake_is_proven_only_when_variables_and_programs_are_known_to_be_the_same() {
     let sandbox = Sandbox::repository();
     let tool = |version: &str| {
