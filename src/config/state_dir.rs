@@ -66,6 +66,11 @@ impl StateDir {
         self.gate_sessions().join("cache/rows")
     }
 
+    /// `gate/cache/red-trials.json`: what tests showed on the sources of a base; safe to delete.
+    pub(crate) fn gate_red_trials(&self) -> PathBuf {
+        self.gate_sessions().join("cache/red-trials.json")
+    }
+
     /// `gate/<work tree>.base/`: a checkout of the base while a check runs on it.
     pub(crate) fn gate_checkout(&self, work_tree: &Path) -> PathBuf {
         self.gate_sessions().join(format!("{}.base", work_tree_digest(work_tree)))

@@ -82,7 +82,7 @@ impl ItemWork<'_> {
         needs_command: &dyn Fn(&ItemJob<'_>) -> bool,
     ) -> anyhow::Result<(Vec<Option<ItemEvidence>>, String)> {
         let Measurement { request, watch, reuses, lab, .. } = self.measurement;
-        if *reuses && lab.is_none() && jobs.iter().copied().any(needs_command) {
+        if *reuses && jobs.iter().copied().any(needs_command) {
             watch.open_receipts(request, judged);
         }
         let measure = |&job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();

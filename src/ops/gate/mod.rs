@@ -31,6 +31,7 @@ mod phase;
 mod plan;
 mod policy;
 mod red;
+mod red_kept;
 mod red_trial;
 mod review;
 mod run;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::change::{gate_snapshot_options, read_tree};
 use super::execute::GateCommand;
 use crate::fix::snapshot::TakenSnapshot;
+use crate::lab::LabLevel;
 use crate::ops::receipt::{CoveringReceipt, ReceiptLookup};
 use crate::ops::request::Request;
 
@@ -47,6 +48,19 @@ impl TreeWatch {
         let lookup = self.lookup.get()?.as_ref().filter(|_| !self.is_changed.load(Ordering::Relaxed))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         lookup.find_cover(&request.in_folder(command.dir.clone()), &argv, is_item)
+    }
+
+    /// A digest of what a command depends on in the lab besides the files of its tree; `None` where that is not known.
+    pub(super) fn digest_surroundings(
+        &self,
+        request: &Request,
+        command: &GateCommand<'_>,
+        level: LabLevel,
+    ) -> Option<String> {
+        let lookup = self.lookup.get()?.as_ref()?;
+        let words = command.argv.iter().skip(1).map(OsString::from);
+        let argv: Vec<OsString> = std::iter::once(command.program.into()).chain(words).collect();
+        lookup.digest_surroundings(&request.in_folder(command.dir.clone()), &argv, level)
     }
 
     /// A command ran; `is_proven` says that it left the judged tree.

@@ -182,13 +182,19 @@ pub(crate) fn observe_isolated_state(
     tree: &str,
     level: LabLevel,
 ) -> Result<ObservedState, String> {
-    let observed = observe_state(request, command)?;
-    let environment = observed.state.environment.with_part("isolation", level.as_str().as_bytes());
-    // What is in submodules is in no copy of the tree.
-    let (tree, submodules) = (tree.to_owned(), BTreeMap::new());
-    let state = CheckedState { tree, submodules, environment, toolchain: None, ..observed.state };
-    let no_toolchain = Some("it ran outside of the lab".to_owned());
-    Ok(ObservedState { state, no_toolchain, ..observed })
+    Ok(observe_state(request, command)?.in_lab(tree, level))
+}
+
+impl ObservedState {
+    /// The state of a run in the lab on another tree.
+    pub(super) fn in_lab(self, tree: &str, level: LabLevel) -> ObservedState {
+        let environment = self.state.environment.with_part("isolation", level.as_str().as_bytes());
+        // What is in submodules is in no copy of the tree.
+        let (tree, submodules) = (tree.to_owned(), BTreeMap::new());
+        let state = CheckedState { tree, submodules, environment, toolchain: None, ..self.state };
+        let no_toolchain = Some("it ran outside of the lab".to_owned());
+        ObservedState { state, no_toolchain, ..self }
+    }
 }
 
 /// What a check depends on outside the tree.

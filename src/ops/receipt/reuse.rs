@@ -208,6 +208,20 @@ impl ReceiptLookup {
         let text = cover.say(request).ok()?;
         Some(CoveringReceipt { text, is_own: cover.signer.is_none() })
     }
+
+    /// A digest of what a command without input in the folder of `request` depends on in the lab, but for the files of the
+    /// tree: its words, programs, dependencies and environment, hex. `None` where that is not known.
+    pub(crate) fn digest_surroundings(&self, request: &Request, argv: &[OsString], level: LabLevel) -> Option<String> {
+        let whitelist = Whitelist::open(&request.places, &request.environment);
+        let check = whitelist.decide_command(argv).into_check();
+        let command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: true };
+        if refusal_of_command(request, &command).is_some() {
+            return None;
+        }
+        let observed = state_over(request, &command, &self.trees).ok()?;
+        let state = observed.in_lab("", level).state;
+        Some(blake3::hash(&serde_json::to_vec(&state).ok()?).to_hex().to_string())
+    }
 }
 
 /// What a receipt of the run that ended is about.

@@ -220,6 +220,31 @@ fn a_test_that_passes_on_the_sources_of_the_base_proves_nothing() {
 }
 
 #[test]
+fn a_trial_is_repeated_when_a_test_changes_and_not_when_a_source_does() {
+    for more in [&[][..], &["--isolated"]] {
+        let Some(sandbox) = python_feature(PASSES_ANYWAY) else { return };
+        if !has_namespaces() {
+            return;
+        }
+        let details = |more: &[&str]| criteria(&sandbox, more)["details"].as_str().expect("details").to_owned();
+        let passes =
+            "100% (1 of 1 criterion); no run saw the tests of AC-1 (it passes on the base's sources, too) fail";
+        assert_eq!(details(more), passes);
+        // What is kept says something else from now on: whoever says so has it from there.
+        let kept = sandbox.state().join("gate/cache/red-trials.json");
+        let text = std::fs::read_to_string(&kept).expect("a trial was kept");
+        std::fs::write(&kept, text.replace("passes_on_base", "red")).expect("writes");
+        assert_eq!(details(more), "100% (1 of 1 criterion)");
+        sandbox.write("rows.py", "def add(a, b):\n    return b + a\n");
+        assert_eq!(details(more), "100% (1 of 1 criterion)");
+        assert_eq!(details(&[more, &["--fresh"]].concat()), passes, "nothing that is kept counts");
+        std::fs::write(&kept, text.replace("passes_on_base", "red")).expect("writes");
+        sandbox.write("test_rows.py", format!("{PASSES_ANYWAY} + 0\n"));
+        assert_eq!(details(more), passes);
+    }
+}
+
+#[test]
 fn a_pass_in_the_lab_is_reused_there_and_nowhere_else() {
     let Some(sandbox) = python_feature(ASSERTS) else { return };
     if !has_namespaces() {
