@@ -21,6 +21,7 @@ use rusqlite::{Transaction, params};
 
 pub(super) use advice::places_of_file;
 pub(super) use knowledge::{forget_entry, insert_entry, places_of_path};
+pub(super) use rollup::recount_marked_fixes;
 
 use super::segment::LineSpan;
 use crate::base::ids::RunId;

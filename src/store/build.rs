@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 
+use super::apply::recount_marked_fixes;
 use super::error::{StoreError, io_at, sql_at};
 use super::index;
 use super::journal;
@@ -98,7 +99,7 @@ fn fill_index(part: &Path, segments: &SegmentFolder) -> Result<IndexBuild, Store
     for sql in indexes {
         transaction.execute_batch(&sql).map_err(failed())?;
     }
-    transaction.commit().map_err(failed())?;
+    recount_marked_fixes(&transaction).and_then(|()| transaction.commit()).map_err(failed())?;
     Ok(IndexBuild { events: read.events, bad_lines: read.bad_lines })
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-use super::apply::{ApplyResult, apply_event};
+use super::apply::{ApplyResult, apply_event, recount_marked_fixes};
 use super::error::{StoreError, io_at, sql_at};
 use super::journal;
 use super::memory;
@@ -211,7 +211,7 @@ impl Index {
         if read.applied == ApplyResult::Outdated {
             return Ok(CatchUpResult::Outdated { why: "runs were purged".into() });
         }
-        transaction.commit().map_err(sql_at("write", &path))?;
+        recount_marked_fixes(&transaction).and_then(|()| transaction.commit()).map_err(sql_at("write", &path))?;
         Ok(CatchUpResult::CaughtUp { events: read.events, bad_lines: read.bad_lines })
     }
 
@@ -264,6 +264,7 @@ impl Index {
                     return Ok(ApplyResult::Outdated);
                 }
             }
+            recount_marked_fixes(&transaction)?;
             set_indexed(&transaction, number, end, (&mark, &stamp))?;
             transaction.commit()?;
             Ok(ApplyResult::Done)

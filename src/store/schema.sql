@@ -883,6 +883,10 @@ CREATE TABLE fix_figures (
     -- From the start of the first failing run to the pass.
     seconds INTEGER
 ) STRICT, WITHOUT ROWID;
+-- Fixes whose figures are computed at the end of the transaction: empty between transactions.
+CREATE TABLE stale_fixes (
+    fix_id TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 CREATE INDEX fixes_by_last_at ON fix_figures (last_at DESC, fix_id);
 CREATE INDEX solved_fixes ON fix_figures (resolved_at, suspect, category_no, agent_no, tool_no, attempts, seconds)
     WHERE state = 'success';

@@ -95,7 +95,7 @@ pub(super) fn insert_attempt(
         insert.execute([id, recipe.kind.as_str(), &recipe.key, &label])?;
     }
     rollup::replace_run_count(transaction, &run, count)?;
-    rollup::recount_fix(transaction, &fix)?;
+    rollup::mark_fix(transaction, &fix)?;
     strategy::insert_tries(transaction, id, attempt)
 }
 
@@ -148,7 +148,7 @@ fn recount_failure(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result
     if let Some(failure) = failure {
         rollup::recount_flakes(transaction, failure)?;
     }
-    rollup::recount_fixes_of_flake(transaction, run)
+    rollup::mark_fixes_of_flake(transaction, run)
 }
 
 pub(super) fn insert_fix_note(

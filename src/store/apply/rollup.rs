@@ -2,7 +2,8 @@
 //!
 //! Every sum is a function of the rows that it counts: in whichever order the events come, the last one leaves the
 //! same. What an event adds is added; where it changes what was counted before (a flake that is proven, a pass that
-//! turns out to be weakened, a merge), the old count is taken out first, or the rows concerned are counted again.
+//! turns out to be weakened, a merge), the old count is taken out first, or the rows concerned are counted again; those of
+//! fixes at the end of the transaction.
 
 mod fix;
 mod pattern;
@@ -11,7 +12,8 @@ mod run;
 
 use rusqlite::{OptionalExtension, Transaction};
 
-pub(super) use fix::{recount_fix, recount_fixes_of_failure, recount_fixes_of_flake};
+pub(in crate::store) use fix::recount_marked_fixes;
+pub(super) use fix::{mark_fix, mark_fixes_of_failure, mark_fixes_of_flake};
 pub(super) use pattern::{FailureCell, PatternChanges, SeenPattern, add_failure_to_patterns, recount_patterns};
 pub(super) use reuse::{TaskHelp, update_helped_tasks};
 pub(super) use run::{

@@ -90,7 +90,7 @@ fn count_failure(
     for &pattern in &changes.rekeyed {
         rollup::recount_flakes_of_pattern(transaction, pattern)?;
     }
-    rollup::recount_fixes_of_failure(transaction, run_id)
+    rollup::mark_fixes_of_failure(transaction, run_id)
 }
 
 /// A failure that is in the index now, as it is counted.

@@ -1,7 +1,5 @@
 //! What fixes add up to, one row each.
 
-use std::collections::BTreeSet;
-
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::name_number;
@@ -20,8 +18,43 @@ struct FirstFailure {
     tool: String,
 }
 
-/// Counts a fix again: one of its attempts is new, or more is known of a failure that it is about.
-pub(in crate::store::apply) fn recount_fix(transaction: &Transaction<'_>, fix: &str) -> rusqlite::Result<()> {
+/// Has a fix counted again: one of its attempts is new.
+pub(in crate::store::apply) fn mark_fix(transaction: &Transaction<'_>, fix: &str) -> rusqlite::Result<()> {
+    transaction.prepare_cached("INSERT OR IGNORE INTO stale_fixes VALUES (?1)")?.execute([fix])?;
+    Ok(())
+}
+
+/// Has the fixes counted again that began with a failing run: it is recorded now.
+pub(in crate::store::apply) fn mark_fixes_of_failure(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT OR IGNORE INTO stale_fixes SELECT fix_id FROM fix_attempts WHERE opened_by = ?1";
+    transaction.prepare_cached(sql)?.execute([run])?;
+    Ok(())
+}
+
+/// Has the fixes counted again that are about a failing run: something in it is a flake.
+pub(in crate::store::apply) fn mark_fixes_of_flake(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT OR IGNORE INTO stale_fixes SELECT fix_id FROM fix_attempts WHERE opened_by = ?1
+               UNION SELECT fix_id FROM fix_attempts WHERE before_run = ?1";
+    transaction.prepare_cached(sql)?.execute([run])?;
+    Ok(())
+}
+
+/// Counts the fixes again that were marked, before the transaction ends: while an index is built, the rows that they
+/// are counted from have no order yet, and each fix would look at all of them.
+pub(in crate::store) fn recount_marked_fixes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let fixes: Vec<String> = transaction
+        .prepare_cached("SELECT fix_id FROM stale_fixes")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if fixes.is_empty() {
+        return Ok(());
+    }
+    fixes.iter().try_for_each(|fix| recount_fix(transaction, fix))?;
+    transaction.prepare_cached("DELETE FROM stale_fixes")?.execute([])?;
+    Ok(())
+}
+
+fn recount_fix(transaction: &Transaction<'_>, fix: &str) -> rusqlite::Result<()> {
     let first: Option<FirstFailure> = transaction
         .prepare_cached(
             "SELECT coalesce(f.category, ''), coalesce(r.agent, ''),
@@ -45,31 +78,4 @@ pub(in crate::store::apply) fn recount_fix(transaction: &Transaction<'_>, fix: &
         name_number(transaction, &tool)?
     ])?;
     Ok(())
-}
-
-/// Counts the fixes again that began with a failing run: it is recorded now.
-pub(in crate::store::apply) fn recount_fixes_of_failure(
-    transaction: &Transaction<'_>,
-    run: &str,
-) -> rusqlite::Result<()> {
-    recount_fixes_where(transaction, "SELECT fix_id FROM fix_attempts WHERE opened_by = ?1", run)
-}
-
-/// Counts the fixes again that are about a failing run: something in it is a flake.
-pub(in crate::store::apply) fn recount_fixes_of_flake(
-    transaction: &Transaction<'_>,
-    run: &str,
-) -> rusqlite::Result<()> {
-    recount_fixes_where(
-        transaction,
-        "SELECT fix_id FROM fix_attempts WHERE opened_by = ?1
-         UNION SELECT fix_id FROM fix_attempts WHERE before_run = ?1",
-        run,
-    )
-}
-
-fn recount_fixes_where(transaction: &Transaction<'_>, sql: &str, run: &str) -> rusqlite::Result<()> {
-    let fixes: BTreeSet<String> =
-        transaction.prepare_cached(sql)?.query_map([run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    fixes.iter().try_for_each(|fix| recount_fix(transaction, fix))
 }
