@@ -113,12 +113,13 @@ pub(crate) struct FirstOccurrenceRow {
     pub task: String,
 }
 
-/// The tasks of the window, and their failures.
+/// The tasks of the window, and their failures. What is joined to them is looked up: SQLite does not know how few they
+/// are, and would rather read the other table whole.
 const WINDOW: &str = "
     WITH recent AS MATERIALIZED (SELECT task_no, name, last_at FROM tasks ORDER BY last_at DESC, name DESC LIMIT ?1),
     failed AS MATERIALIZED (
-        SELECT failure_no, task_no, run_id, started_at, category FROM recent JOIN runs USING (task_no)
-        JOIN failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
+        SELECT failure_no, task_no, run_id, started_at, category FROM recent CROSS JOIN runs USING (task_no)
+        CROSS JOIN failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
         ORDER BY started_at DESC, run_id DESC LIMIT ?2)";
 
 /// A run `r` whose changed files count for its task: of a task in which something failed, one that began a failure. What
@@ -164,12 +165,12 @@ impl Index {
         );
         let items = format!(
             "{WINDOW} SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file)
-             FROM failed JOIN occurrences USING (failure_no) LEFT JOIN pattern_groups USING (pattern_no)
+             FROM failed CROSS JOIN occurrences USING (failure_no) LEFT JOIN pattern_groups USING (pattern_no)
              WHERE NOT flaky GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
         );
         let patterns = format!(
             "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM patterns WHERE pattern_no IN
-             (SELECT coalesce(leader_no, pattern_no) FROM failed JOIN occurrences USING (failure_no)
+             (SELECT coalesce(leader_no, pattern_no) FROM failed CROSS JOIN occurrences USING (failure_no)
               LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
         );
         Ok(HistoryRows {
@@ -188,7 +189,7 @@ impl Index {
                 &format!(
                     "{WINDOW} SELECT task_no, path, max(moved) FROM (
                          SELECT task_no, path, change IN ('removed', 'renamed') AS moved FROM recent
-                         JOIN runs r USING (task_no) JOIN snapshot_files USING (run_id)
+                         CROSS JOIN runs r USING (task_no) CROSS JOIN snapshot_files USING (run_id)
                          WHERE {AT_FAILURE})
                      WHERE ?2 > 0 GROUP BY task_no, path LIMIT {ROWS_MAX}"
                 ),
