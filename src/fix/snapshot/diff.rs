@@ -145,6 +145,28 @@ pub(crate) fn changed_paths(
     to: &str,
     options: &SnapshotOptions,
 ) -> Result<Vec<String>, SkippedSnapshot> {
+    list_changed(places, [from, to], "--no-renames", options)
+}
+
+/// As [`changed_paths`], where a file that was moved is known by its new path alone.
+///
+/// # Errors
+/// As [`diff_trees`].
+pub(crate) fn changed_paths_after_moves(
+    places: &Places,
+    from: &str,
+    to: &str,
+    options: &SnapshotOptions,
+) -> Result<Vec<String>, SkippedSnapshot> {
+    list_changed(places, [from, to], "--find-renames", options)
+}
+
+fn list_changed(
+    places: &Places,
+    [from, to]: [&str; 2],
+    renames: &str,
+    options: &SnapshotOptions,
+) -> Result<Vec<String>, SkippedSnapshot> {
     if from == to {
         return Ok(Vec::new());
     }
@@ -152,7 +174,7 @@ pub(crate) fn changed_paths(
         return Err(SkippedSnapshot::with_reason("not a tree"));
     }
     let git = open_git(places, options)?;
-    let what = ["--no-renames", "--name-only"].map(OsStr::new);
+    let what = [renames, "--name-only"].map(OsStr::new);
     let printed = ask_diff(&git, &what, from, to, options);
     let printed = printed.map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?;
     let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());

@@ -178,6 +178,9 @@ fn base_commits(git: &Git, branch: Option<&str>) -> Result<BTreeSet<String>, Git
 
 /// Where `commit` left `base`; `None` when they have nothing in common.
 pub(super) fn fork_point(git: &Git, commit: &str, base: &str) -> Result<Option<String>, GitError> {
+    if commit == base {
+        return Ok(Some(commit.to_owned()));
+    }
     match git.run(GitView::User, ["merge-base", commit, base], None) {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).lines().next().map(str::to_owned)),
         Err(GitError::Failed(why)) if why.ends_with("exit status: 1") => Ok(None),

@@ -40,7 +40,7 @@ pub(crate) use base::{BaseCommit, find_base, find_default_branch, messages_since
 pub(crate) use blobs::GitObjectReader;
 pub(crate) use changes::{ChangesError, DiffScope, work_tree_changes};
 pub(crate) use checkout::{CheckoutLimits, check_out_tree};
-pub(crate) use diff::{Diff, DiffLimits, changed_paths, diff_trees, patch_between};
+pub(crate) use diff::{Diff, DiffLimits, changed_paths, changed_paths_after_moves, diff_trees, patch_between};
 pub(crate) use history::{HeadMove, came_with_base, is_ancestor, read_ancestors};
 pub(crate) use ignored::{IgnoredEntry, list_ignored, without_ignored};
 pub(crate) use line_ends::digest_line_ends;

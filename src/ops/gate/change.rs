@@ -12,8 +12,8 @@ use crate::base::lock::Lock;
 use crate::base::text;
 use crate::fix::patch::{Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
-    BaseCommit, GitObjectReader, SkippedSnapshot, SnapshotOptions, TakenSnapshot, changed_paths, find_base,
-    messages_since, patch_between, take_snapshot,
+    BaseCommit, GitObjectReader, SkippedSnapshot, SnapshotOptions, TakenSnapshot, changed_paths,
+    changed_paths_after_moves, find_base, messages_since, patch_between, take_snapshot,
 };
 use crate::gate::document::ChangedDocument;
 use crate::gate::measure::SOURCE_BYTES_MAX;
@@ -113,14 +113,54 @@ pub(super) fn take_tree(request: &Request, options: &SnapshotOptions, _held: Loc
     Ok(taken)
 }
 
+/// Takes the tree and finds its base at the same time: neither needs the other.
+///
+/// # Errors
+/// As [`read_tree`]; when git can't be asked, or `base` names no commit.
+pub(super) fn read_tree_and_base(request: &Request, base: Option<&str>) -> anyhow::Result<(TakenSnapshot, BaseCommit)> {
+    let options = gate_snapshot_options(request);
+    let (taken, base) = thread::scope(|scope| {
+        let beside = scope.spawn(|| find_base(&request.places, base, &options));
+        let taken = read_tree(request, &options);
+        (taken, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    Ok((taken?, base.map_err(not_comparable)?))
+}
+
+fn not_comparable(skipped: SkippedSnapshot) -> anyhow::Error {
+    anyhow::anyhow!("cannot compare with the base: {skipped}")
+}
+
+/// The paths of all files of a tree, and of those in which it differs from its base, both sorted.
+///
+/// # Errors
+/// When git can't be asked.
+pub(super) fn read_paths(request: &Request, tree: &str, base: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let (places, options) = (&request.places, gate_snapshot_options(request));
+    let (listed, changed) = thread::scope(|scope| {
+        let beside = scope.spawn(|| changed_paths_after_moves(places, base, tree, &options));
+        let listed = GitObjectReader::open_blobs(places, &options).and_then(|reader| reader.list_tree(tree));
+        (listed, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let paths = listed.map_err(not_comparable)?.into_iter().map(|entry| entry.path).collect();
+    Ok((paths, changed.map_err(not_comparable)?))
+}
+
 /// Compares the work tree with its base.
 ///
 /// # Errors
 /// When git can't be asked, or `base` names no commit.
 pub(super) fn read_change(request: &Request, tree: String, base: Option<&str>) -> anyhow::Result<Change> {
+    let base = find_base(&request.places, base, &gate_snapshot_options(request)).map_err(not_comparable)?;
+    read_change_from(request, tree, base)
+}
+
+/// As [`read_change`], with a base that was found.
+///
+/// # Errors
+/// When git can't be asked.
+pub(super) fn read_change_from(request: &Request, tree: String, base: BaseCommit) -> anyhow::Result<Change> {
     let options = gate_snapshot_options(request);
-    let failed = |skipped| anyhow::anyhow!("cannot compare with the base: {skipped}");
-    let base = find_base(&request.places, base, &options).map_err(failed)?;
     let places = &request.places;
     // Each of these is a git that has nothing to do with the others.
     let (patch, (messages, listed)) = thread::scope(|scope| {
@@ -133,12 +173,21 @@ pub(super) fn read_change(request: &Request, tree: String, base: Option<&str>) -
             if base.tree == tree { Ok(Patch::default()) } else { patch_between(places, &base.tree, &tree, &options) };
         (patch, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    let patch = patch.map_err(failed)?;
-    let reader = GitObjectReader::open_blobs(&request.places, &options).map_err(failed)?;
-    let files = read_changed_files(&reader, &patch, [&base.tree, &tree]).map_err(failed)?;
-    let entries = listed.map_err(failed)?;
+    let patch = patch.map_err(not_comparable)?;
+    let reader = GitObjectReader::open_blobs(&request.places, &options).map_err(not_comparable)?;
+    let files = read_changed_files(&reader, &patch, [&base.tree, &tree]).map_err(not_comparable)?;
+    let entries = listed.map_err(not_comparable)?;
     let (paths, blobs) = entries.into_iter().map(|entry| (entry.path, entry.id)).unzip();
-    Ok(Change { tree, base, patch, files, paths, blobs, texts: Mutex::default(), messages: messages.map_err(failed)? })
+    Ok(Change {
+        tree,
+        base,
+        patch,
+        files,
+        paths,
+        blobs,
+        texts: Mutex::default(),
+        messages: messages.map_err(not_comparable)?,
+    })
 }
 
 fn read_changed_files(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::change::{gate_snapshot_options, read_change, read_tree};
+use super::change::{read_paths, read_tree_and_base};
 use super::policy::PolicyFiles;
 use super::trust::{UntrustedFile, review_trust};
 use crate::fix::find_tool;
@@ -73,16 +73,13 @@ pub(crate) fn plan_gate(request: &Request, wanted: &PlanRequest) -> anyhow::Resu
         |file: &super::policy::PolicyFile| PolicyOrigin { file: file.name.clone(), trusted: review.is_trusted(file) };
     let (checklist_origin, mapping_origin) = (origin(&policy.checklist_file), origin(&policy.mapping_file));
     let read = || {
-        let tree = read_tree(request, &gate_snapshot_options(request))?.tree;
-        read_change(request, tree, wanted.base.as_deref())
+        let (taken, base) = read_tree_and_base(request, wanted.base.as_deref())?;
+        read_paths(request, &taken.tree, &base.tree)
     };
     let projects = match (read(), &wanted.base) {
         (Err(error), Some(_)) => return Err(error),
         (Err(_), None) => find_projects(&list_files(&places.root), &policy.mapping),
-        (Ok(change), _) => {
-            let changed: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
-            judged_projects(find_projects(&change.paths, &policy.mapping), &changed)
-        }
+        (Ok((paths, changed)), _) => judged_projects(find_projects(&paths, &policy.mapping), &changed),
     };
     let planned = PlannedPolicy {
         checklist: &policy.checklist,

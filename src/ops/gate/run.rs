@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::change::{Change, describe_difference, gate_snapshot_options, read_change, read_tree};
+use super::change::{Change, describe_difference, read_change_from, read_tree_and_base};
 use super::documents::LoadedPrp;
 use super::implementers::named_implementers;
 use super::isolated::{GATE_LEVEL, GateLab};
@@ -35,7 +35,7 @@ use crate::gate::report::ReportStyle;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::warn::{WarnReply, record_deliveries};
-use crate::store::GateStepRow;
+use crate::store::{GateStepRow, Index};
 
 /// How long a second evaluation waits for the first one.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -119,7 +119,10 @@ pub(super) struct Evaluation<'a> {
 /// # Errors
 /// When the store can't be read.
 pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> {
-    let index = open_index(request)?;
+    steps_in(request, open_index(request)?.as_ref())
+}
+
+fn steps_in(request: &Request, index: Option<&Index>) -> anyhow::Result<Vec<GateStepRow>> {
     let root = Lossless::from(&request.places.root);
     Ok(index.map(|index| index.gate_steps(&root)).transpose()?.unwrap_or_default())
 }
@@ -130,6 +133,14 @@ pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> 
 /// When the store can't be read.
 pub(super) fn read_gate(request: &Request) -> anyhow::Result<WorkTreeGate> {
     Ok(WorkTreeGate::from_steps(&read_steps(request)?, CycleRules::from_settings(&request.settings().gate)))
+}
+
+/// As [`read_gate`], with the current task.
+fn read_gate_and_task(request: &Request) -> anyhow::Result<(WorkTreeGate, String)> {
+    let index = open_index(request)?;
+    let steps = steps_in(request, index.as_ref())?;
+    let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
+    Ok((gate, request.current_task(index.as_ref())?))
 }
 
 /// Records a step of the gate in this work tree.
@@ -143,13 +154,11 @@ pub(super) fn record_step(
     step: GateStep,
     person: Option<String>,
 ) -> anyhow::Result<()> {
-    let index = open_index(request)?;
-    let task = request.current_task(index.as_ref())?;
-    drop(index);
+    let mut store = open_store(request).context("the gate's state cannot be recorded")?;
+    let task = request.current_task(Some(store.index()))?;
     let by = EventAuthor { person, ..EventAuthor::from_identity(&request.identity, Some(&task)) };
     let (evaluation, cycle) = (evaluation.to_owned(), cycle.to_owned());
     let note = GateNote { work_tree: Lossless::from(&request.places.root), evaluation, cycle, step, by };
-    let mut store = open_store(request).context("the gate's state cannot be recorded")?;
     store.record_event(EventBody::Gate(Box::new(note)))?;
     Ok(())
 }
@@ -219,23 +228,21 @@ fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
 
 impl Evaluation<'_> {
     fn evaluate(mut self, interrupted: &mut dyn FnMut(String)) -> anyhow::Result<EvaluationEnd> {
-        let before = read_tree(self.request, &gate_snapshot_options(self.request))?;
         let written = || self.prp.as_ref()?.prp.front_matter.base.as_deref();
         let settings = &self.request.settings().gate;
         let base = self.options.base.as_deref().or_else(written).or(settings.base.as_deref());
-        let change = read_change(self.request, before.tree.clone(), base)?;
+        let (before, base) = read_tree_and_base(self.request, base)?;
+        let change = read_change_from(self.request, before.tree.clone(), base)?;
         let (kind, kind_source) = self.decide_kind();
         let mut start = self.describe_start(&change, format!("{} ({kind_source})", kind.name()));
         let is_whole = self.options.only.is_empty();
         // Before the store is needed for anything else: memory has a time of its own, whoever holds the store.
         let memory = is_whole.then(|| self.ask_memory(&change, &start.feature));
-        if let Some(what) = close_interrupted_ship(self.request)? {
+        let (mut gate, task) = read_gate_and_task(self.request)?;
+        if let Some(what) = close_interrupted_ship(self.request, &gate)? {
             interrupted(what);
+            gate = read_gate(self.request)?;
         }
-        let mut gate = read_gate(self.request)?;
-        let index = open_index(self.request)?;
-        let task = self.request.current_task(index.as_ref())?;
-        drop(index);
         gate.prepare(Some(&task), &start, &self.id);
         let cycle = gate.cycle().cloned().unwrap_or_default();
         if matches!(cycle.phase, CyclePhase::Escalated | CyclePhase::Halted) && is_whole {

@@ -76,8 +76,7 @@ fn user_settings(environment: &Environment) -> String {
 ///
 /// # Errors
 /// When the store can't be read or written.
-pub(super) fn close_interrupted_ship(request: &Request) -> anyhow::Result<Option<String>> {
-    let gate = read_gate(request)?;
+pub(super) fn close_interrupted_ship(request: &Request, gate: &WorkTreeGate) -> anyhow::Result<Option<String>> {
     let Some(cycle) = gate.cycle() else { return Ok(None) };
     let Some(CycleShipping::Started { at }) = cycle.shipping else { return Ok(None) };
     let evaluation = cycle.last.as_ref().map_or(cycle.id.as_str(), |last| last.id.as_str());
