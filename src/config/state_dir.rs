@@ -71,6 +71,11 @@ impl StateDir {
         self.gate_sessions().join("cache/red-trials.json")
     }
 
+    /// `gate/cache/tool-outputs.json`: what measuring tools printed; safe to delete.
+    pub(crate) fn gate_tool_outputs(&self) -> PathBuf {
+        self.gate_sessions().join("cache/tool-outputs.json")
+    }
+
     /// `gate/<work tree>.base/`: a checkout of the base while a check runs on it.
     pub(crate) fn gate_checkout(&self, work_tree: &Path) -> PathBuf {
         self.gate_sessions().join(format!("{}.base", work_tree_digest(work_tree)))

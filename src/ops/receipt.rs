@@ -18,7 +18,9 @@ pub(crate) use attest::{VerifiedReceipt, VerifyRequest, export_statement, verify
 pub(crate) use import::{ImportedReceipt, import_receipt};
 pub(crate) use keys::create_key;
 pub(crate) use observe::{CheckedCommand, observe_isolated_state};
-pub(crate) use reuse::{CoveringReceipt, ReceiptLookup, ReuseOffer, offer_isolated_reuse, offer_reuse, state_after};
+pub(crate) use reuse::{
+    CoveringReceipt, ReceiptLookup, ReuseOffer, age_refusal, offer_isolated_reuse, offer_reuse, state_after,
+};
 pub(crate) use versions::ask_versions;
 
 use super::reply::Reply;

@@ -129,7 +129,8 @@ impl<'a> Measurement<'a> {
         }
         let functions = read_complexity(adapter, &result.text)?;
         let functions = functions.into_iter().map(|it| FunctionComplexity { file: self.relative(dir, &it.file), ..it });
-        Ok(ToolComplexity { functions: functions.collect(), command: words.join(" "), name: adapter.name() })
+        let (functions, command) = (functions.collect(), words.join(" "));
+        Ok(ToolComplexity { functions, command, name: adapter.name(), reused: result.reused })
     }
 
     /// A command of this evaluation in a project's folder.
@@ -321,6 +322,8 @@ pub(super) struct ToolComplexity {
     pub command: String,
     /// The tool.
     pub name: &'static str,
+    /// When it was measured before, and need not be again.
+    pub reused: Option<String>,
 }
 
 /// A tool that ran.

@@ -121,6 +121,8 @@ impl ItemWork<'_> {
             },
             None => None,
         };
+        let is_untouched = changed.is_none() && watch.is_untouched();
+        self.measurement.outputs.settle(request, &self.measurement.change.tree, is_untouched);
         if let Some(changed) = changed {
             let commands = std::mem::take(&mut evidence.commands);
             let reason = format!("the command changed {changed}");

@@ -7,6 +7,7 @@ use super::change::Change;
 use super::execute::{CommandResult, GateCommand, run_check, run_tool};
 use super::isolated::GateLab;
 use super::judged_functions::FunctionsByScope;
+use super::tool_output::ToolOutputs;
 use super::watch::TreeWatch;
 use crate::fix::weakened::{WeakenedCheck, detect};
 use crate::ops::request::Request;
@@ -32,6 +33,8 @@ pub(super) struct Measurement<'a> {
     pub weakened: Vec<WeakenedCheck>,
     /// What commands may have done to the work tree.
     pub watch: TreeWatch,
+    /// What measuring tools printed.
+    pub outputs: ToolOutputs,
     /// Functions that were measured before, by project and scope.
     pub functions: Mutex<FunctionsByScope>,
 }
@@ -59,6 +62,7 @@ impl<'a> Measurement<'a> {
             lab,
             weakened,
             watch: TreeWatch::default(),
+            outputs: ToolOutputs::default(),
             functions: Mutex::default(),
         }
     }
@@ -85,7 +89,7 @@ impl<'a> Measurement<'a> {
         Ok(result)
     }
 
-    /// Runs a measuring tool, which leaves no receipt.
+    /// Runs a measuring tool, or takes what it printed over the same tree.
     ///
     /// # Errors
     /// When it can't be started.
@@ -93,7 +97,19 @@ impl<'a> Measurement<'a> {
         if let Some(lab) = self.lab {
             return lab.run_tool(command);
         }
+        let digest = || self.watch.digest_surroundings(self.request, command, None);
+        let key = digest();
+        let known = key.as_ref().filter(|_| command.reuses && !self.watch.is_changed());
+        if let Some(result) = known.and_then(|key| self.outputs.find(self.request, key, &self.change.tree)) {
+            return Ok(result);
+        }
         self.watch.note_run(false);
-        run_tool(command)
+        let result = run_tool(command)?;
+        if let Some(key) = key
+            && digest().as_ref() == Some(&key)
+        {
+            self.outputs.note(self.request, key, &result);
+        }
+        Ok(result)
     }
 }

@@ -56,7 +56,10 @@ impl Measurement<'_> {
         let mut evidence = judge_complexity(item, judged.functions, &source);
         evidence.details.extend(disagreements);
         evidence.details.extend(planned.notes.iter().cloned());
-        evidence.commands.extend(tool.map(|tool| tool.command));
+        if let Some(tool) = tool {
+            evidence.details.extend(tool.reused.map(|when| format!("not run again: {when}")));
+            evidence.commands.push(tool.command);
+        }
         evidence
     }
 

@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::execute::{GateCommand, failure_reason};
 use super::isolated::{GATE_LEVEL, GateLab, TriedCommand};
+use super::kept::KeptValues;
 use super::measurement::Measurement;
 use super::red::{CoveringTest, contains_name};
-use super::red_kept::KeptTrials;
 use crate::fix::find_tool;
 use crate::gate::criteria::declaration::TestLanguage;
 use crate::lab::LabTree;
 
+/// Outcomes that are kept, the newest.
+const TRIALS_MAX: usize = 256;
 /// Folders with tests, and with what only tests read.
 const TEST_FOLDERS: [&str; 12] = [
     "test",
@@ -48,7 +50,7 @@ pub(super) struct RedTrial<'a> {
     measurement: &'a Measurement<'a>,
     /// The lab of an evaluation whose commands run in the work tree.
     own_lab: OnceCell<Result<GateLab, String>>,
-    kept: RefCell<KeptTrials>,
+    kept: RefCell<KeptValues<RedOutcome>>,
 }
 
 /// Why a trial shows nothing.
@@ -64,7 +66,7 @@ enum NoTrial {
 impl<'a> RedTrial<'a> {
     /// Nothing is run yet.
     pub(super) fn new(measurement: &'a Measurement<'a>) -> Self {
-        let kept = RefCell::new(KeptTrials::read(measurement.request.places.state.gate_red_trials()));
+        let kept = RefCell::new(KeptValues::read(measurement.request.places.state.gate_red_trials(), TRIALS_MAX));
         RedTrial { measurement, own_lab: OnceCell::new(), kept }
     }
 
@@ -97,7 +99,7 @@ impl<'a> RedTrial<'a> {
     fn key_of(&self, test: &CoveringTest, program: &Path) -> Option<String> {
         let Measurement { request, change, watch, .. } = self.measurement;
         let command = self.measurement.command_in(&test.dir, &test.words, program);
-        let surroundings = watch.digest_surroundings(request, &command, GATE_LEVEL)?;
+        let surroundings = watch.digest_surroundings(request, &command, Some(GATE_LEVEL))?;
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &str| {
             hasher.update(&(part.len() as u64).to_le_bytes());

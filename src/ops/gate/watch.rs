@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::change::{gate_snapshot_options, read_tree};
 use super::execute::GateCommand;
+use crate::base::clock::Timestamp;
 use crate::fix::snapshot::TakenSnapshot;
 use crate::lab::LabLevel;
 use crate::ops::receipt::{CoveringReceipt, ReceiptLookup};
@@ -15,6 +16,10 @@ use crate::ops::request::Request;
 #[derive(Debug, Default)]
 pub(super) struct TreeWatch {
     lookup: OnceLock<Option<ReceiptLookup>>,
+    /// When a file of the judged tree changed last.
+    judged_at: OnceLock<Timestamp>,
+    /// A file was changed since, even if it is as before.
+    is_touched: AtomicBool,
     /// A command ran, and nothing says that it changed no file.
     is_in_doubt: AtomicBool,
     /// A command changed the tree: receipts of the judged one say nothing about it.
@@ -26,6 +31,7 @@ pub(super) struct TreeWatch {
 impl TreeWatch {
     /// Prepares to look up receipts over the judged tree.
     pub(super) fn open_receipts(&self, request: &Request, judged: &TakenSnapshot) {
+        self.judged_at.get_or_init(|| judged.changed_at);
         self.lookup.get_or_init(|| ReceiptLookup::over_snapshot(request, judged).ok());
     }
 
@@ -50,12 +56,13 @@ impl TreeWatch {
         lookup.find_cover(&request.in_folder(command.dir.clone()), &argv, is_item)
     }
 
-    /// A digest of what a command depends on in the lab besides the files of its tree; `None` where that is not known.
+    /// A digest of what a command depends on besides the files of its tree, in the lab or in the work tree; `None` where
+    /// that is not known.
     pub(super) fn digest_surroundings(
         &self,
         request: &Request,
         command: &GateCommand<'_>,
-        level: LabLevel,
+        level: Option<LabLevel>,
     ) -> Option<String> {
         let lookup = self.lookup.get()?.as_ref()?;
         let words = command.argv.iter().skip(1).map(OsString::from);
@@ -79,7 +86,10 @@ impl TreeWatch {
     /// # Errors
     /// When the tree can't be read.
     pub(super) fn look(&self, request: &Request, tree: &mut String) -> anyhow::Result<Option<String>> {
-        let now = read_tree(request, &gate_snapshot_options(request))?.tree;
+        let taken = read_tree(request, &gate_snapshot_options(request))?;
+        let is_touched = self.judged_at.get().is_none_or(|judged_at| taken.changed_at > *judged_at);
+        self.is_touched.fetch_or(is_touched, Ordering::Relaxed);
+        let now = taken.tree;
         self.is_in_doubt.store(false, Ordering::Relaxed);
         self.is_known.store(true, Ordering::Relaxed);
         if now == *tree {
@@ -87,6 +97,16 @@ impl TreeWatch {
         }
         self.is_changed.store(true, Ordering::Relaxed);
         Ok(Some(std::mem::replace(tree, now)))
+    }
+
+    /// Whether a command changed the judged tree.
+    pub(super) fn is_changed(&self) -> bool {
+        self.is_changed.load(Ordering::Relaxed)
+    }
+
+    /// Whether no file was changed up to the last look, not even to what it was.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.is_touched.load(Ordering::Relaxed)
     }
 
     /// Whether the tree was looked at after the last command that ran.

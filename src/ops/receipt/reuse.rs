@@ -209,9 +209,14 @@ impl ReceiptLookup {
         Some(CoveringReceipt { text, is_own: cover.signer.is_none() })
     }
 
-    /// A digest of what a command without input in the folder of `request` depends on in the lab, but for the files of the
-    /// tree: its words, programs, dependencies and environment, hex. `None` where that is not known.
-    pub(crate) fn digest_surroundings(&self, request: &Request, argv: &[OsString], level: LabLevel) -> Option<String> {
+    /// A digest of what a command without input in the folder of `request` depends on but for the files of the tree: its
+    /// words, programs, dependencies and environment, in the lab or in the work tree, hex. `None` where that is not known.
+    pub(crate) fn digest_surroundings(
+        &self,
+        request: &Request,
+        argv: &[OsString],
+        level: Option<LabLevel>,
+    ) -> Option<String> {
         let whitelist = Whitelist::open(&request.places, &request.environment);
         let check = whitelist.decide_command(argv).into_check();
         let command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: true };
@@ -219,7 +224,10 @@ impl ReceiptLookup {
             return None;
         }
         let observed = state_over(request, &command, &self.trees).ok()?;
-        let state = observed.in_lab("", level).state;
+        let state = match level {
+            Some(level) => observed.in_lab("", level).state,
+            None => CheckedState { tree: String::new(), ..observed.state },
+        };
         Some(blake3::hash(&serde_json::to_vec(&state).ok()?).to_hex().to_string())
     }
 }
@@ -385,7 +393,7 @@ fn obstacle_of(request: &Request, index: &Index, receipt: &Receipt) -> Result<Op
 }
 
 /// Why the receipt of a run that ended then is too old, or not old at all.
-pub(super) fn age_refusal(request: &Request, ended_at: Timestamp) -> Option<String> {
+pub(crate) fn age_refusal(request: &Request, ended_at: Timestamp) -> Option<String> {
     const DAY_US: u64 = 86_400_000_000;
     let now = request.now();
     let days = request.settings().receipts.days;

@@ -247,3 +247,48 @@ fn a_typed_run_and_one_of_the_gate_prove_a_flake_together() {
     let flakes = sandbox.verify_run(["fix", "list", "--flakes", "--json"]).prints_json();
     assert_eq!(flakes["flakes"][0]["proof"], "proven", "{flakes:#}");
 }
+
+/// A Python project whose ruff notes its runs, and does `also` in each.
+fn project_with_ruff(also: &str) -> Sandbox {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("ruff", &format!("echo ran >>\"$HOME/runs\"; {also} echo '[]'"));
+    sandbox.write("pyproject.toml", "[project]\nname = \"rows\"\nversion = \"1\"\n");
+    sandbox.write("rows.py", "def add(a, b):\n    return a - b\n");
+    sandbox.commit("The project");
+    sandbox.git(["switch", "-q", "-c", "fix/add"]);
+    sandbox.write("rows.py", "def add(a, b):\n    return a + b\n");
+    sandbox
+}
+
+/// Evaluates the names; how often ruff has run by now, and whether what it had printed was taken.
+fn judge_names(sandbox: &Sandbox, option: Option<&str>, environment: &str) -> (usize, bool) {
+    let arguments = ["gate", "run", "--no-prp", "--base", "main", "--only", "C4", "--json"];
+    let invocation = sandbox.verify_run(arguments.into_iter().chain(option));
+    let outcome = invocation.env("VIRTUAL_ENV", environment).outcome();
+    let document: Value = serde_json::from_str(outcome.stdout()).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+    let judged = item(&document, "C4");
+    assert_eq!(judged["status"], "pass", "{judged}");
+    (runs(sandbox), judged["details"].as_str().expect("details").contains("not run again: measured "))
+}
+
+#[test]
+fn a_measuring_tool_is_not_run_again_over_the_same_tree() {
+    let sandbox = project_with_ruff("");
+    assert_eq!(judge_names(&sandbox, None, ""), (1, false));
+    assert_eq!(judge_names(&sandbox, None, ""), (1, true));
+    assert_eq!(judge_names(&sandbox, Some("--fresh"), ""), (2, false));
+    assert_eq!(judge_names(&sandbox, None, "/elsewhere"), (3, false));
+    sandbox.write("rows.py", "def add(a, b):\n    return b + a\n");
+    assert_eq!(judge_names(&sandbox, None, ""), (4, false));
+    assert_eq!(judge_names(&sandbox, None, ""), (4, true));
+    sandbox.tool("ruff", "echo ran >>\"$HOME/runs\"; echo '[]' # another one");
+    assert_eq!(judge_names(&sandbox, None, ""), (5, false));
+}
+
+#[test]
+fn what_a_tool_printed_while_a_file_was_written_is_not_kept() {
+    // The file is as before afterwards: only its time says that something was going on.
+    let sandbox = project_with_ruff("touch rows.py;");
+    assert_eq!(judge_names(&sandbox, None, ""), (1, false));
+    assert_eq!(judge_names(&sandbox, None, ""), (2, false));
+}
