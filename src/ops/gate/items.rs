@@ -6,6 +6,7 @@ use super::change::Change;
 use super::isolated::GateLab;
 use super::jobs::{ItemJob, ItemWork};
 use super::measurement::Measurement;
+use super::memory::{AskedMemory, MemorySearch};
 use super::run::Evaluation;
 use crate::config::HeadingLanguage;
 use crate::event::{GateItem, GateItemStatus, GateStart};
@@ -53,30 +54,30 @@ impl Evaluation<'_> {
         kind: ChangeKind,
         start: &'a GateStart,
         (judged, lab): (&'a TakenSnapshot, Option<&'a GateLab>),
+        memory: Option<MemorySearch>,
     ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let measurement =
             Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
+        let measurement = Measurement { memory: AskedMemory::new(memory), ..measurement };
         let projects = self.judged_projects(change);
         let planned = self.plan_items(&projects, kind);
         ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }
     }
 
     /// Judges the items, with the waivers of `gate`. `tree` becomes the tree that the last command left. Commands run one
-    /// after the other, behind `before_commands`, while what needs none is measured beside them; with `--fail-fast` item
-    /// after item.
+    /// after the other, while what needs none is measured beside them; with `--fail-fast` item after item.
     pub(super) fn measure_items(
         &self,
         preparation: &ItemPreparation<'_>,
         gate: &WorkTreeGate,
-        before_commands: &mut dyn FnMut(),
         tree: &mut String,
     ) -> anyhow::Result<JudgedItems> {
         let ItemPreparation { measurement, projects, judged, .. } = preparation;
         let wanted: Vec<(&ChecklistItem, String)> = self.wanted_items();
         let jobs: Vec<Vec<ItemJob<'_>>> = wanted.iter().map(|(item, _)| self.jobs_of(item, preparation)).collect();
         let work = ItemWork { evaluation: self, measurement, projects };
-        let mut measure = |jobs: &[&ItemJob<'_>]| work.measure_jobs(jobs, judged, before_commands, tree);
+        let mut measure = |jobs: &[&ItemJob<'_>]| work.measure_jobs(jobs, judged, tree);
         let mut tree_after = None;
         let mut measured = Vec::new().into_iter();
         if !self.options.fails_fast {

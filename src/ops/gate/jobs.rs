@@ -51,7 +51,6 @@ impl ItemWork<'_> {
         self,
         jobs: &[&ItemJob<'_>],
         judged: &TakenSnapshot,
-        before_commands: &mut dyn FnMut(),
         tree: &mut String,
     ) -> anyhow::Result<(Vec<ItemEvidence>, String)> {
         let needs_command = |job: &ItemJob<'_>| job.is_left_out.is_none() && self.needs_command(job);
@@ -59,7 +58,6 @@ impl ItemWork<'_> {
             let beside = scope.spawn(move || -> Vec<Option<ItemEvidence>> {
                 jobs.iter().map(|job| (!needs_command(job)).then(|| self.measure_job(job))).collect()
             });
-            before_commands();
             let ran = self.run_commands(jobs, judged, tree, &needs_command);
             (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ran)
         });

@@ -7,6 +7,7 @@ use super::change::Change;
 use super::execute::{CommandResult, GateCommand, run_check, run_tool};
 use super::isolated::GateLab;
 use super::judged_functions::FunctionsByScope;
+use super::memory::AskedMemory;
 use super::tool_output::ToolOutputs;
 use super::watch::TreeWatch;
 use crate::fix::weakened::{WeakenedCheck, detect};
@@ -31,6 +32,8 @@ pub(super) struct Measurement<'a> {
     pub lab: Option<&'a GateLab>,
     /// Where the change weakens checks.
     pub weakened: Vec<WeakenedCheck>,
+    /// What memories are asked meanwhile.
+    pub memory: AskedMemory,
     /// What commands may have done to the work tree.
     pub watch: TreeWatch,
     /// What measuring tools printed.
@@ -61,6 +64,7 @@ impl<'a> Measurement<'a> {
             reuses,
             lab,
             weakened,
+            memory: AskedMemory::default(),
             watch: TreeWatch::default(),
             outputs: ToolOutputs::default(),
             functions: Mutex::default(),
@@ -73,6 +77,7 @@ impl<'a> Measurement<'a> {
     /// When it can't be started.
     pub(super) fn run_check(&self, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
         if let Some(lab) = self.lab {
+            self.memory.finish();
             return lab.run_check(self.request, command);
         }
         let find_cover = || self.watch.find_cover(self.request, command).filter(|_| command.reuses);
@@ -80,6 +85,7 @@ impl<'a> Measurement<'a> {
         if let Some(receipt) = find_cover().or_else(find_typed) {
             return Ok(CommandResult::from_receipt(receipt.text));
         }
+        self.memory.finish();
         let result = run_check(self.request, command)?;
         if result.reused.is_none() {
             // A receipt of this run is evidence that the tree after it is the one before it.
@@ -95,6 +101,7 @@ impl<'a> Measurement<'a> {
     /// When it can't be started.
     pub(super) fn run_tool(&self, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
         if let Some(lab) = self.lab {
+            self.memory.finish();
             return lab.run_tool(command);
         }
         let digest = || self.watch.digest_surroundings(self.request, command, None);
@@ -103,6 +110,7 @@ impl<'a> Measurement<'a> {
         if let Some(result) = known.and_then(|key| self.outputs.find(self.request, key, &self.change.tree)) {
             return Ok(result);
         }
+        self.memory.finish();
         self.watch.note_run(false);
         let result = run_tool(command)?;
         if let Some(key) = key

@@ -3,10 +3,11 @@
 //! anything.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -159,6 +160,41 @@ impl MemorySearch {
         let late = taken.late.join("; ");
         memory.warning = (!late.is_empty()).then(|| format!("memory was not asked whole: {late}"));
         MemoryReading { memory, told }
+    }
+}
+
+/// The questions of one evaluation. The answers are waited for before the first command starts, because what that records
+/// is no memory, and what it leaves behind would be taken for a process of the memory server.
+#[derive(Default)]
+pub(super) struct AskedMemory {
+    search: Mutex<Option<MemorySearch>>,
+    reading: Mutex<Option<MemoryReading>>,
+}
+
+impl AskedMemory {
+    /// Questions that were asked; `None` where an evaluation asks nothing.
+    pub(super) fn new(search: Option<MemorySearch>) -> AskedMemory {
+        AskedMemory { search: Mutex::new(search), reading: Mutex::default() }
+    }
+
+    /// Waits for the answers, once.
+    pub(super) fn finish(&self) {
+        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(search) = search.take() {
+            *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(search.finish());
+        }
+    }
+
+    /// The answers, which are waited for; `None` where nothing was asked.
+    pub(super) fn take_reading(&self) -> Option<MemoryReading> {
+        self.finish();
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for AskedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AskedMemory")
     }
 }
 

@@ -118,6 +118,7 @@ impl<'a> RedTrial<'a> {
             let reason = "it is in a source file, so the sources of the base cannot be tried with it";
             return Err(NoTrial::NotMade(reason.to_owned()));
         }
+        self.measurement.memory.finish();
         let lab = self.lab().map_err(NoTrial::NotMade)?;
         // The environment is tested before the sources: what fails with the change, too, shows nothing.
         let with_change = self.run(lab, lab.tree(), test, program).map_err(NoTrial::NotMade)?;

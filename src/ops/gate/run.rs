@@ -258,15 +258,9 @@ impl Evaluation<'_> {
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
         let mut tree = before.tree.clone();
-        let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()));
-        let (mut memory, mut reading) = (memory, None);
-        let mut finish_memory = || {
-            if let Some(search) = memory.take() {
-                reading = Some(search.finish());
-            }
-        };
-        let judged = self.measure_items(&preparation, &gate, &mut finish_memory, &mut tree)?;
-        let JudgedItems { items, tree_after } = judged;
+        let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()), memory);
+        let JudgedItems { items, tree_after } = self.measure_items(&preparation, &gate, &mut tree)?;
+        let reading = preparation.measurement().memory.take_reading();
         let Some(MemoryReading { memory, told }) = reading else { return Ok(EvaluationEnd::Partial(items)) };
         let mut outcome = GateOutcome { tree: start.tree.clone(), items, issues, memory, ..GateOutcome::default() };
         if tree != before.tree {
