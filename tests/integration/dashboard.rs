@@ -1,6 +1,8 @@
 //! The dashboard as browsers and programs meet it: over TCP, with and without the token.
 
 mod api;
+mod decisions;
+mod gate_and_library;
 mod guard;
 mod pages;
 

@@ -12,8 +12,10 @@ pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod fixes;
+pub(crate) mod gate;
 pub(crate) mod inbox;
 pub(crate) mod lessons;
+pub(crate) mod library;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 pub(crate) mod pattern;
@@ -49,6 +51,24 @@ pub(crate) struct OpenedBoard<'a> {
     pub board: Option<Board<'a>>,
     /// For standard error.
     pub notes: Vec<String>,
+}
+
+/// Which kinds of records there are, of those that not every store has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RecordedKinds {
+    /// Evaluations of the quality gate, or decisions about it.
+    pub gate: bool,
+    /// Jobs or pages of the pattern library.
+    pub library: bool,
+}
+
+impl RecordedKinds {
+    /// Looks into the index as it is. What can't be read has none.
+    pub(crate) fn find(request: &Request) -> Self {
+        let index = Index::open_read(&request.places.state.index()).ok().flatten();
+        let found = index.and_then(|index| Some((index.has_gate_steps().ok()?, index.has_library_steps().ok()?)));
+        found.map_or_else(RecordedKinds::default, |(gate, library)| RecordedKinds { gate, library })
+    }
 }
 
 impl<'a> Board<'a> {

@@ -23,6 +23,15 @@ pub(super) const HEADERS: [(&str, &str); 8] = [
 /// The header without which a request with a cookie may not write.
 const WRITE_HEADER: HeaderName = HeaderName::from_static("x-verify-run");
 
+/// How a request that is answered has shown that it comes from the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallerProof {
+    /// Completely.
+    Complete,
+    /// By a cookie alone: to write, the form that was sent has to have its token.
+    Cookie,
+}
+
 /// Decides which requests are answered.
 #[derive(Debug)]
 pub(super) struct RequestGuard {
@@ -41,7 +50,7 @@ impl RequestGuard {
 
     /// Whether a text is the token; takes as long whatever differs.
     pub(super) fn is_token(&self, given: &str) -> bool {
-        blake3::hash(given.as_bytes()) == blake3::hash(self.token.as_bytes())
+        is_same(given, &self.token)
     }
 
     /// The cookie that represents the token.
@@ -53,7 +62,12 @@ impl RequestGuard {
     ///
     /// # Errors
     /// What the request gets instead of an answer.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap, is_open: bool) -> Result<(), HttpProblem> {
+    pub(super) fn check(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        is_open: bool,
+    ) -> Result<CallerProof, HttpProblem> {
         self.check_host(headers)?;
         self.check_origin(method, headers)?;
         let is_reading = is_safe(method);
@@ -62,18 +76,34 @@ impl RequestGuard {
             return Err(HttpProblem::new(StatusCode::FORBIDDEN, "read-only", detail));
         }
         if is_open || has_bearer(headers, |given| self.is_token(given)) {
-            return Ok(());
+            return Ok(CallerProof::Complete);
         }
         if !self.has_cookie(headers) {
             let detail = "the address with the token is needed once, or the header `Authorization: Bearer TOKEN`";
             let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", detail);
             return Err(problem.with_hint("verify-run dashboard url"));
         }
-        if !is_reading && !headers.contains_key(WRITE_HEADER) {
-            let detail = "a request with a cookie needs the header `X-Verify-Run: 1` to write";
-            return Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail));
+        let is_complete = is_reading || headers.contains_key(WRITE_HEADER);
+        Ok(if is_complete { CallerProof::Complete } else { CallerProof::Cookie })
+    }
+
+    /// The token of the forms on this server's pages; `None` where nothing can be written.
+    pub(super) fn form_token(&self) -> Option<String> {
+        (!self.read_only).then(|| self.derive_token("verify-run dashboard 2026 form"))
+    }
+
+    /// Refuses to write for a caller that has shown a cookie alone.
+    ///
+    /// # Errors
+    /// When the form has no token of this server, or what was sent is no form.
+    pub(super) fn check_form(&self, proof: CallerProof, given: Option<&str>) -> Result<(), HttpProblem> {
+        let expected = self.form_token();
+        let is_own = given.zip(expected.as_deref()).is_some_and(|(given, own)| is_same(given, own));
+        if proof == CallerProof::Complete || is_own {
+            return Ok(());
         }
-        Ok(())
+        let detail = "a request with a cookie needs the header `X-Verify-Run: 1` or the token of a form to write";
+        Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail))
     }
 
     /// A name that resolves to this machine is not enough: a foreign one is how other sites' pages get here.
@@ -114,13 +144,13 @@ impl RequestGuard {
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
-        let expected = blake3::hash(self.cookie_value().as_bytes());
+        let expected = self.cookie_value();
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let name = self.cookie_name();
         cookies
             .flat_map(|line| line.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(given, value)| given == name && blake3::hash(value.as_bytes()) == expected)
+            .any(|(given, value)| given == name && is_same(value, &expected))
     }
 
     fn cookie_name(&self) -> String {
@@ -129,11 +159,17 @@ impl RequestGuard {
 
     /// Not the token: what a browser keeps is of no use elsewhere.
     fn cookie_value(&self) -> String {
-        blake3::derive_key("verify-run dashboard 2026 cookie", self.token.as_bytes())
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        self.derive_token("verify-run dashboard 2026 cookie")
     }
+
+    fn derive_token(&self, purpose: &str) -> String {
+        data_encoding::HEXLOWER.encode(&blake3::derive_key(purpose, self.token.as_bytes()))
+    }
+}
+
+/// Whether two texts are the same; takes as long whatever differs.
+fn is_same(given: &str, expected: &str) -> bool {
+    blake3::hash(given.as_bytes()) == blake3::hash(expected.as_bytes())
 }
 
 /// Whether a method only reads.
@@ -156,7 +192,11 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().expect("a value"));
         }
-        guard.check(method, &map, false).err().map_or(200, |problem| problem.status)
+        let checked = guard.check(method, &map, false).and_then(|proof| match is_safe(method) {
+            true => Ok(()),
+            false => guard.check_form(proof, None),
+        });
+        checked.err().map_or(200, |problem| problem.status)
     }
 
     #[test]
@@ -196,6 +236,18 @@ mod tests {
         assert_eq!(status(&Method::POST, &headers), 403);
         assert_eq!(status(&Method::POST, &[headers[0], headers[1], ("x-verify-run", "1")]), 200);
         assert_eq!(status(&Method::GET, &[headers[0], ("cookie", "verify_run_7=secret")]), 401);
+    }
+
+    #[test]
+    fn a_form_with_its_token_writes() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), false);
+        let token = guard.form_token().expect("it writes");
+        assert!(!guard.cookie().contains(&token) && token != "secret");
+        assert!(guard.check_form(CallerProof::Cookie, Some(&token)).is_ok());
+        for wrong in [None, Some(""), Some("secret"), Some(&*token.to_uppercase())] {
+            assert!(guard.check_form(CallerProof::Cookie, wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(RequestGuard::new(7, "secret".into(), Vec::new(), true).form_token(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - `ask`: a request as a resource gets it; `reply`: what it gives back; `problem`: why it gives none
 //! - `resource`: what has an address; `routes`: all of them, with their parameters
 //! - `records`: what is recorded, as the commands print it with `--json`
+//! - `sent`: the fields of what was sent; `decisions`: what people decide
 //! - `specified`: the endpoints whose shapes are fixed; `metrics`: figures for Prometheus
 //! - `view`, `chart`: templates and drawings of pages
 //! - `openapi`: the description of the API, generated from the types
@@ -17,6 +18,7 @@
 mod ask;
 mod chart;
 mod counts;
+mod decisions;
 mod guard;
 pub(super) mod listen;
 mod metrics;
@@ -26,6 +28,7 @@ mod records;
 mod reply;
 mod resource;
 mod routes;
+mod sent;
 mod server;
 mod site;
 mod specified;

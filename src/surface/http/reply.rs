@@ -45,11 +45,10 @@ impl HttpReply {
     }
 
     /// Another address to ask.
-    pub(super) fn see_other(address: &str, cookie: &str) -> Self {
+    pub(super) fn see_other(address: &str) -> Self {
         HttpReply::text("text/plain; charset=utf-8", "")
             .with_status(StatusCode::SEE_OTHER)
             .with_header(header::LOCATION, address)
-            .with_header(header::SET_COOKIE, cookie)
     }
 
     /// The same with another status.

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::any;
 use serde_json::Value;
 
-use super::ask::HttpAsk;
+use super::ask::{HttpAsk, read_form};
 use super::guard::is_safe;
 use super::problem::HttpProblem;
 use super::reply::{HttpReply, problem_status};
@@ -96,7 +96,7 @@ fn exchange_token(
         return Some(Err(problem));
     }
     if site.guard.is_token(given) {
-        return Some(Ok(HttpReply::see_other("/", &site.guard.cookie())));
+        return Some(Ok(HttpReply::see_other("/").with_header(header::SET_COOKIE, site.guard.cookie())));
     }
     let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", "the token is not the one of this server");
     Some(Err(problem.with_hint("verify-run dashboard url")))
@@ -118,7 +118,7 @@ async fn find_reply(
 ) -> Result<HttpReply, HttpProblem> {
     let AskedResource { found, values, query, method, headers } = asked;
     let is_open = found.is_some_and(|(resource, _)| resource.is_open);
-    site.guard.check(&method, headers, is_open)?;
+    let proof = site.guard.check(&method, headers, is_open)?;
     let Some((resource, form)) = found else {
         let problem = HttpProblem::new(StatusCode::NOT_FOUND, "unknown-path", "there is nothing at this address");
         return Err(problem);
@@ -137,7 +137,18 @@ async fn find_reply(
     if values.iter().any(|value| value.is_empty() || value.contains('\0')) {
         return Err(HttpProblem::new(StatusCode::NOT_FOUND, "unknown-id", "there is no record of this name"));
     }
-    let body = if resource.is_write { Some(read_body(headers, body).await?) } else { None };
+    let (mut sent, mut back) = (None, None);
+    if resource.is_write {
+        let mut document = read_body(headers, body, form).await?;
+        let mut take = |name: &str| match form {
+            ResourceForm::Page => document.as_object_mut()?.remove(name)?.as_str().map(str::to_owned),
+            ResourceForm::Document => None,
+        };
+        let token = take("form_token");
+        back = take("back");
+        site.guard.check_form(proof, token.as_deref())?;
+        sent = Some(document);
+    }
     let Ok(permit) = tokio::time::timeout(ANSWER_TIME_MAX, Arc::clone(&site.questions).acquire_owned()).await else {
         return Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions are being answered"));
     };
@@ -146,7 +157,8 @@ async fn find_reply(
     let work = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let request = open_request(&on_thread.root);
-        let ask = HttpAsk { request, path: values, parameters, body, accept };
+        let form_token = on_thread.guard.form_token();
+        let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, accept };
         let reply = (resource.reply)(&on_thread, resource, form, &ask);
         reply.map_err(|error| find_problem(&ask.request, &error))
     });
@@ -180,12 +192,17 @@ fn find_problem(request: &Request, error: &anyhow::Error) -> HttpProblem {
     HttpProblem::from_error(error)
 }
 
-async fn read_body(headers: &HeaderMap, body: axum::body::Body) -> Result<Value, HttpProblem> {
+/// What was sent: a document to the address of a document, a form to that of a page.
+async fn read_body(headers: &HeaderMap, body: axum::body::Body, form: ResourceForm) -> Result<Value, HttpProblem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        let detail = "the document has to be `application/json`";
-        return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail));
+    let expected = match form {
+        ResourceForm::Document => "application/json",
+        ResourceForm::Page => "application/x-www-form-urlencoded",
+    };
+    if !kind.eq_ignore_ascii_case(expected) {
+        let detail = format!("what is sent has to be `{expected}`");
+        return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", &detail));
     }
     let reading = tokio::time::timeout(ANSWER_TIME_MAX, axum::body::to_bytes(body, BODY_BYTES_MAX)).await;
     let Ok(read) = reading else {
@@ -195,6 +212,9 @@ async fn read_body(headers: &HeaderMap, body: axum::body::Body) -> Result<Value,
         let detail = format!("the document has more than {BODY_BYTES_MAX} bytes, or ended early");
         HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", &detail)
     })?;
+    if form == ResourceForm::Page {
+        return read_form(&bytes).map(Value::Object);
+    }
     let document: Value = serde_json::from_slice(&bytes)
         .map_err(|error| HttpProblem::new(StatusCode::BAD_REQUEST, "bad-body", &format!("no JSON: {error}")))?;
     Ok(document)

@@ -10,6 +10,7 @@ use super::problem::HttpProblem;
 use super::resource::HttpResource;
 use crate::base::clock::Timestamp;
 use crate::base::text::{code_points_shown, ellipsis};
+use crate::ops::board::RecordedKinds;
 
 /// Steps of a template: the longest page takes a tenth of them.
 const FUEL: u64 = 20_000_000;
@@ -17,7 +18,7 @@ const FUEL: u64 = 20_000_000;
 const MESSAGE_BYTES_MAX: usize = 2_000;
 
 /// The pages that the rail names: address and title.
-const RAIL: [(&str, &str); 14] = [
+const RAIL: [(&str, &str); 16] = [
     ("/", "Overview"),
     ("/inbox", "Needs you"),
     ("/patterns", "Patterns"),
@@ -28,6 +29,8 @@ const RAIL: [(&str, &str); 14] = [
     ("/effect", "Effect"),
     ("/knowledge", "Knowledge"),
     ("/promotions", "Promotions"),
+    ("/gate", "Gate"),
+    ("/library", "Library"),
     ("/tasks", "Tasks"),
     ("/lessons", "Lessons"),
     ("/audit", "Audit"),
@@ -35,7 +38,7 @@ const RAIL: [(&str, &str); 14] = [
 ];
 
 /// All templates with their names.
-const TEMPLATES: [(&str, &str); 29] = [
+const TEMPLATES: [(&str, &str); 37] = [
     ("layout.html", include_str!("templates/layout.html")),
     ("macros.html", include_str!("templates/macros.html")),
     ("problem.html", include_str!("templates/problem.html")),
@@ -57,6 +60,14 @@ const TEMPLATES: [(&str, &str); 29] = [
     ("entry.html", include_str!("templates/entry.html")),
     ("promotions.html", include_str!("templates/promotions.html")),
     ("promotion.html", include_str!("templates/promotion.html")),
+    ("gate.html", include_str!("templates/gate.html")),
+    ("gate_macros.html", include_str!("templates/gate_macros.html")),
+    ("gate-cycle.html", include_str!("templates/gate-cycle.html")),
+    ("gate-report.html", include_str!("templates/gate-report.html")),
+    ("library.html", include_str!("templates/library.html")),
+    ("library-page.html", include_str!("templates/library-page.html")),
+    ("library-jobs.html", include_str!("templates/library-jobs.html")),
+    ("library-job.html", include_str!("templates/library-job.html")),
     ("tasks.html", include_str!("templates/tasks.html")),
     ("task.html", include_str!("templates/task.html")),
     ("lessons.html", include_str!("templates/lessons.html")),
@@ -104,10 +115,11 @@ impl PageView {
     ) -> anyhow::Result<String> {
         self.render(
             &format!("{}.html", resource.name),
+            RecordedKinds::find(&ask.request),
             context! {
                 title => resource.title, page => resource.page, query => ask.parameters.clone(), id => ask.path_value(0),
                 parameters => resource.parameters.to_vec(), data => Value::from(Serde(value)), next => next,
-                root => ask.request.places.root.display().to_string(),
+                form_token => ask.form_token.clone(), root => ask.request.places.root.display().to_string(),
             },
         )
     }
@@ -120,7 +132,11 @@ impl PageView {
         let is_start = problem.kind == "/problems/no-records";
         let template = if is_start { "start.html" } else { "problem.html" };
         let title = if is_start { "Nothing recorded yet" } else { problem.title };
-        self.render(template, context! { title => title, page => "", problem => Value::from(Serde(problem)) })
+        self.render(
+            template,
+            RecordedKinds::default(),
+            context! { title => title, page => "", problem => Value::from(Serde(problem)) },
+        )
     }
 
     /// The page about a kind of problems.
@@ -134,11 +150,21 @@ impl PageView {
         about: &str,
     ) -> anyhow::Result<String> {
         let page = resource.page;
-        self.render("problem_kind.html", context! { title => kind, page => page, about => about })
+        self.render(
+            "problem_kind.html",
+            RecordedKinds::default(),
+            context! { title => kind, page => page, about => about },
+        )
     }
 
-    fn render(&self, template: &str, own: Value) -> anyhow::Result<String> {
-        let rail: Vec<[&str; 2]> = RAIL.iter().map(|(path, title)| [*path, *title]).collect();
+    fn render(&self, template: &str, kinds: RecordedKinds, own: Value) -> anyhow::Result<String> {
+        let is_shown = |path: &str| match path {
+            "/gate" => kinds.gate,
+            "/library" => kinds.library,
+            _ => true,
+        };
+        let rail = RAIL.iter().filter(|(path, _)| is_shown(path));
+        let rail: Vec<[&str; 2]> = rail.map(|(path, title)| [*path, *title]).collect();
         let frame = context! { rail => rail, version => env!("CARGO_PKG_VERSION"), ..own };
         let template = self.environment.get_template(template).context("cannot find the page's template")?;
         template.render(frame).context("cannot render the page")
@@ -222,7 +248,8 @@ mod tests {
                 panic!("{name}: {error:#}");
             }
         }
-        for resource in crate::surface::http::routes::RESOURCES {
+        let pages = crate::surface::http::routes::RESOURCES.iter().filter(|resource| !resource.is_write);
+        for resource in pages {
             let name = format!("{}.html", resource.name);
             let is_page = !resource.page.is_empty() && !resource.name.is_empty();
             assert!(!is_page || TEMPLATES.iter().any(|(known, _)| *known == name), "{name}");
@@ -233,7 +260,9 @@ mod tests {
     fn what_is_recorded_is_escaped_and_nothing_is_hidden() {
         let mut view = PageView::new();
         view.environment.add_template("t.html", "{{ text }}").expect("a template");
-        let html = view.render("t.html", context! { text => "<b>\u{202e}\u{1b}[31m&\"'" }).expect("renders");
+        let html = view
+            .render("t.html", RecordedKinds::default(), context! { text => "<b>\u{202e}\u{1b}[31m&\"'" })
+            .expect("renders");
         assert_eq!(html, "&lt;b&gt;U+202EU+001B[31m&amp;&quot;&#x27;");
         assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
         let time = time_element("<script>");
