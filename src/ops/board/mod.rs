@@ -4,6 +4,7 @@
 //! ([`cursor`]); every figure names the command that prints the same number ([`figures`]).
 
 pub(crate) mod audit;
+pub(crate) mod changes;
 pub(crate) mod cursor;
 pub(crate) mod effect;
 pub(crate) mod failure;
@@ -79,6 +80,14 @@ impl<'a> Board<'a> {
     pub(crate) fn open(request: &'a Request) -> Result<OpenedBoard<'a>, StoreError> {
         let (desk, notes) = open_reader(request)?;
         Ok(OpenedBoard { board: desk.map(|desk| Board { request, desk }), notes })
+    }
+
+    /// When the last event was recorded.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn last_event_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.index().last_event_at()
     }
 
     pub(super) fn index(&self) -> &Index {

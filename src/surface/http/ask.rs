@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::problem::HttpProblem;
+use super::theme::PageTheme;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::refusal::Refusal;
 use crate::ops::board::{Board, BoardFilter};
@@ -38,6 +39,8 @@ pub(super) struct HttpAsk {
     pub back: Option<String>,
     /// The token of forms; `None` where nothing can be written.
     pub form_token: Option<String>,
+    /// The scheme that the user chose.
+    pub theme: PageTheme,
     /// The types that the caller accepts, as it sent them.
     pub accept: String,
 }
@@ -77,7 +80,7 @@ impl HttpAsk {
 
     /// Whether the caller asks for a type by its name.
     pub(super) fn accepts(&self, kind: &str) -> bool {
-        self.accept.split(',').any(|part| part.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
+        accepts(&self.accept, kind)
     }
 
     /// A parameter that was given.
@@ -158,6 +161,11 @@ impl HttpAsk {
 
 fn cut_name(name: &str) -> String {
     crate::base::text::ellipsis(&crate::base::text::one_line(name), 60)
+}
+
+/// Whether what a caller accepts has a type by its name.
+pub(super) fn accepts(accept: &str, kind: &str) -> bool {
+    accept.split(',').any(|part| part.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
 }
 
 /// The fields of a form, each given once and with a value.

@@ -1,5 +1,8 @@
 //! Who may ask: requests for this host, from no other site's page, with the token.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::problem::HttpProblem;
@@ -32,10 +35,17 @@ pub(super) enum CallerProof {
     Cookie,
 }
 
+/// How long a token that works once is good.
+const ONCE_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Decides which requests are answered.
 #[derive(Debug)]
 pub(super) struct RequestGuard {
     token: String,
+    /// The permissions of a socket decide who may ask: no token, no host.
+    is_socket: bool,
+    /// A token that works once, with the time from which on it does.
+    once: Mutex<Option<(String, Instant)>>,
     port: u16,
     /// Further names of this host.
     hosts: Vec<String>,
@@ -45,7 +55,25 @@ pub(super) struct RequestGuard {
 impl RequestGuard {
     /// For a port, a token, and further names of this host.
     pub(super) fn new(port: u16, token: String, hosts: Vec<String>, read_only: bool) -> Self {
-        RequestGuard { token, port, hosts, read_only }
+        RequestGuard { token, is_socket: false, once: Mutex::new(None), port, hosts, read_only }
+    }
+
+    /// For a socket, which only its user can open.
+    pub(super) fn of_socket(token: String, read_only: bool) -> Self {
+        RequestGuard { is_socket: true, ..RequestGuard::new(0, token, Vec::new(), read_only) }
+    }
+
+    /// Lets a token in, once and soon.
+    pub(super) fn let_in_once(&self, token: String) {
+        *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, Instant::now()));
+    }
+
+    /// Whether a text is the token that works once; it does not any more.
+    pub(super) fn takes_once(&self, given: &str) -> bool {
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            once.as_ref().is_some_and(|(token, since)| is_same(given, token) && since.elapsed() < ONCE_TIME_MAX);
+        is_it && once.take().is_some()
     }
 
     /// Whether a text is the token; takes as long whatever differs.
@@ -68,14 +96,16 @@ impl RequestGuard {
         headers: &HeaderMap,
         is_open: bool,
     ) -> Result<CallerProof, HttpProblem> {
-        self.check_host(headers)?;
+        if !self.is_socket {
+            self.check_host(headers)?;
+        }
         self.check_origin(method, headers)?;
         let is_reading = is_safe(method);
         if !is_reading && self.read_only {
             let detail = "this server was started with --read-only";
             return Err(HttpProblem::new(StatusCode::FORBIDDEN, "read-only", detail));
         }
-        if is_open || has_bearer(headers, |given| self.is_token(given)) {
+        if is_open || self.is_socket || has_bearer(headers, |given| self.is_token(given)) {
             return Ok(CallerProof::Complete);
         }
         if !self.has_cookie(headers) {
@@ -131,7 +161,7 @@ impl RequestGuard {
         };
         if let Some(origin) = text("origin") {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            if !host.is_some_and(|host| self.is_own_host(host)) {
+            if self.is_socket || !host.is_some_and(|host| self.is_own_host(host)) {
                 return refuse();
             }
         }
@@ -236,6 +266,22 @@ mod tests {
         assert_eq!(status(&Method::POST, &headers), 403);
         assert_eq!(status(&Method::POST, &[headers[0], headers[1], ("x-verify-run", "1")]), 200);
         assert_eq!(status(&Method::GET, &[headers[0], ("cookie", "verify_run_7=secret")]), 401);
+    }
+
+    #[test]
+    fn a_token_works_once() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), false);
+        assert!(!guard.takes_once("once") && !guard.takes_once(""));
+        guard.let_in_once("once".into());
+        assert!(!guard.takes_once("other") && guard.takes_once("once") && !guard.takes_once("once"));
+    }
+
+    #[test]
+    fn who_can_open_the_socket_may_ask_and_no_page_of_a_site_can() {
+        let guard = RequestGuard::of_socket("secret".into(), false);
+        assert_eq!(guard.check(&Method::POST, &HeaderMap::new(), false).ok(), Some(CallerProof::Complete));
+        let foreign = HeaderMap::from_iter([(header::ORIGIN, "http://evil.example".parse().expect("a value"))]);
+        assert_eq!(guard.check(&Method::GET, &foreign, false).err().map(|problem| problem.status), Some(403));
     }
 
     #[test]

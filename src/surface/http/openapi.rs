@@ -26,6 +26,8 @@ mod tests {
     /// The schema of the document of each resource that has one.
     const SHAPES: &[(&str, SchemaSource)] = &[
         ("overview", reply::<board::overview::Overview>),
+        ("figures", reply::<board::figures::FigureList>),
+        ("figure", reply::<board::figures::BoardFigure>),
         ("inbox", reply::<board::inbox::InboxPage>),
         ("patterns", reply::<board::patterns::PatternLines>),
         ("pattern", reply::<board::pattern::PatternDetail>),
@@ -213,6 +215,10 @@ mod tests {
         }
         let mut paths = Map::new();
         for resource in RESOURCES.iter().filter(|resource| !resource.api.is_empty()) {
+            // A program that asks for a stream as for a document waits for its end: docs/dashboard.md describes it.
+            if resource.api == crate::surface::http::events::ADDRESS {
+                continue;
+            }
             let method = if resource.is_write { "post" } else { "get" };
             paths.insert(resource.api.to_owned(), json!({method: describe_operation(resource)}));
         }

@@ -21,6 +21,18 @@ pub(super) fn overview(ask: &HttpAsk) -> anyhow::Result<Value> {
     ask.read_board(|board| Ok(board.overview(&filter)?))
 }
 
+/// The figures, each with its definition.
+pub(super) fn figures(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let filter = ask.filter()?;
+    ask.read_board(|board| board.list_figures(&filter))
+}
+
+/// A figure with its definition, and the command that prints it.
+pub(super) fn figure(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let filter = ask.filter()?;
+    ask.read_board(|board| board.find_figure(ask.path_value(0), &filter))
+}
+
 /// What waits for a person.
 pub(super) fn inbox(ask: &HttpAsk) -> anyhow::Result<Value> {
     ask.read_board(|board| board.inbox())

@@ -38,13 +38,15 @@ const RAIL: [(&str, &str); 16] = [
 ];
 
 /// All templates with their names.
-const TEMPLATES: [(&str, &str); 37] = [
+const TEMPLATES: [(&str, &str); 40] = [
     ("layout.html", include_str!("templates/layout.html")),
     ("macros.html", include_str!("templates/macros.html")),
     ("problem.html", include_str!("templates/problem.html")),
     ("problem_kind.html", include_str!("templates/problem_kind.html")),
     ("start.html", include_str!("templates/start.html")),
     ("overview.html", include_str!("templates/overview.html")),
+    ("figures.html", include_str!("templates/figures.html")),
+    ("figure.html", include_str!("templates/figure.html")),
     ("inbox.html", include_str!("templates/inbox.html")),
     ("patterns.html", include_str!("templates/patterns.html")),
     ("pattern.html", include_str!("templates/pattern.html")),
@@ -75,8 +77,27 @@ const TEMPLATES: [(&str, &str); 37] = [
     ("audit.html", include_str!("templates/audit.html")),
     ("search.html", include_str!("templates/search.html")),
     ("filter.html", include_str!("templates/filter.html")),
+    ("export.html", include_str!("templates/export.html")),
     ("diff.html", include_str!("templates/diff.html")),
 ];
+
+/// What a file is made of beside its pages.
+pub(super) struct ExportFrame<'a> {
+    /// The style sheet.
+    pub style: &'a str,
+    /// SHA-256 of it, base64.
+    pub digest: &'a str,
+    /// Where it was recorded.
+    pub root: Option<String>,
+    /// What ages are counted from.
+    pub moment: Timestamp,
+    /// Address and title of each part.
+    pub contents: Vec<[String; 2]>,
+    /// What the reader has to know.
+    pub notes: Vec<String>,
+    /// The pages, as HTML.
+    pub body: String,
+}
 
 /// The templates, ready to be filled.
 pub(super) struct PageView {
@@ -86,6 +107,16 @@ pub(super) struct PageView {
 impl PageView {
     /// With all templates.
     pub(super) fn new() -> Self {
+        PageView::with_moment(None, &[])
+    }
+
+    /// For a file as of a moment: pages have no frame, and no form to filter them.
+    pub(super) fn for_export(moment: Timestamp) -> Self {
+        const BARE: &str = "{% import \"macros.html\" as ui %}{% block main %}{% endblock %}";
+        PageView::with_moment(Some(moment), &[("layout.html", BARE), ("filter.html", "")])
+    }
+
+    fn with_moment(moment: Option<Timestamp>, others: &[(&'static str, &'static str)]) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -94,8 +125,8 @@ impl PageView {
             Some(text) => out.write_str(&escape_html(text)).map_err(minijinja::Error::from),
             None => escape_formatter(out, state, value),
         });
-        add_filters(&mut environment);
-        for (name, text) in TEMPLATES {
+        add_filters(&mut environment, moment);
+        for (name, text) in TEMPLATES.iter().chain(others).copied() {
             // A template that does not parse is found by a test that renders all of them.
             let _ = environment.add_template(name, text);
         }
@@ -119,7 +150,7 @@ impl PageView {
             context! {
                 title => resource.title, page => resource.page, query => ask.parameters.clone(), id => ask.path_value(0),
                 parameters => resource.parameters.to_vec(), data => Value::from(Serde(value)), next => next,
-                form_token => ask.form_token.clone(), root => ask.request.places.root.display().to_string(),
+                form_token => ask.form_token.clone(), theme => ask.theme.as_str(), root => ask.request.places.root.display().to_string(),
             },
         )
     }
@@ -157,6 +188,20 @@ impl PageView {
         )
     }
 
+    /// A file with all of its pages.
+    ///
+    /// # Errors
+    /// When the template is none.
+    pub(super) fn render_export(&self, frame: &ExportFrame<'_>) -> anyhow::Result<String> {
+        let ExportFrame { style, digest, root, moment, contents, notes, body } = frame;
+        let own = context! {
+            style => Value::from_safe_string((*style).to_owned()), digest => *digest, root => Value::from(Serde(root)),
+            moment => moment.rfc3339(), contents => Value::from(Serde(contents)), notes => Value::from(Serde(notes)),
+            body => Value::from_safe_string(body.clone()),
+        };
+        self.render("export.html", RecordedKinds::default(), context! { frame => own })
+    }
+
     fn render(&self, template: &str, kinds: RecordedKinds, own: Value) -> anyhow::Result<String> {
         let is_shown = |path: &str| match path {
             "/gate" => kinds.gate,
@@ -171,8 +216,12 @@ impl PageView {
     }
 }
 
-fn add_filters(environment: &mut Environment<'static>) {
-    environment.add_filter("when", |at: Value| at.as_str().map_or_else(|| Value::from("–"), time_element));
+/// Adds what templates can do; ages are counted from `moment`, else from now.
+fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>) {
+    environment.add_filter("when", move |at: Value| {
+        let now = moment.unwrap_or_else(Timestamp::now);
+        at.as_str().map_or_else(|| Value::from("–"), |at| time_element(at, now))
+    });
     environment.add_filter("percent", |share: Option<f64>| {
         share.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0))
     });
@@ -230,9 +279,9 @@ fn with_query(query: &Value, name: &str, value: Option<String>) -> String {
 }
 
 /// A time: its age to read, the moment to copy.
-fn time_element(at: &str) -> Value {
+fn time_element(at: &str, now: Timestamp) -> Value {
     let Some(moment) = Timestamp::parse(at) else { return Value::from(at.to_owned()) };
-    let (exact, age) = (moment.rfc3339(), moment.age_at(Timestamp::now()));
+    let (exact, age) = (moment.rfc3339(), moment.age_at(now));
     Value::from_safe_string(format!("<time datetime=\"{exact}\" title=\"{exact}\">{age}</time>"))
 }
 
@@ -265,7 +314,7 @@ mod tests {
             .expect("renders");
         assert_eq!(html, "&lt;b&gt;U+202EU+001B[31m&amp;&quot;&#x27;");
         assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
-        let time = time_element("<script>");
+        let time = time_element("<script>", Timestamp(0));
         assert!(!time.is_safe());
     }
 

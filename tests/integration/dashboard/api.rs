@@ -59,6 +59,7 @@ fn every_address_answers_as_it_is_described() {
             path if path.contains("/fixes/") => &fix,
             path if path.contains("/lessons/") => &lesson,
             path if path.contains("/knowledge/{") => &entry,
+            path if path.contains("/figures/{") => "failures",
             _ => "discount",
         };
         let is_text = matches!(address.as_str(), "/api/knowledge/metrics" | "/api/openapi.json");
