@@ -112,6 +112,11 @@ pub fn short(kind: IdKind, seed: &[u8]) -> String {
     format!("{}-{text}", kind.prefix())
 }
 
+/// The id of the failure of a run.
+pub fn failure(run: RunId) -> String {
+    short(IdKind::Failure, run.0.as_bytes())
+}
+
 /// The id of the fix of what failed under a command key from this run on.
 pub fn fix(command_key: &str, opened_by: RunId) -> String {
     short(IdKind::Fix, &[command_key.as_bytes(), opened_by.0.as_bytes()].concat())

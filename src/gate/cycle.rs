@@ -147,6 +147,8 @@ pub(crate) struct CycleState {
     pub feature: String,
     /// Evaluations that began.
     pub iterations: u64,
+    /// Evaluations that ended with a verdict, the oldest first; a decision of a person keeps them.
+    pub judged: Vec<String>,
     /// Rejected trees, each once.
     pub rejected: BTreeSet<String>,
     /// Evaluations in a row without progress.
@@ -330,6 +332,7 @@ impl CycleState {
             self.best = Some(score);
         }
         self.seen.insert(outcome.tree.clone());
+        self.judged.push(evaluation.id.clone());
         self.implementers.extend(outcome.models.implementers.iter().cloned());
         self.unfinished = None;
         self.last = Some(evaluation);
@@ -356,6 +359,7 @@ impl CycleState {
             task: self.task.take(),
             feature: std::mem::take(&mut self.feature),
             iterations: self.iterations,
+            judged: std::mem::take(&mut self.judged),
             files: std::mem::take(&mut self.files),
             implementers: std::mem::take(&mut self.implementers),
             phase,
@@ -378,6 +382,8 @@ impl CycleState {
 pub(crate) struct WorkTreeGate {
     /// The cycles, the one that was worked on last at the end.
     cycles: Vec<CycleState>,
+    /// The cycles whose work was given up, the oldest first.
+    aborted: Vec<CycleState>,
     /// Waivers that were not withdrawn, the oldest first; some may be over.
     pub waivers: Vec<(String, GateWaiver)>,
 }
@@ -418,7 +424,7 @@ impl WorkTreeGate {
                     };
                     gate.current(&mut nothing).decide(CycleDecision { person, what, reason: reason.clone() }, phase);
                     if *decision == GateResolution::Abort {
-                        gate.cycles.pop();
+                        gate.aborted.extend(gate.cycles.pop());
                     }
                 }
                 GateStep::ShipStarted { .. } | GateStep::Shipped { .. } | GateStep::ShipFailed { .. } => {
@@ -432,6 +438,11 @@ impl WorkTreeGate {
     /// The cycle that was worked on last.
     pub(crate) fn cycle(&self) -> Option<&CycleState> {
         self.cycles.last()
+    }
+
+    /// All cycles, also those whose work was given up, in no order.
+    pub(crate) fn cycles(&self) -> impl Iterator<Item = &CycleState> {
+        self.cycles.iter().chain(&self.aborted)
     }
 
     /// Makes the cycle that an evaluation of this belongs to the current one; begins a new one where there is none.

@@ -42,6 +42,8 @@ pub(crate) struct PromotionDetail {
     pub item: PromotionItem,
     /// What approving it would do to the target, of an approved one what rolling it back would: a unified diff.
     pub diff: String,
+    /// Names exactly this change; `null` where there is none.
+    pub change: Option<String>,
     /// Why there is no diff: the target can't be written as it is.
     pub refused: Option<String>,
     /// What was said of it, the first first.
@@ -51,20 +53,35 @@ pub(crate) struct PromotionDetail {
 }
 
 /// What waits for a person: proposals, and approved ones that should go again; with `all` the decided ones, and proposals
-/// that do not pass the gate any more, too.
+/// that do not pass the gate any more, too. What is proposed for the first time is recorded.
 ///
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn list_promotions(request: &Request, all: bool) -> anyhow::Result<Reply<PromotionList>> {
+    list_noted(request, all, Some(record_proposals))
+}
+
+/// As [`list_promotions`], and records nothing.
+///
+/// # Errors
+/// As [`list_promotions`].
+pub(crate) fn read_promotions(request: &Request, all: bool) -> anyhow::Result<Reply<PromotionList>> {
+    list_noted(request, all, None)
+}
+
+/// Records what is proposed for the first time; with notes for standard error.
+type ProposalRecorder = fn(&Request, &[PromotionItem], &mut Vec<String>);
+
+fn list_noted(request: &Request, all: bool, record: Option<ProposalRecorder>) -> anyhow::Result<Reply<PromotionList>> {
     let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { return Ok(Reply::new(PromotionList { promotions: Vec::new() }, notes)) };
     let mut found = collect_promotions(request, &desk)?;
-    record_proposals(request, &found, &mut notes);
+    record.iter().for_each(|record| record(request, &found, &mut notes));
     found.retain(|item| all || item.is_waiting());
     Ok(Reply::new(PromotionList { promotions: found }, notes))
 }
 
-/// Everything about one promotion, with the exact change.
+/// Everything about one promotion, with the exact change. What is proposed for the first time is recorded.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be read.
@@ -73,23 +90,47 @@ pub(crate) fn show_promotion(
     id: &str,
     wanted: &TargetOptions,
 ) -> anyhow::Result<Reply<PromotionDetail>> {
+    show_noted(request, id, wanted, Some(record_proposals))
+}
+
+/// As [`show_promotion`], and records nothing.
+///
+/// # Errors
+/// As [`show_promotion`].
+pub(crate) fn read_promotion(request: &Request, id: &str) -> anyhow::Result<Reply<PromotionDetail>> {
+    show_noted(request, id, &TargetOptions::default(), None)
+}
+
+fn show_noted(
+    request: &Request,
+    id: &str,
+    wanted: &TargetOptions,
+    record: Option<ProposalRecorder>,
+) -> anyhow::Result<Reply<PromotionDetail>> {
     let (desk, mut notes) = pattern::open_reader(request)?;
     let Some(desk) = desk else { return Err(StoreError::NoSuchId { id: id.to_owned() }.into()) };
     let found = collect_promotions(request, &desk)?;
-    record_proposals(request, &found, &mut notes);
+    record.iter().for_each(|record| record(request, &found, &mut notes));
     let mut item = find_promotion(&found, id)?.clone();
     if item.state != PromotionState::Approved {
         item.target = target::find_target(request, wanted, &item)?;
     }
     let path = item.target.to_string_lossy().into_owned();
-    let (diff, refused) = match review::preview_change(request, &item, block::EditPolicy::Refuse) {
-        Ok(change) => (diff::unified_diff(&path, change.before.as_deref(), change.after.as_deref()), None),
-        Err(error) => (String::new(), Some(format!("{error:#}"))),
+    let previewed = review::preview_change(request, &item, block::EditPolicy::Refuse, &found);
+    let (diff, digest, refused) = match previewed {
+        Ok(change) => {
+            let diff = diff::unified_diff(&path, change.before.as_deref(), change.after.as_deref());
+            (diff, Some(change.digest(&item.target)), None)
+        }
+        Err(error) => (String::new(), None, Some(format!("{error:#}"))),
     };
     let history = desk.index.promotion_changes(&item.id)?;
     let change = (!diff.is_empty()).then_some((path.as_str(), diff.as_str()));
     let markdown = item.proposal.to_markdown(&item.id, item.state.as_str(), &item.label, change);
-    Ok(Reply::new(PromotionDetail { item, diff, refused, history, markdown }, notes))
+    Ok(Reply::new(
+        PromotionDetail { item, change: digest.filter(|_| !diff.is_empty()), diff, refused, history, markdown },
+        notes,
+    ))
 }
 
 /// The one that `id` names: a unique start of its own id, or the id of what it is about.

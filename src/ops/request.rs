@@ -22,6 +22,8 @@ pub(crate) struct Request {
     /// The task, the session and the agent that the call belongs to.
     pub identity: Identity,
     clock: fn() -> Timestamp,
+    /// The time now, whatever the clock says.
+    moment: Option<Timestamp>,
     /// Loaded at the first use: a hook or a run often needs none.
     settings: OnceLock<(Settings, Vec<Problem>)>,
 }
@@ -30,7 +32,7 @@ impl Request {
     /// The request of a call in `cwd`.
     pub(crate) fn new(cwd: PathBuf, environment: Environment, identity: Identity) -> Self {
         let places = Places::find(&cwd, &environment);
-        Request { cwd, places, environment, identity, clock: Timestamp::now, settings: OnceLock::new() }
+        Request { cwd, places, environment, identity, clock: Timestamp::now, moment: None, settings: OnceLock::new() }
     }
 
     /// The request of a recorder or a hint: at places that are known, without an identity.
@@ -41,6 +43,7 @@ impl Request {
             environment,
             identity: Identity::default(),
             clock: Timestamp::now,
+            moment: None,
             settings: OnceLock::new(),
         }
     }
@@ -51,6 +54,11 @@ impl Request {
         Request { clock, ..self }
     }
 
+    /// The same request at a moment.
+    pub(crate) fn at_moment(self, moment: Timestamp) -> Self {
+        Request { moment: Some(moment), ..self }
+    }
+
     /// The same request in another folder of the same places.
     pub(crate) fn with_cwd(self, cwd: PathBuf) -> Self {
         Request { cwd, ..self }
@@ -59,7 +67,7 @@ impl Request {
     /// The same request for another folder, with that folder's places and settings.
     pub(crate) fn in_folder(&self, cwd: PathBuf) -> Self {
         let request = Request::new(cwd, self.environment.clone(), self.identity.clone());
-        Request { clock: self.clock, ..request }
+        Request { clock: self.clock, moment: self.moment, ..request }
     }
 
     /// The same request for another task, session or agent.
@@ -88,7 +96,7 @@ impl Request {
 
     /// The time now.
     pub(crate) fn now(&self) -> Timestamp {
-        (self.clock)()
+        self.moment.unwrap_or_else(self.clock)
     }
 
     /// The task that the caller works on; without an index the branch's or the day's.

@@ -122,7 +122,7 @@ pub(super) fn assemble_failure(
 ) -> Failure {
     let category = diagnosis.category.as_ref().filter(|_| !lesson.is_interrupted());
     Failure {
-        id: ids::short(IdKind::Failure, id.0.as_bytes()),
+        id: ids::failure(id),
         category: category.unwrap_or(&Category::Other).as_str().to_owned(),
         category_description: None,
         files: diagnosis.files.iter().take(FAILURE_FILES_MAX).cloned().collect(),

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use crate::advice::block::BlockError;
 use crate::base::refusal::{NextStep, Refusal, RefusalKind};
 use crate::fix::snapshot::ChangesError;
 use crate::host::install::InstallError;
@@ -108,6 +109,10 @@ fn classify_cause(cause: &(dyn Error + 'static)) -> Option<(FailureKind, Option<
     }
     if let Some(error) = cause.downcast_ref::<InstallError>() {
         return Some(classify_install_error(error));
+    }
+    if cause.downcast_ref::<BlockError>().is_some() {
+        // The message says what to do with the lines.
+        return Some((FailureKind::Conflict, None));
     }
     if let Some(error) = cause.downcast_ref::<ShimError>() {
         return Some(classify_shim_error(error));

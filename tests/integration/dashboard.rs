@@ -1,8 +1,12 @@
 //! The dashboard as browsers and programs meet it: over TCP, with and without the token.
 
 mod api;
+mod decisions;
+mod gate_and_library;
 mod guard;
+mod live;
 mod pages;
+mod served;
 
 use std::io::{BufRead, BufReader, PipeReader, Read, Write};
 use std::net::TcpStream;
@@ -63,6 +67,24 @@ impl Dashboard {
         let token = address["token"].as_str().expect("a token").to_owned();
         assert_eq!(address["url"], format!("http://127.0.0.1:{port}/?token={token}").as_str());
         Dashboard { child, output, errors: read_all(errors), port, token }
+    }
+
+    /// Starts one that listens at a socket, and waits until it does.
+    fn start_at_socket(sandbox: &Sandbox, path: &str) -> Self {
+        let (output, stdout) = std::io::pipe().expect("a pipe");
+        let (errors, stderr) = std::io::pipe().expect("a pipe");
+        let started = sandbox.verify_run(["dashboard", "--json", "--socket", path]).fd(1, stdout).fd(2, stderr);
+        let child = started.spawn();
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        let address: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no address: {line}"));
+        crate::json_replies::assert_valid("dashboard.json", &address, "dashboard --json --socket");
+        assert_eq!(
+            (&address["socket"], &address["token"], &address["port"]),
+            (&path.into(), &Value::Null, &Value::Null)
+        );
+        Dashboard { child, output, errors: read_all(errors), port: 0, token: String::new() }
     }
 
     /// Sends a request as it is, and reads the answer.

@@ -67,7 +67,7 @@ pub(crate) fn job_in(sandbox: &Sandbox, state: &str) -> Value {
 }
 
 /// One job with everything that was done about it.
-fn job_page(sandbox: &Sandbox, id: &str) -> Value {
+pub(crate) fn job_page(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.verify_run(["library", "job", id, "--json"]).prints_json()
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn agree(sandbox: &Sandbox) {
 }
 
 /// Runs the queue; the one job that was in it.
-fn work(sandbox: &Sandbox) -> Value {
+pub(crate) fn work(sandbox: &Sandbox) -> Value {
     job_in(sandbox, "queued");
     let reply = sandbox.verify_run(["library", "work", "--json"]).prints_json();
     assert_eq!(reply["jobs"].as_array().map(Vec::len), Some(1), "{reply}");
@@ -113,6 +113,6 @@ fn work(sandbox: &Sandbox) -> Value {
 }
 
 /// A page with what was decided about it.
-fn library_page(sandbox: &Sandbox, id: &str) -> Value {
+pub(crate) fn library_page(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.verify_run(["library", "show", id, "--json"]).prints_json()
 }

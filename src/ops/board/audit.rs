@@ -30,7 +30,8 @@ pub(crate) struct AuditLines {
 pub(crate) struct AuditLine {
     /// The event's id.
     pub event: String,
-    /// What kind of thing it is about: `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning` or `gate`.
+    /// What kind of thing it is about: `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate`, or `page` of the
+    /// library.
     pub kind: String,
     /// When.
     pub at: Timestamp,
@@ -97,6 +98,8 @@ fn undo_command(row: &DecisionRow) -> Option<String> {
         ("pattern", "deprecated") => format!("verify-run pattern deprecate {about} --undo"),
         ("pattern", "merged") => format!("verify-run pattern split {about}"),
         ("promotion", "approved") => format!("verify-run promote rollback {about} --reason WHY"),
+        ("page", "approved") => format!("verify-run library deprecate {about} --by NAME --reason WHY"),
+        ("page", "deprecated") => format!("verify-run library restore {about} --by NAME --reason WHY"),
         ("entry", "pinned") => format!("verify-run knowledge pin {about} --off"),
         ("gate", "waived") => format!("verify-run gate waive {about} --withdraw --by NAME --reason WHY"),
         _ => return None,

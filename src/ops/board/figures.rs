@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::BoardFilter;
 use super::filter::BoardPeriod;
+use super::{Board, BoardFilter};
+use crate::base::refusal::Refusal;
 
 /// Cases in each period below which no change is shown.
 const COMPARED_MIN: u64 = 20;
@@ -129,6 +130,34 @@ pub(crate) struct BoardFigure {
     pub command: String,
     /// Where its value is in what the command prints: a JSON pointer.
     pub pointer: String,
+}
+
+/// The figures of a period.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FigureList {
+    /// In the order of the overview.
+    pub figures: Vec<BoardFigure>,
+}
+
+impl Board<'_> {
+    /// The figures of a period.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn list_figures(&self, filter: &BoardFilter) -> anyhow::Result<FigureList> {
+        Ok(FigureList { figures: self.overview(filter)?.figures })
+    }
+
+    /// One figure by its name.
+    ///
+    /// # Errors
+    /// When there is none of this name, or the store can't be read.
+    pub(crate) fn find_figure(&self, name: &str, filter: &BoardFilter) -> anyhow::Result<BoardFigure> {
+        let found = self.overview(filter)?.figures.into_iter().find(|figure| figure.name == name);
+        let names = FIGURES.map(|figure| figure.name).join(", ");
+        Ok(found.ok_or_else(|| Refusal::not_found(format!("there is no figure {name}; there are {names}")))?)
+    }
 }
 
 /// Cases of a figure in a period.

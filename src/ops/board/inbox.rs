@@ -7,11 +7,12 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line};
 use crate::checkup::CheckStatus;
-use crate::event::PromotionState;
-use crate::gate::cycle::{CyclePhase, CycleRules, WorkTreeGate};
+use crate::event::{JobState, PromotionState};
+use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, WorkTreeGate};
 use crate::ops::definitions::check_definitions;
 use crate::ops::doctor::diagnose_installation;
-use crate::ops::promote::list_promotions;
+use crate::ops::library::list_jobs;
+use crate::ops::promote::read_promotions;
 use crate::store::StoreError;
 
 /// Rows of the list.
@@ -19,6 +20,9 @@ const ITEMS_MAX: usize = 200;
 /// Waivers that end so soon are shown, days.
 const WAIVER_DAYS: i64 = 7;
 const DAY_US: i64 = 86_400_000_000;
+/// States of jobs that only a person can go on with.
+const WAITING_JOBS: [JobState; 3] =
+    [JobState::NeedsManualScenario, JobState::StalledSnapshot, JobState::SnapshotFailed];
 /// A line, bytes.
 const LINE_BYTES_MAX: usize = 300;
 
@@ -57,8 +61,14 @@ pub(crate) enum InboxKind {
     Promotion,
     /// A line that should go again.
     Retirement,
+    /// A page of the pattern library that no person has decided about.
+    Candidate,
+    /// A job that only a person can go on with.
+    Job,
     /// Work that the gate rejected too often.
     Escalation,
+    /// Work that the gate's circuit breaker stopped.
+    Breaker,
     /// A waiver that ends within a week.
     Waiver,
     /// A tool definition that is wrong.
@@ -74,6 +84,7 @@ impl Board<'_> {
     /// When the store can't be read.
     pub(crate) fn inbox(&self) -> anyhow::Result<InboxPage> {
         let mut items = self.waiting_promotions()?;
+        items.extend(self.library_items()?);
         items.extend(self.gate_items()?);
         items.extend(self.faults());
         items.sort_by_key(|item| (item.at.is_none(), item.at));
@@ -83,7 +94,7 @@ impl Board<'_> {
     }
 
     fn waiting_promotions(&self) -> anyhow::Result<Vec<InboxItem>> {
-        let waiting = list_promotions(self.request, false)?.data.promotions.into_iter();
+        let waiting = read_promotions(self.request, false)?.data.promotions.into_iter();
         let items = waiting.map(|item| {
             let is_proposal = item.state == PromotionState::Pending;
             let retirement = item.retirement.as_deref().filter(|_| !is_proposal);
@@ -101,7 +112,33 @@ impl Board<'_> {
         Ok(items.collect())
     }
 
-    /// Escalated work, and waivers that end soon, in all work trees.
+    /// Pages without a decision, and jobs that wait for a person.
+    fn library_items(&self) -> anyhow::Result<Vec<InboxItem>> {
+        let candidates = self.waiting_pages()?.pages.into_iter().map(|page| InboxItem {
+            kind: InboxKind::Candidate,
+            what: line(&format!("{} ({})", page.title, page.evidence.as_str())),
+            at: page.at,
+            command: format!("verify-run library show {}", page.id),
+            id: Some(page.id),
+        });
+        let jobs = list_jobs(self.request, &WAITING_JOBS, ITEMS_MAX)?.data.jobs.into_iter().map(|job| {
+            let state = job.state.as_str().replace('_', " ");
+            let about = job.why.as_ref().or(job.summary.as_ref()).unwrap_or(&job.task);
+            InboxItem {
+                kind: InboxKind::Job,
+                what: line(&format!("{state}: {about}")),
+                at: Some(job.at),
+                command: match job.state {
+                    JobState::NeedsManualScenario => format!("verify-run library scenario {}", job.id),
+                    _ => format!("verify-run library job {}", job.id),
+                },
+                id: Some(job.id),
+            }
+        });
+        Ok(candidates.chain(jobs).collect())
+    }
+
+    /// Work that was escalated or stopped, and waivers that end soon, in all work trees.
     fn gate_items(&self) -> Result<Vec<InboxItem>, StoreError> {
         let rules = CycleRules::from_settings(&self.settings().gate);
         let now = self.now();
@@ -109,15 +146,7 @@ impl Board<'_> {
         for tree in self.index().gate_work_trees()? {
             let gate = WorkTreeGate::from_steps(&self.index().gate_steps(&tree)?, rules);
             let here = place_of(&tree, &Lossless::from(&self.request.places.root));
-            if let Some(cycle) = gate.cycle().filter(|cycle| cycle.phase == CyclePhase::Escalated) {
-                items.push(InboxItem {
-                    kind: InboxKind::Escalation,
-                    id: Some(cycle.id.clone()),
-                    what: line(&format!("the gate rejected {} too often{here}", cycle.feature)),
-                    at: cycle.last.as_ref().map(|last| last.at),
-                    command: "verify-run gate resolve --by NAME --decision retry --reason WHY".to_owned(),
-                });
-            }
+            items.extend(gate.cycle().and_then(|cycle| stopped_work(cycle, &here)));
             for (person, waiver) in &gate.waivers {
                 let left = waiver.until.0 - now.0;
                 if left > 0 && left <= WAIVER_DAYS * DAY_US {
@@ -155,6 +184,23 @@ impl Board<'_> {
         });
         problems.chain(definitions).collect()
     }
+}
+
+/// Work that a person has to decide about.
+fn stopped_work(cycle: &CycleState, here: &str) -> Option<InboxItem> {
+    let (kind, what, command) = match cycle.phase {
+        CyclePhase::Escalated => {
+            let what = format!("the gate rejected {} too often{here}", cycle.feature);
+            (InboxKind::Escalation, what, "verify-run gate resolve --by NAME --decision retry --reason WHY")
+        }
+        CyclePhase::Halted => {
+            let what = format!("the gate's circuit breaker is open for {}{here}", cycle.feature);
+            (InboxKind::Breaker, what, "verify-run gate reset --by NAME --reason WHY")
+        }
+        _ => return None,
+    };
+    let at = cycle.last.as_ref().map(|last| last.at);
+    Some(InboxItem { kind, id: Some(cycle.id.clone()), what: line(&what), at, command: command.to_owned() })
 }
 
 fn line(text: &str) -> String {

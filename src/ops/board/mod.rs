@@ -4,6 +4,7 @@
 //! ([`cursor`]); every figure names the command that prints the same number ([`figures`]).
 
 pub(crate) mod audit;
+pub(crate) mod changes;
 pub(crate) mod cursor;
 pub(crate) mod effect;
 pub(crate) mod failure;
@@ -12,8 +13,10 @@ pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod fixes;
+pub(crate) mod gate;
 pub(crate) mod inbox;
 pub(crate) mod lessons;
+pub(crate) mod library;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 pub(crate) mod pattern;
@@ -51,6 +54,24 @@ pub(crate) struct OpenedBoard<'a> {
     pub notes: Vec<String>,
 }
 
+/// Which kinds of records there are, of those that not every store has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RecordedKinds {
+    /// Evaluations of the quality gate, or decisions about it.
+    pub gate: bool,
+    /// Jobs or pages of the pattern library.
+    pub library: bool,
+}
+
+impl RecordedKinds {
+    /// Looks into the index as it is. What can't be read has none.
+    pub(crate) fn find(request: &Request) -> Self {
+        let index = Index::open_read(&request.places.state.index()).ok().flatten();
+        let found = index.and_then(|index| Some((index.has_gate_steps().ok()?, index.has_library_steps().ok()?)));
+        found.map_or_else(RecordedKinds::default, |(gate, library)| RecordedKinds { gate, library })
+    }
+}
+
 impl<'a> Board<'a> {
     /// Records what waits, and opens the store. Creates nothing where nothing was recorded.
     ///
@@ -59,6 +80,14 @@ impl<'a> Board<'a> {
     pub(crate) fn open(request: &'a Request) -> Result<OpenedBoard<'a>, StoreError> {
         let (desk, notes) = open_reader(request)?;
         Ok(OpenedBoard { board: desk.map(|desk| Board { request, desk }), notes })
+    }
+
+    /// When the last event was recorded.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn last_event_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.index().last_event_at()
     }
 
     pub(super) fn index(&self) -> &Index {

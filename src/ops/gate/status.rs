@@ -123,6 +123,11 @@ pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<Ga
     Ok(GateStanding::new(request, cycle, &read_checklist(request)))
 }
 
+/// The last evaluation of a cycle, as the settings and the checklist here show it.
+pub(crate) fn show_cycle(request: &Request, cycle: CycleState) -> GateStanding {
+    GateStanding::new(request, cycle, &read_checklist(request))
+}
+
 /// Whether the work may end: the tree as it is now is approved, and someone says that it is done.
 ///
 /// # Errors

@@ -36,7 +36,7 @@ pub(crate) use harvest::{HarvestReply, HarvestRequest, harvest_at_exit, harvest_
 pub(crate) use job_decision::{JobReview, JobReviewDecision, review_job};
 pub(crate) use job_page::{JobPage, JobSummary, list_jobs, show_job};
 pub(crate) use manual::write_scenario_template;
-pub(crate) use page_list::{PageSummary, list_pages, show_page};
+pub(crate) use page_list::{PageList, PageSummary, list_pages, show_page};
 pub(crate) use proof::{export_proof, verify_page};
 pub(crate) use review::{PageReview, PageReviewDecision, review_page};
 pub(crate) use served::{ServedPage, find_served_pages};
@@ -45,7 +45,7 @@ pub(crate) use work::{WorkRequest, work_on_jobs};
 pub(crate) use {
     job_page::JobList,
     manual::ScenarioTemplate,
-    page_list::{PageDetail, PageList},
+    page_list::PageDetail,
     proof::{ExportedProof, PageVerification},
     review::PageDecisionReply,
     work::WorkReply,

@@ -7,7 +7,7 @@ use super::standing::LibraryView;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::event::{EvidenceLabel, IsolationLevel, LibraryFolderName};
-use crate::learn::library::{LibraryPage, PageFrontMatter, parse_page};
+use crate::learn::library::{LibraryPage, PageFrontMatter, digest_page, parse_page};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::{Index, StoreError};
@@ -73,6 +73,8 @@ pub(crate) struct PageDetail {
     pub summary: PageSummary,
     /// Its text.
     pub markdown: String,
+    /// `sha256:…` of it.
+    pub digest: String,
     /// What people decided about it, the oldest first.
     pub decisions: Vec<PageDecisionRecord>,
     /// `j-…` of the jobs that prove it.
@@ -154,7 +156,8 @@ pub(crate) fn show_page(request: &Request, id: &str) -> anyhow::Result<Reply<Pag
         decision: decision.what,
         reason: decision.reason.clone(),
     });
-    let page = PageDetail { decisions: decisions.collect(), summary, markdown, proofs };
+    let digest = digest_page(markdown.as_bytes());
+    let page = PageDetail { decisions: decisions.collect(), summary, digest, markdown, proofs };
     Ok(Reply::new(page, reading.notes))
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct PageReview {
     pub supersedes: Vec<String>,
     /// The page that replaces it.
     pub replaced_by: Option<String>,
+    /// `sha256:…` of the text that the person was shown; any without.
+    pub shown: Option<String>,
 }
 
 /// What `library approve`, `reject`, `deprecate` and `restore --json` print.
@@ -86,6 +88,9 @@ pub(crate) fn review_page(request: &Request, review: &PageReview) -> anyhow::Res
     let id = resolve_id(&view, Some(index), &review.id)?;
     let (from, to) = review.decision.folders();
     let page = page_to_decide(&view, &id, from, review.decision)?;
+    let is_shown = review.shown.as_ref().is_none_or(|shown| *shown == digest_page(page.text.as_bytes()));
+    let changed = || Refusal::conflict(format!("{id} changed since it was shown: nothing was decided"));
+    ensure!(is_shown, changed().then_run(format!("library show {id}")));
     if review.decision == PageReviewDecision::Approve {
         ensure_approvable(request, index, &view, page, review)?;
     }

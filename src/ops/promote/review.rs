@@ -50,6 +50,8 @@ pub(crate) struct PromotionReview {
     pub wanted: TargetOptions,
     /// What happens to edited lines.
     pub edits: EditPolicy,
+    /// The change that the person was shown ([`TargetChange::digest`]); any without.
+    pub shown: Option<String>,
 }
 
 /// What `promote approve`, `reject` and `rollback --json` print.
@@ -83,6 +85,19 @@ pub(crate) struct TargetChange {
     pub before: Option<String>,
     /// Its text then.
     pub after: Option<String>,
+}
+
+impl TargetChange {
+    /// What names exactly this change of exactly this file.
+    pub(super) fn digest(&self, target: &Path) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for part in [Some(target.to_string_lossy().as_ref()), self.before.as_deref(), self.after.as_deref()] {
+            // A length tells where a part ends, and no file from an empty one.
+            hasher.update(&part.map_or(u64::MAX, |part| part.len() as u64).to_le_bytes());
+            hasher.update(part.unwrap_or_default().as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
 }
 
 /// Files as they are going to be, each with what was read of it.
@@ -202,6 +217,7 @@ fn decide_promotion(
     } else {
         text_without_line(item, now.as_deref(), review.edits, items)?
     };
+    ensure_as_shown(review, item, &TargetChange { before: now.clone(), after: after.clone() })?;
     let (digest_before, digest_after) = (now.as_deref().map(text_digest), after.as_deref().map(text_digest));
     staged.entry(real).or_insert_with(|| TargetChange { before: now.clone(), after: None }).after = after;
     let target = item.target.to_string_lossy().into_owned();
@@ -218,6 +234,14 @@ fn decide_promotion(
     })
 }
 
+/// Whether a change is the one that the person was shown.
+fn ensure_as_shown(review: &PromotionReview, item: &PromotionItem, change: &TargetChange) -> anyhow::Result<()> {
+    let is_shown = review.shown.as_ref().is_none_or(|shown| *shown == change.digest(&item.target));
+    let message = || format!("{} changed since the change was shown: nothing was written", item.target.display());
+    ensure!(is_shown, Refusal::conflict(message()).then_run(format!("promote show {}", item.id)));
+    Ok(())
+}
+
 /// What deciding on an item would do to its target: of an approved one taking it out, else writing it.
 ///
 /// # Errors
@@ -226,10 +250,11 @@ pub(super) fn preview_change(
     request: &Request,
     item: &PromotionItem,
     edits: EditPolicy,
+    items: &[PromotionItem],
 ) -> anyhow::Result<TargetChange> {
     let before = read_text(&target::resolve_target(&request.places, &item.target)?)?;
     let after = if item.state == PromotionState::Approved {
-        text_without_line(item, before.as_deref(), edits, &[])?
+        text_without_line(item, before.as_deref(), edits, items)?
     } else {
         Some(text_with_line(request.settings(), item, before.as_deref(), edits)?)
     };
@@ -306,11 +331,9 @@ fn write_if_unchanged(places: &Places, path: &Path, before: Option<&str>, after:
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     // An editor knows nothing of our lock.
-    ensure!(
-        read_text(path)?.as_deref() == before,
-        "{} changed meanwhile: nothing was written; decide it again",
-        path.display()
-    );
+    let is_unchanged = read_text(path)?.as_deref() == before;
+    let message = || format!("{} changed meanwhile: nothing was written; decide it again", path.display());
+    ensure!(is_unchanged, Refusal::conflict(message()));
     let done = match after {
         None => fs::remove_file(path).inspect(|()| remove_empty_folders(places, folder)),
         Some(text) => {

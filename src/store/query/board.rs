@@ -1,6 +1,7 @@
 //! What the board shows, read from the sums: [`crate::ops::board`] puts it together.
 
 pub(in crate::store) mod audit;
+mod changes;
 pub(in crate::store) mod effect;
 pub(in crate::store) mod failures;
 pub(in crate::store) mod files;

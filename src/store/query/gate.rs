@@ -72,6 +72,15 @@ impl Index {
         )
     }
 
+    /// Whether anything of the quality gate is recorded.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn has_gate_steps(&self) -> Result<bool, StoreError> {
+        let find = || self.connection.prepare_cached("SELECT 1 FROM gate_steps LIMIT 1")?.exists([]);
+        self.sql_result("read", find())
+    }
+
     /// Whether every step of an evaluation was recorded here by this writer.
     ///
     /// # Errors

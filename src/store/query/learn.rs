@@ -79,6 +79,16 @@ impl Index {
         self.sql_result("read", read())
     }
 
+    /// Whether any job or page is recorded.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn has_library_steps(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM learn_steps UNION ALL SELECT 1 FROM library_steps LIMIT 1";
+        let find = || self.connection.prepare_cached(sql)?.exists([]);
+        self.sql_result("read", find())
+    }
+
     /// The id of the job that starts with `prefix`.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! What figures and lists are restricted to, as options.
 
+use std::collections::BTreeMap;
+
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::refusal::Refusal;
 use crate::ops::board::BoardFilter;
@@ -30,6 +32,18 @@ impl FilterArgs {
     pub(super) fn is_given(&self) -> bool {
         let FilterArgs { from, to, category, agent, tool } = self;
         from.is_some() || to.is_some() || [category, agent, tool].into_iter().any(Option::is_some)
+    }
+
+    /// As parameters of the dashboard's pages.
+    ///
+    /// # Errors
+    /// As [`FilterArgs::filter`].
+    pub(super) fn parameters(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let BoardFilter { from, to, whom } = self.filter()?;
+        let days = [("from", from), ("to", to)].map(|(name, day)| (name, day.map(|day| day.to_string())));
+        let texts = [("category", whom.category), ("agent", whom.agent), ("tool", whom.tool)];
+        let given = days.into_iter().chain(texts).filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Ok(given.collect())
     }
 
     /// The filter.

@@ -199,8 +199,8 @@ fn decide(
     edits: EditPolicy,
 ) -> anyhow::Result<Exit> {
     let (ids, person, reason) = (said.ids.clone(), said.by.clone(), said.reason.clone());
-    let decided =
-        review::review_promotions(&context.request, &PromotionReview { decision, ids, person, reason, wanted, edits })?;
+    let review = PromotionReview { decision, ids, person, reason, wanted, edits, shown: None };
+    let decided = review::review_promotions(&context.request, &review)?;
     context.output.reply(&decided, said.json, |decided, output| {
         decided.promotions.iter().try_for_each(|one| print_decided(one, output))
     })?;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use axum::http::StatusCode;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::problem::HttpProblem;
+use super::theme::PageTheme;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::refusal::Refusal;
 use crate::ops::board::{Board, BoardFilter};
@@ -33,6 +35,12 @@ pub(super) struct HttpAsk {
     pub parameters: BTreeMap<String, String>,
     /// The document that was sent; `None` with a request that only reads.
     pub body: Option<Value>,
+    /// The address that a form was sent from, where it is not the record's own.
+    pub back: Option<String>,
+    /// The token of forms; `None` where nothing can be written.
+    pub form_token: Option<String>,
+    /// The scheme that the user chose.
+    pub theme: PageTheme,
     /// The types that the caller accepts, as it sent them.
     pub accept: String,
 }
@@ -72,7 +80,7 @@ impl HttpAsk {
 
     /// Whether the caller asks for a type by its name.
     pub(super) fn accepts(&self, kind: &str) -> bool {
-        self.accept.split(',').any(|part| part.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
+        accepts(&self.accept, kind)
     }
 
     /// A parameter that was given.
@@ -153,6 +161,31 @@ impl HttpAsk {
 
 fn cut_name(name: &str) -> String {
     crate::base::text::ellipsis(&crate::base::text::one_line(name), 60)
+}
+
+/// Whether what a caller accepts has a type by its name.
+pub(super) fn accepts(accept: &str, kind: &str) -> bool {
+    accept.split(',').any(|part| part.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
+}
+
+/// The fields of a form, each given once and with a value.
+///
+/// # Errors
+/// When one is no text, or given twice.
+pub(super) fn read_form(bytes: &[u8]) -> Result<Map<String, Value>, HttpProblem> {
+    let bad = |detail: &str| HttpProblem::new(StatusCode::BAD_REQUEST, "bad-body", detail);
+    let text = std::str::from_utf8(bytes).map_err(|_| bad("the form is not percent-encoded"))?;
+    let mut fields = Map::new();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(name), Some(value)) = (decode_text(name), decode_text(value)) else {
+            return Err(bad("a field is not percent-encoded UTF-8"));
+        };
+        if !value.is_empty() && fields.insert(name, Value::String(value)).is_some() {
+            return Err(bad("a field is given twice"));
+        }
+    }
+    Ok(fields)
 }
 
 /// A percent-encoded part of a query; `None` when it is no UTF-8.

@@ -1,5 +1,8 @@
 //! Who may ask: requests for this host, from no other site's page, with the token.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::problem::HttpProblem;
@@ -23,10 +26,26 @@ pub(super) const HEADERS: [(&str, &str); 8] = [
 /// The header without which a request with a cookie may not write.
 const WRITE_HEADER: HeaderName = HeaderName::from_static("x-verify-run");
 
+/// How a request that is answered has shown that it comes from the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallerProof {
+    /// Completely.
+    Complete,
+    /// By a cookie alone: to write, the form that was sent has to have its token.
+    Cookie,
+}
+
+/// How long a token that works once is good.
+const ONCE_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Decides which requests are answered.
 #[derive(Debug)]
 pub(super) struct RequestGuard {
     token: String,
+    /// The permissions of a socket decide who may ask: no token, no host.
+    is_socket: bool,
+    /// A token that works once, with the time from which on it does.
+    once: Mutex<Option<(String, Instant)>>,
     port: u16,
     /// Further names of this host.
     hosts: Vec<String>,
@@ -36,12 +55,30 @@ pub(super) struct RequestGuard {
 impl RequestGuard {
     /// For a port, a token, and further names of this host.
     pub(super) fn new(port: u16, token: String, hosts: Vec<String>, read_only: bool) -> Self {
-        RequestGuard { token, port, hosts, read_only }
+        RequestGuard { token, is_socket: false, once: Mutex::new(None), port, hosts, read_only }
+    }
+
+    /// For a socket, which only its user can open.
+    pub(super) fn of_socket(token: String, read_only: bool) -> Self {
+        RequestGuard { is_socket: true, ..RequestGuard::new(0, token, Vec::new(), read_only) }
+    }
+
+    /// Lets a token in, once and soon.
+    pub(super) fn let_in_once(&self, token: String) {
+        *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, Instant::now()));
+    }
+
+    /// Whether a text is the token that works once; it does not any more.
+    pub(super) fn takes_once(&self, given: &str) -> bool {
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            once.as_ref().is_some_and(|(token, since)| is_same(given, token) && since.elapsed() < ONCE_TIME_MAX);
+        is_it && once.take().is_some()
     }
 
     /// Whether a text is the token; takes as long whatever differs.
     pub(super) fn is_token(&self, given: &str) -> bool {
-        blake3::hash(given.as_bytes()) == blake3::hash(self.token.as_bytes())
+        is_same(given, &self.token)
     }
 
     /// The cookie that represents the token.
@@ -53,27 +90,50 @@ impl RequestGuard {
     ///
     /// # Errors
     /// What the request gets instead of an answer.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap, is_open: bool) -> Result<(), HttpProblem> {
-        self.check_host(headers)?;
+    pub(super) fn check(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        is_open: bool,
+    ) -> Result<CallerProof, HttpProblem> {
+        if !self.is_socket {
+            self.check_host(headers)?;
+        }
         self.check_origin(method, headers)?;
         let is_reading = is_safe(method);
         if !is_reading && self.read_only {
             let detail = "this server was started with --read-only";
             return Err(HttpProblem::new(StatusCode::FORBIDDEN, "read-only", detail));
         }
-        if is_open || has_bearer(headers, |given| self.is_token(given)) {
-            return Ok(());
+        if is_open || self.is_socket || has_bearer(headers, |given| self.is_token(given)) {
+            return Ok(CallerProof::Complete);
         }
         if !self.has_cookie(headers) {
             let detail = "the address with the token is needed once, or the header `Authorization: Bearer TOKEN`";
             let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", detail);
             return Err(problem.with_hint("verify-run dashboard url"));
         }
-        if !is_reading && !headers.contains_key(WRITE_HEADER) {
-            let detail = "a request with a cookie needs the header `X-Verify-Run: 1` to write";
-            return Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail));
+        let is_complete = is_reading || headers.contains_key(WRITE_HEADER);
+        Ok(if is_complete { CallerProof::Complete } else { CallerProof::Cookie })
+    }
+
+    /// The token of the forms on this server's pages; `None` where nothing can be written.
+    pub(super) fn form_token(&self) -> Option<String> {
+        (!self.read_only).then(|| self.derive_token("verify-run dashboard 2026 form"))
+    }
+
+    /// Refuses to write for a caller that has shown a cookie alone.
+    ///
+    /// # Errors
+    /// When the form has no token of this server, or what was sent is no form.
+    pub(super) fn check_form(&self, proof: CallerProof, given: Option<&str>) -> Result<(), HttpProblem> {
+        let expected = self.form_token();
+        let is_own = given.zip(expected.as_deref()).is_some_and(|(given, own)| is_same(given, own));
+        if proof == CallerProof::Complete || is_own {
+            return Ok(());
         }
-        Ok(())
+        let detail = "a request with a cookie needs the header `X-Verify-Run: 1` or the token of a form to write";
+        Err(HttpProblem::new(StatusCode::FORBIDDEN, "forbidden-origin", detail))
     }
 
     /// A name that resolves to this machine is not enough: a foreign one is how other sites' pages get here.
@@ -101,7 +161,7 @@ impl RequestGuard {
         };
         if let Some(origin) = text("origin") {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            if !host.is_some_and(|host| self.is_own_host(host)) {
+            if self.is_socket || !host.is_some_and(|host| self.is_own_host(host)) {
                 return refuse();
             }
         }
@@ -114,13 +174,13 @@ impl RequestGuard {
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
-        let expected = blake3::hash(self.cookie_value().as_bytes());
+        let expected = self.cookie_value();
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let name = self.cookie_name();
         cookies
             .flat_map(|line| line.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(given, value)| given == name && blake3::hash(value.as_bytes()) == expected)
+            .any(|(given, value)| given == name && is_same(value, &expected))
     }
 
     fn cookie_name(&self) -> String {
@@ -129,11 +189,17 @@ impl RequestGuard {
 
     /// Not the token: what a browser keeps is of no use elsewhere.
     fn cookie_value(&self) -> String {
-        blake3::derive_key("verify-run dashboard 2026 cookie", self.token.as_bytes())
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        self.derive_token("verify-run dashboard 2026 cookie")
     }
+
+    fn derive_token(&self, purpose: &str) -> String {
+        data_encoding::HEXLOWER.encode(&blake3::derive_key(purpose, self.token.as_bytes()))
+    }
+}
+
+/// Whether two texts are the same; takes as long whatever differs.
+fn is_same(given: &str, expected: &str) -> bool {
+    blake3::hash(given.as_bytes()) == blake3::hash(expected.as_bytes())
 }
 
 /// Whether a method only reads.
@@ -156,7 +222,11 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().expect("a value"));
         }
-        guard.check(method, &map, false).err().map_or(200, |problem| problem.status)
+        let checked = guard.check(method, &map, false).and_then(|proof| match is_safe(method) {
+            true => Ok(()),
+            false => guard.check_form(proof, None),
+        });
+        checked.err().map_or(200, |problem| problem.status)
     }
 
     #[test]
@@ -196,6 +266,34 @@ mod tests {
         assert_eq!(status(&Method::POST, &headers), 403);
         assert_eq!(status(&Method::POST, &[headers[0], headers[1], ("x-verify-run", "1")]), 200);
         assert_eq!(status(&Method::GET, &[headers[0], ("cookie", "verify_run_7=secret")]), 401);
+    }
+
+    #[test]
+    fn a_token_works_once() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), false);
+        assert!(!guard.takes_once("once") && !guard.takes_once(""));
+        guard.let_in_once("once".into());
+        assert!(!guard.takes_once("other") && guard.takes_once("once") && !guard.takes_once("once"));
+    }
+
+    #[test]
+    fn who_can_open_the_socket_may_ask_and_no_page_of_a_site_can() {
+        let guard = RequestGuard::of_socket("secret".into(), false);
+        assert_eq!(guard.check(&Method::POST, &HeaderMap::new(), false).ok(), Some(CallerProof::Complete));
+        let foreign = HeaderMap::from_iter([(header::ORIGIN, "http://evil.example".parse().expect("a value"))]);
+        assert_eq!(guard.check(&Method::GET, &foreign, false).err().map(|problem| problem.status), Some(403));
+    }
+
+    #[test]
+    fn a_form_with_its_token_writes() {
+        let guard = RequestGuard::new(7, "secret".into(), Vec::new(), false);
+        let token = guard.form_token().expect("it writes");
+        assert!(!guard.cookie().contains(&token) && token != "secret");
+        assert!(guard.check_form(CallerProof::Cookie, Some(&token)).is_ok());
+        for wrong in [None, Some(""), Some("secret"), Some(&*token.to_uppercase())] {
+            assert!(guard.check_form(CallerProof::Cookie, wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(RequestGuard::new(7, "secret".into(), Vec::new(), true).form_token(), None);
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The address of the dashboard, the file that names it, and its end.
 
-use std::future::IntoFuture as _;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use axum::Router;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -39,18 +42,25 @@ pub(in crate::surface) struct DashboardOptions {
     pub read_only: bool,
     /// Further names of this host.
     pub hosts: Vec<String>,
+    /// A socket instead of a port.
+    pub socket: Option<PathBuf>,
+    /// The address is opened in a browser.
+    pub open: bool,
 }
 
 /// Where a dashboard answers. What `dashboard --json` prints, and what its file has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::surface) struct DashboardAddress {
-    /// The address with the token, for a browser.
+    /// The address with the token, for a browser; of a socket `unix:` and its path.
     pub url: String,
-    /// What programs send as `Authorization: Bearer TOKEN`.
-    pub token: String,
-    /// The port on 127.0.0.1.
-    pub port: u16,
+    /// What programs send as `Authorization: Bearer TOKEN`; `null` of a socket, which needs none.
+    pub token: Option<String>,
+    /// The port on 127.0.0.1; `null` of a socket.
+    pub port: Option<u16>,
+    /// The path of the socket.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
     /// The process.
     pub pid: i32,
 }
@@ -64,6 +74,28 @@ struct AddressFile {
     started_at: String,
 }
 
+/// What a dashboard waits at.
+#[derive(Debug)]
+enum SiteListener {
+    Port(TcpListener),
+    Socket(UnixListener),
+}
+
+impl SiteListener {
+    async fn serve(self, router: Router) -> std::io::Result<()> {
+        match self {
+            SiteListener::Port(listener) => {
+                listener.set_nonblocking(true)?;
+                axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await
+            }
+            SiteListener::Socket(listener) => {
+                listener.set_nonblocking(true)?;
+                axum::serve(tokio::net::UnixListener::from_std(listener)?, router).await
+            }
+        }
+    }
+}
+
 /// A dashboard that is bound to its port and does not answer yet.
 pub(in crate::surface) struct RunningDashboard {
     /// Where it answers.
@@ -72,7 +104,7 @@ pub(in crate::surface) struct RunningDashboard {
     pub notes: Vec<String>,
     /// Blocked since before the address was known to anybody.
     signals: SigSet,
-    listener: TcpListener,
+    listener: SiteListener,
     site: HttpSite,
     file: PathBuf,
     idle: Option<Duration>,
@@ -86,19 +118,41 @@ impl RunningDashboard {
     pub(in crate::surface) fn bind(request: &Request, options: DashboardOptions) -> anyhow::Result<Self> {
         let mut notes = Vec::new();
         let signals = block_signals().context("cannot wait for signals")?;
-        let listener = bind_port(&request.places, options.port)?;
-        let port = listener.local_addr().context("cannot read the own address")?.port();
-        let mut random = [0; 32];
-        anyhow::ensure!(fill_random(&mut random), "cannot read random bytes for the token");
-        let token = data_encoding::BASE64URL_NOPAD.encode(&random);
-        let url = format!("http://127.0.0.1:{port}/?token={token}");
+        let token = random_token()?;
         let pid = std::process::id().cast_signed();
-        let address = DashboardAddress { url, token: token.clone(), port, pid };
+        let (listener, guard, address) = match &options.socket {
+            Some(path) => {
+                let path = request.cwd.join(path);
+                let listener = bind_socket(&path)?;
+                let url = format!("unix:{}", path.display());
+                let guard = RequestGuard::of_socket(token, options.read_only);
+                let address = DashboardAddress { url, token: None, port: None, socket: Some(path), pid };
+                (SiteListener::Socket(listener), guard, address)
+            }
+            None => {
+                let listener = bind_port(&request.places, options.port)?;
+                let port = listener.local_addr().context("cannot read the own address")?.port();
+                let url = format!("http://127.0.0.1:{port}/?token={token}");
+                let address = DashboardAddress { url, token: Some(token.clone()), port: Some(port), socket: None, pid };
+                let guard = RequestGuard::new(port, token, options.hosts, options.read_only);
+                (SiteListener::Port(listener), guard, address)
+            }
+        };
+        if let Some(port) = address.port.filter(|_| options.open) {
+            let once = random_token()?;
+            guard.let_in_once(once.clone());
+            // A browser must not have blocked signals; no program knows the address yet.
+            signals.thread_unblock().context("cannot wait for signals")?;
+            let opened = open_in_browser(&format!("http://127.0.0.1:{port}/?token={once}"));
+            signals.thread_block().context("cannot wait for signals")?;
+            if let Err(error) = opened {
+                notes.push(format!("cannot open a browser: {error}"));
+            }
+        }
         let file = request.places.state.dashboard();
         if let Err(error) = write_address(&file, &address, request.now()) {
             notes.push(format!("`verify-run dashboard url` will not find this one: {error}"));
         }
-        let guard = RequestGuard::new(port, token, options.hosts, options.read_only);
         let site = HttpSite::new(request.cwd.clone(), guard);
         Ok(RunningDashboard { address, notes, signals, listener, site, file, idle: options.idle })
     }
@@ -116,18 +170,50 @@ impl RunningDashboard {
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot serve")?;
         let served = runtime.block_on(async {
-            self.listener.set_nonblocking(true).context("cannot wait for connections")?;
-            let listener = tokio::net::TcpListener::from_std(self.listener).context("cannot wait for connections")?;
             let site = Arc::new(self.site);
-            let server = tokio::spawn(axum::serve(listener, build_router(Arc::clone(&site))).into_future());
+            let server = tokio::spawn(self.listener.serve(build_router(Arc::clone(&site))));
             wait_for_end(&site, self.idle, ended).await;
             server.abort();
             anyhow::Ok(())
         });
+        if let Some(path) = &self.address.socket {
+            let _ = std::fs::remove_file(path);
+        }
         remove_address(&self.file, &self.address);
         runtime.shutdown_background();
         served
     }
+}
+
+/// 256 random bits.
+fn random_token() -> anyhow::Result<String> {
+    let mut random = [0; 32];
+    anyhow::ensure!(fill_random(&mut random), "cannot read random bytes for the token");
+    Ok(data_encoding::BASE64URL_NOPAD.encode(&random))
+}
+
+/// A socket that only its user can open. One without a listener is replaced.
+fn bind_socket(path: &Path) -> anyhow::Result<UnixListener> {
+    let refused = |error: std::io::Error| Refusal::conflict(format!("cannot listen at {}: {error}", path.display()));
+    let is_socket = || std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket() && UnixStream::connect(path).is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    // Between the two calls the folder's permissions hold alone: the mode is set before anybody is answered.
+    let listener = UnixListener::bind(path).map_err(refused)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(refused)?;
+    Ok(listener)
+}
+
+/// Starts what opens addresses on this system.
+fn open_in_browser(address: &str) -> std::io::Result<()> {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    #[allow(clippy::disallowed_methods, reason = "a browser is not a check, and nothing of it is recorded")]
+    let mut command = Command::new(opener);
+    // Standard output has the address of the dashboard, and nothing else.
+    let mut child = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    std::thread::spawn(move || child.wait());
+    Ok(())
 }
 
 /// The signals that end the server, blocked in this thread and in those that it starts.

@@ -24,7 +24,7 @@ pub(super) const PROBLEM_KINDS: [(&str, &str); 17] = [
     ("misdirected", "The request is for another host."),
     ("read-only", "The server was started with --read-only."),
     ("too-large", "The document that was sent is too large."),
-    ("unsupported-media-type", "The document that was sent is no JSON."),
+    ("unsupported-media-type", "What was sent has another type than is expected here."),
     ("no-records", "Nothing is recorded here yet."),
     ("newer-store", "A newer version of verify-run wrote the records."),
     ("busy", "The store or the server is busy."),

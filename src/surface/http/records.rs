@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::ask::HttpAsk;
 use crate::base::refusal::Refusal;
-use crate::event::FixState;
+use crate::event::{FixState, JobState};
 use crate::ops::board::failures::FailureQuery;
 use crate::ops::board::fixes::FixQuery;
 use crate::ops::board::patterns::{PatternOrder, PatternQuery, PatternScope};
 use crate::ops::board::tasks::TaskQuery;
-use crate::ops::promote::{self, TargetOptions};
+use crate::ops::promote;
 use crate::ops::reply::Reply;
-use crate::ops::{fix, knowledge, last};
+use crate::ops::{fix, knowledge, last, library};
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::store::FailureScope;
 
@@ -19,6 +19,18 @@ use crate::store::FailureScope;
 pub(super) fn overview(ask: &HttpAsk) -> anyhow::Result<Value> {
     let filter = ask.filter()?;
     ask.read_board(|board| Ok(board.overview(&filter)?))
+}
+
+/// The figures, each with its definition.
+pub(super) fn figures(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let filter = ask.filter()?;
+    ask.read_board(|board| board.list_figures(&filter))
+}
+
+/// A figure with its definition, and the command that prints it.
+pub(super) fn figure(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let filter = ask.filter()?;
+    ask.read_board(|board| board.find_figure(ask.path_value(0), &filter))
 }
 
 /// What waits for a person.
@@ -144,11 +156,43 @@ pub(super) fn entry(ask: &HttpAsk) -> anyhow::Result<Value> {
 }
 
 pub(super) fn promotions(ask: &HttpAsk) -> anyhow::Result<Value> {
-    to_document(&promote::list_promotions(&ask.request, ask.is_on("all")?)?)
+    to_document(&promote::read_promotions(&ask.request, ask.is_on("all")?)?)
 }
 
 pub(super) fn promotion(ask: &HttpAsk) -> anyhow::Result<Value> {
-    to_document(&promote::show_promotion(&ask.request, ask.path_value(0), &TargetOptions::default())?)
+    to_document(&promote::read_promotion(&ask.request, ask.path_value(0))?)
+}
+
+pub(super) fn gate_cycles(ask: &HttpAsk) -> anyhow::Result<Value> {
+    ask.read_board(|board| Ok(board.gate_cycles()?))
+}
+
+pub(super) fn gate_cycle(ask: &HttpAsk) -> anyhow::Result<Value> {
+    ask.read_board(|board| board.gate_cycle(ask.path_value(0)))
+}
+
+pub(super) fn gate_report(ask: &HttpAsk) -> anyhow::Result<Value> {
+    ask.read_board(|board| board.gate_report(ask.path_value(0)))
+}
+
+pub(super) fn library(ask: &HttpAsk) -> anyhow::Result<Value> {
+    ask.read_board(|board| board.library())
+}
+
+pub(super) fn library_page(ask: &HttpAsk) -> anyhow::Result<Value> {
+    to_document(&library::show_page(&ask.request, ask.path_value(0))?)
+}
+
+pub(super) fn library_jobs(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let state = match ask.parameter("state") {
+        None => None,
+        Some(word) => Some(JobState::from_word(word).ok_or_else(|| Refusal::usage("`state`: no job has this state"))?),
+    };
+    to_document(&library::list_jobs(&ask.request, state.as_slice(), ask.limit()?)?)
+}
+
+pub(super) fn library_job(ask: &HttpAsk) -> anyhow::Result<Value> {
+    to_document(&library::show_job(&ask.request, ask.path_value(0))?)
 }
 
 pub(super) fn tasks(ask: &HttpAsk) -> anyhow::Result<Value> {

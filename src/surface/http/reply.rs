@@ -12,12 +12,22 @@ use crate::base::text::visible_json;
 /// Bytes of an entity tag's digest that are kept.
 const TAG_BYTES: usize = 16;
 
+/// What an answer consists of.
+#[derive(Debug)]
+enum ReplyContent {
+    Bytes(Vec<u8>),
+    /// It goes on while the caller listens.
+    Stream(Body),
+}
+
 /// What a resource gives back.
 #[derive(Debug)]
 pub(super) struct HttpReply {
     status: StatusCode,
     content_type: &'static str,
-    bytes: Vec<u8>,
+    content: ReplyContent,
+    /// The entity tag; else one of the content.
+    tag: Option<String>,
     /// Further headers.
     headers: Vec<(header::HeaderName, String)>,
 }
@@ -25,7 +35,16 @@ pub(super) struct HttpReply {
 impl HttpReply {
     /// A text of a type.
     pub(super) fn text(content_type: &'static str, text: impl Into<Vec<u8>>) -> Self {
-        HttpReply { status: StatusCode::OK, content_type, bytes: text.into(), headers: Vec::new() }
+        HttpReply::new(content_type, ReplyContent::Bytes(text.into()))
+    }
+
+    /// What goes on while the caller listens.
+    pub(super) fn stream(content_type: &'static str, body: Body) -> Self {
+        HttpReply::new(content_type, ReplyContent::Stream(body))
+    }
+
+    fn new(content_type: &'static str, content: ReplyContent) -> Self {
+        HttpReply { status: StatusCode::OK, content_type, content, tag: None, headers: Vec::new() }
     }
 
     /// A page.
@@ -45,11 +64,15 @@ impl HttpReply {
     }
 
     /// Another address to ask.
-    pub(super) fn see_other(address: &str, cookie: &str) -> Self {
+    pub(super) fn see_other(address: &str) -> Self {
         HttpReply::text("text/plain; charset=utf-8", "")
             .with_status(StatusCode::SEE_OTHER)
             .with_header(header::LOCATION, address)
-            .with_header(header::SET_COOKIE, cookie)
+    }
+
+    /// The same with a tag of its own: one of what the content is made of, not of the content.
+    pub(super) fn with_tag(self, tag: Option<String>) -> Self {
+        HttpReply { tag, ..self }
     }
 
     /// The same with another status.
@@ -65,19 +88,22 @@ impl HttpReply {
 
     /// The answer to a request with these headers; without the content where it is known to the caller already.
     pub(super) fn into_response(self, asked: &HeaderMap, is_head: bool) -> Response {
-        let tag = format!("\"{}\"", data_encoding::HEXLOWER.encode(&blake3::hash(&self.bytes).as_bytes()[..TAG_BYTES]));
+        let tag = match &self.content {
+            ReplyContent::Bytes(bytes) if self.status == StatusCode::OK => {
+                Some(self.tag.unwrap_or_else(|| content_tag(bytes)))
+            }
+            _ => None,
+        };
         let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-        let is_known = self.status == StatusCode::OK
-            && known.flat_map(|tags| tags.split(',')).any(|known| known.trim() == tag || known.trim() == "*");
+        let mut known = known.flat_map(|tags| tags.split(','));
+        let is_known = tag.as_deref().is_some_and(|tag| known.any(|known| known.trim() == tag || known.trim() == "*"));
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if is_known { StatusCode::NOT_MODIFIED } else { self.status };
         let headers = response.headers_mut();
         for (name, value) in guard::HEADERS {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        if self.status == StatusCode::OK
-            && let Ok(tag) = HeaderValue::from_str(&tag)
-        {
+        if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
             headers.insert(header::ETAG, tag);
         }
         for (name, value) in self.headers {
@@ -87,13 +113,22 @@ impl HttpReply {
         }
         if !is_known {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(self.bytes.len()));
-            if !is_head {
-                *response.body_mut() = Body::from(self.bytes);
+            match self.content {
+                ReplyContent::Bytes(bytes) => {
+                    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
+                    *response.body_mut() = if is_head { Body::empty() } else { Body::from(bytes) };
+                }
+                ReplyContent::Stream(body) if !is_head => *response.body_mut() = body,
+                ReplyContent::Stream(_) => {}
             }
         }
         response
     }
+}
+
+/// What names exactly this content.
+fn content_tag(bytes: &[u8]) -> String {
+    format!("\"{}\"", data_encoding::HEXLOWER.encode(&blake3::hash(bytes).as_bytes()[..TAG_BYTES]))
 }
 
 /// The status of a problem.

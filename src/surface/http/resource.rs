@@ -13,6 +13,8 @@ pub(super) enum ResourceForm {
     Document,
     /// For people.
     Page,
+    /// For agents, at the address of the page.
+    Markdown,
 }
 
 /// Something that has an address.
@@ -38,11 +40,16 @@ pub(super) struct HttpResource {
 }
 
 impl HttpResource {
+    /// Whether it is a record or a list of them, with a page.
+    pub(super) fn is_record(&self) -> bool {
+        !self.page.is_empty() && !self.name.is_empty() && !self.is_write
+    }
+
     /// Its address in a form.
     pub(super) fn path(&self, form: ResourceForm) -> &'static str {
         match form {
             ResourceForm::Document => self.api,
-            ResourceForm::Page => self.page,
+            ResourceForm::Page | ResourceForm::Markdown => self.page,
         }
     }
 }

@@ -11,15 +11,16 @@ use axum::response::Response;
 use axum::routing::any;
 use serde_json::Value;
 
-use super::ask::HttpAsk;
-use super::guard::is_safe;
+use super::ask::{HttpAsk, accepts, read_form};
+use super::events;
+use super::generation::generation_tag;
+use super::guard::{CallerProof, is_safe};
 use super::problem::HttpProblem;
 use super::reply::{HttpReply, problem_status};
 use super::resource::{HttpResource, ResourceForm};
 use super::routes::RESOURCES;
-use super::site::HttpSite;
-use crate::capture::Identity;
-use crate::config::Environment;
+use super::site::{HttpSite, open_request};
+use super::theme::{PageTheme, take_theme};
 use crate::ops::request::Request;
 use crate::surface::failure::{FailureKind, FailureReport};
 
@@ -39,6 +40,13 @@ pub(super) fn build_router(site: Arc<HttpSite>) -> Router {
                 };
                 router = router.route(path, any(handler));
             }
+        }
+        if resource.is_record() && !resource.page.contains('{') {
+            let path = if resource.page == "/" { "/index.md".to_owned() } else { format!("{}.md", resource.page) };
+            let handler = move |State(site): State<Arc<HttpSite>>, request: HttpRequest| {
+                answer_request(site, Some((resource, ResourceForm::Markdown)), Vec::new(), request)
+            };
+            router = router.route(&path, any(handler));
         }
     }
     let unknown =
@@ -66,12 +74,20 @@ async fn answer_request(
     site.note_request();
     let began = Instant::now();
     let (parts, body) = request.into_parts();
+    let (found, values) = choose_form(found, values, &parts.headers);
     let is_page = found.map_or(!parts.uri.path().starts_with("/api/"), |(_, form)| form == ResourceForm::Page);
     let query = parts.uri.query().unwrap_or_default().to_owned();
     let reply = match exchange_token(&site, found, &query, &parts.method, &parts.headers) {
         Some(reply) => reply,
         None => {
-            let asked = AskedResource { found, values, query, method: parts.method.clone(), headers: &parts.headers };
+            let asked = AskedResource {
+                found,
+                values,
+                uri_path: parts.uri.path(),
+                query,
+                method: parts.method.clone(),
+                headers: &parts.headers,
+            };
             find_reply(&site, asked, body).await
         }
     };
@@ -80,6 +96,29 @@ async fn answer_request(
     let route = found.map_or("unknown", |(resource, form)| resource.path(form));
     site.counts.add_request(route, response.status().as_u16(), began.elapsed());
     response
+}
+
+/// Markdown, where the caller asks for it, or the last value of the path ends so.
+fn choose_form(
+    found: Option<(&'static HttpResource, ResourceForm)>,
+    mut values: Vec<String>,
+    headers: &HeaderMap,
+) -> (Option<(&'static HttpResource, ResourceForm)>, Vec<String>) {
+    let Some((resource, ResourceForm::Page)) = found.filter(|(resource, _)| resource.is_record()) else {
+        return (found, values);
+    };
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    // A task may be named like a file.
+    let last = values.last_mut().filter(|_| resource.name != "task");
+    let mut is_suffixed = false;
+    if let Some(last) = last
+        && let Some(id) = last.strip_suffix(".md").map(str::to_owned)
+    {
+        *last = id;
+        is_suffixed = true;
+    }
+    let is_markdown = is_suffixed || accepts(accept, "text/markdown");
+    (Some((resource, if is_markdown { ResourceForm::Markdown } else { ResourceForm::Page })), values)
 }
 
 /// A token in the printed address is exchanged for a cookie, so that it stays in no history.
@@ -95,8 +134,8 @@ fn exchange_token(
     if let Err(problem) = site.guard.check(method, headers, true) {
         return Some(Err(problem));
     }
-    if site.guard.is_token(given) {
-        return Some(Ok(HttpReply::see_other("/", &site.guard.cookie())));
+    if site.guard.is_token(given) || site.guard.takes_once(given) {
+        return Some(Ok(HttpReply::see_other("/").with_header(header::SET_COOKIE, site.guard.cookie())));
     }
     let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "unauthorised", "the token is not the one of this server");
     Some(Err(problem.with_hint("verify-run dashboard url")))
@@ -106,6 +145,7 @@ fn exchange_token(
 struct AskedResource<'a> {
     found: Option<(&'static HttpResource, ResourceForm)>,
     values: Vec<String>,
+    uri_path: &'a str,
     query: String,
     method: Method,
     headers: &'a HeaderMap,
@@ -116,9 +156,9 @@ async fn find_reply(
     asked: AskedResource<'_>,
     body: axum::body::Body,
 ) -> Result<HttpReply, HttpProblem> {
-    let AskedResource { found, values, query, method, headers } = asked;
+    let AskedResource { found, values, uri_path, query, method, headers } = asked;
     let is_open = found.is_some_and(|(resource, _)| resource.is_open);
-    site.guard.check(&method, headers, is_open)?;
+    let proof = site.guard.check(&method, headers, is_open)?;
     let Some((resource, form)) = found else {
         let problem = HttpProblem::new(StatusCode::NOT_FOUND, "unknown-path", "there is nothing at this address");
         return Err(problem);
@@ -133,23 +173,67 @@ async fn find_reply(
         let problem = HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", &detail);
         return Ok(render_problem(site, &problem, form == ResourceForm::Page).with_header(header::ALLOW, allowed));
     }
+    let (theme, query) = if form == ResourceForm::Page { take_theme(&query) } else { (None, query) };
+    if let Some(theme) = theme {
+        let path = uri_path.to_owned();
+        let address = if query.is_empty() { path } else { format!("{path}?{query}") };
+        return Ok(HttpReply::see_other(&address).with_header(header::SET_COOKIE, theme.cookie()));
+    }
     let parameters = HttpAsk::read_parameters(&query, resource.parameters)?;
     if values.iter().any(|value| value.is_empty() || value.contains('\0')) {
         return Err(HttpProblem::new(StatusCode::NOT_FOUND, "unknown-id", "there is no record of this name"));
     }
-    let body = if resource.is_write { Some(read_body(headers, body).await?) } else { None };
+    if resource.api == events::ADDRESS {
+        return events::listen(site, headers);
+    }
+    let sent = if resource.is_write { Some(read_sent(site, proof, headers, body, form).await?) } else { None };
+    let (sent, back) = sent.map_or((None, None), |sent| (Some(sent.document), sent.back));
     let Ok(permit) = tokio::time::timeout(ANSWER_TIME_MAX, Arc::clone(&site.questions).acquire_owned()).await else {
         return Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many questions are being answered"));
     };
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
+    let chosen = PageTheme::from_cookies(headers);
+    let known = known_tags(headers);
     let on_thread = Arc::clone(site);
-    let work = tokio::task::spawn_blocking(move || {
+    answer_in_time(move || {
         let _permit = permit;
         let request = open_request(&on_thread.root);
-        let ask = HttpAsk { request, path: values, parameters, body, accept };
-        let reply = (resource.reply)(&on_thread, resource, form, &ask);
-        reply.map_err(|error| find_problem(&ask.request, &error))
-    });
+        let form_token = on_thread.guard.form_token();
+        let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, theme: chosen, accept };
+        read_reply(&on_thread, resource, form, &ask, &known)
+    })
+    .await
+}
+
+/// The tags of the answers that the caller has.
+fn known_tags(headers: &HeaderMap) -> Vec<String> {
+    let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|tags| tags.split(',')).map(|tag| tag.trim().to_owned()).collect()
+}
+
+/// The answer of a resource; without a question to the store where the caller has it already.
+fn read_reply(
+    site: &HttpSite,
+    resource: &'static HttpResource,
+    form: ResourceForm,
+    ask: &HttpAsk,
+    known: &[String],
+) -> Result<HttpReply, HttpProblem> {
+    let before = generation_tag(resource, form, ask);
+    if before.as_ref().is_some_and(|tag| known.contains(tag)) {
+        return Ok(HttpReply::text("text/plain", "").with_tag(before));
+    }
+    let reply = (resource.reply)(site, resource, form, ask).map_err(|error| find_problem(&ask.request, &error))?;
+    // What was recorded while it was read may be in it or not.
+    let tag = before.filter(|before| generation_tag(resource, form, ask).as_ref() == Some(before));
+    Ok(reply.with_tag(tag))
+}
+
+/// The answer of a thread, unless it takes too long or panics.
+async fn answer_in_time(
+    work: impl FnOnce() -> Result<HttpReply, HttpProblem> + Send + 'static,
+) -> Result<HttpReply, HttpProblem> {
+    let work = tokio::task::spawn_blocking(work);
     match tokio::time::timeout(ANSWER_TIME_MAX, work).await {
         Ok(Ok(reply)) => reply,
         // A panic is a defect of verify-run, and ends this request alone.
@@ -164,12 +248,6 @@ async fn find_reply(
     }
 }
 
-/// Looks for everything again: nothing is kept from one request to the next.
-fn open_request(root: &std::path::Path) -> Request {
-    let identity = Request::identify_caller(Identity::default());
-    Request::new(root.to_owned(), Environment::from_process(), identity)
-}
-
 /// The problem behind an error. A damaged index is rebuilt from the events.
 fn find_problem(request: &Request, error: &anyhow::Error) -> HttpProblem {
     let report = FailureReport::new(error);
@@ -180,12 +258,42 @@ fn find_problem(request: &Request, error: &anyhow::Error) -> HttpProblem {
     HttpProblem::from_error(error)
 }
 
-async fn read_body(headers: &HeaderMap, body: axum::body::Body) -> Result<Value, HttpProblem> {
+/// What was sent, without what is not for the verb.
+struct SentBody {
+    document: Value,
+    /// The page that the form was on.
+    back: Option<String>,
+}
+
+/// Reads what was sent, if its sender may write.
+async fn read_sent(
+    site: &HttpSite,
+    proof: CallerProof,
+    headers: &HeaderMap,
+    body: axum::body::Body,
+    form: ResourceForm,
+) -> Result<SentBody, HttpProblem> {
+    let mut document = read_body(headers, body, form).await?;
+    let mut take = |name: &str| match form {
+        ResourceForm::Page => document.as_object_mut()?.remove(name)?.as_str().map(str::to_owned),
+        ResourceForm::Document | ResourceForm::Markdown => None,
+    };
+    let (token, back) = (take("form_token"), take("back"));
+    site.guard.check_form(proof, token.as_deref())?;
+    Ok(SentBody { document, back })
+}
+
+/// What was sent: a document to the address of a document, a form to that of a page.
+async fn read_body(headers: &HeaderMap, body: axum::body::Body, form: ResourceForm) -> Result<Value, HttpProblem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        let detail = "the document has to be `application/json`";
-        return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail));
+    let expected = match form {
+        ResourceForm::Document | ResourceForm::Markdown => "application/json",
+        ResourceForm::Page => "application/x-www-form-urlencoded",
+    };
+    if !kind.eq_ignore_ascii_case(expected) {
+        let detail = format!("what is sent has to be `{expected}`");
+        return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", &detail));
     }
     let reading = tokio::time::timeout(ANSWER_TIME_MAX, axum::body::to_bytes(body, BODY_BYTES_MAX)).await;
     let Ok(read) = reading else {
@@ -195,6 +303,9 @@ async fn read_body(headers: &HeaderMap, body: axum::body::Body) -> Result<Value,
         let detail = format!("the document has more than {BODY_BYTES_MAX} bytes, or ended early");
         HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", &detail)
     })?;
+    if form == ResourceForm::Page {
+        return read_form(&bytes).map(Value::Object);
+    }
     let document: Value = serde_json::from_slice(&bytes)
         .map_err(|error| HttpProblem::new(StatusCode::BAD_REQUEST, "bad-body", &format!("no JSON: {error}")))?;
     Ok(document)
@@ -212,5 +323,25 @@ fn render_problem(site: &HttpSite, problem: &HttpProblem, is_page: bool) -> Http
             HttpReply::page(html).with_status(if is_start { StatusCode::OK } else { problem_status(problem) })
         }
         Err(_) => HttpReply::problem(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_problem_of_one_request() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(answers_after_a_panic());
+    }
+
+    async fn answers_after_a_panic() {
+        let problem = answer_in_time(|| panic!("a defect")).await.expect_err("it panics");
+        assert_eq!((problem.status, problem.kind.as_str()), (500, "/problems/internal"));
+        let response = HttpReply::problem(&problem).into_response(&HeaderMap::new(), false);
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+        let reply = answer_in_time(|| Ok(HttpReply::text("text/plain", "fine"))).await.expect("it goes on");
+        assert_eq!(reply.into_response(&HeaderMap::new(), false).status(), StatusCode::OK);
     }
 }

@@ -1,6 +1,6 @@
 //! A running server: what all of its requests share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,9 +10,14 @@ use tokio::sync::Semaphore;
 use super::counts::RequestCounts;
 use super::guard::RequestGuard;
 use super::view::PageView;
+use crate::capture::Identity;
+use crate::config::Environment;
+use crate::ops::request::Request;
 
 /// Questions to the store at once.
 const QUESTIONS_MAX: usize = 4;
+/// Connections that listen for events.
+const LISTENERS_MAX: usize = 8;
 
 /// A running server, for all of its requests.
 pub(super) struct HttpSite {
@@ -26,6 +31,8 @@ pub(super) struct HttpSite {
     started: Instant,
     /// Free places for questions to the store.
     pub questions: Arc<Semaphore>,
+    /// Free places for connections that listen.
+    pub listeners: Arc<Semaphore>,
 }
 
 impl HttpSite {
@@ -39,6 +46,7 @@ impl HttpSite {
             last_request: AtomicU64::new(0),
             started: Instant::now(),
             questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),
+            listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
         }
     }
 
@@ -52,4 +60,10 @@ impl HttpSite {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_request.store(now, Ordering::Relaxed);
     }
+}
+
+/// Looks for everything again: nothing is kept from one request to the next.
+pub(super) fn open_request(root: &Path) -> Request {
+    let identity = Request::identify_caller(Identity::default());
+    Request::new(root.to_owned(), Environment::from_process(), identity)
 }

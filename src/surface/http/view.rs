@@ -10,6 +10,7 @@ use super::problem::HttpProblem;
 use super::resource::HttpResource;
 use crate::base::clock::Timestamp;
 use crate::base::text::{code_points_shown, ellipsis};
+use crate::ops::board::RecordedKinds;
 
 /// Steps of a template: the longest page takes a tenth of them.
 const FUEL: u64 = 20_000_000;
@@ -17,7 +18,7 @@ const FUEL: u64 = 20_000_000;
 const MESSAGE_BYTES_MAX: usize = 2_000;
 
 /// The pages that the rail names: address and title.
-const RAIL: [(&str, &str); 14] = [
+const RAIL: [(&str, &str); 16] = [
     ("/", "Overview"),
     ("/inbox", "Needs you"),
     ("/patterns", "Patterns"),
@@ -28,6 +29,8 @@ const RAIL: [(&str, &str); 14] = [
     ("/effect", "Effect"),
     ("/knowledge", "Knowledge"),
     ("/promotions", "Promotions"),
+    ("/gate", "Gate"),
+    ("/library", "Library"),
     ("/tasks", "Tasks"),
     ("/lessons", "Lessons"),
     ("/audit", "Audit"),
@@ -35,13 +38,15 @@ const RAIL: [(&str, &str); 14] = [
 ];
 
 /// All templates with their names.
-const TEMPLATES: [(&str, &str); 29] = [
+const TEMPLATES: [(&str, &str); 40] = [
     ("layout.html", include_str!("templates/layout.html")),
     ("macros.html", include_str!("templates/macros.html")),
     ("problem.html", include_str!("templates/problem.html")),
     ("problem_kind.html", include_str!("templates/problem_kind.html")),
     ("start.html", include_str!("templates/start.html")),
     ("overview.html", include_str!("templates/overview.html")),
+    ("figures.html", include_str!("templates/figures.html")),
+    ("figure.html", include_str!("templates/figure.html")),
     ("inbox.html", include_str!("templates/inbox.html")),
     ("patterns.html", include_str!("templates/patterns.html")),
     ("pattern.html", include_str!("templates/pattern.html")),
@@ -57,6 +62,14 @@ const TEMPLATES: [(&str, &str); 29] = [
     ("entry.html", include_str!("templates/entry.html")),
     ("promotions.html", include_str!("templates/promotions.html")),
     ("promotion.html", include_str!("templates/promotion.html")),
+    ("gate.html", include_str!("templates/gate.html")),
+    ("gate_macros.html", include_str!("templates/gate_macros.html")),
+    ("gate-cycle.html", include_str!("templates/gate-cycle.html")),
+    ("gate-report.html", include_str!("templates/gate-report.html")),
+    ("library.html", include_str!("templates/library.html")),
+    ("library-page.html", include_str!("templates/library-page.html")),
+    ("library-jobs.html", include_str!("templates/library-jobs.html")),
+    ("library-job.html", include_str!("templates/library-job.html")),
     ("tasks.html", include_str!("templates/tasks.html")),
     ("task.html", include_str!("templates/task.html")),
     ("lessons.html", include_str!("templates/lessons.html")),
@@ -64,8 +77,27 @@ const TEMPLATES: [(&str, &str); 29] = [
     ("audit.html", include_str!("templates/audit.html")),
     ("search.html", include_str!("templates/search.html")),
     ("filter.html", include_str!("templates/filter.html")),
+    ("export.html", include_str!("templates/export.html")),
     ("diff.html", include_str!("templates/diff.html")),
 ];
+
+/// What a file is made of beside its pages.
+pub(super) struct ExportFrame<'a> {
+    /// The style sheet.
+    pub style: &'a str,
+    /// SHA-256 of it, base64.
+    pub digest: &'a str,
+    /// Where it was recorded.
+    pub root: Option<String>,
+    /// What ages are counted from.
+    pub moment: Timestamp,
+    /// Address and title of each part.
+    pub contents: Vec<[String; 2]>,
+    /// What the reader has to know.
+    pub notes: Vec<String>,
+    /// The pages, as HTML.
+    pub body: String,
+}
 
 /// The templates, ready to be filled.
 pub(super) struct PageView {
@@ -75,6 +107,16 @@ pub(super) struct PageView {
 impl PageView {
     /// With all templates.
     pub(super) fn new() -> Self {
+        PageView::with_moment(None, &[])
+    }
+
+    /// For a file as of a moment: pages have no frame, and no form to filter them.
+    pub(super) fn for_export(moment: Timestamp) -> Self {
+        const BARE: &str = "{% import \"macros.html\" as ui %}{% block main %}{% endblock %}";
+        PageView::with_moment(Some(moment), &[("layout.html", BARE), ("filter.html", "")])
+    }
+
+    fn with_moment(moment: Option<Timestamp>, others: &[(&'static str, &'static str)]) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -83,8 +125,8 @@ impl PageView {
             Some(text) => out.write_str(&escape_html(text)).map_err(minijinja::Error::from),
             None => escape_formatter(out, state, value),
         });
-        add_filters(&mut environment);
-        for (name, text) in TEMPLATES {
+        add_filters(&mut environment, moment);
+        for (name, text) in TEMPLATES.iter().chain(others).copied() {
             // A template that does not parse is found by a test that renders all of them.
             let _ = environment.add_template(name, text);
         }
@@ -104,10 +146,11 @@ impl PageView {
     ) -> anyhow::Result<String> {
         self.render(
             &format!("{}.html", resource.name),
+            RecordedKinds::find(&ask.request),
             context! {
                 title => resource.title, page => resource.page, query => ask.parameters.clone(), id => ask.path_value(0),
                 parameters => resource.parameters.to_vec(), data => Value::from(Serde(value)), next => next,
-                root => ask.request.places.root.display().to_string(),
+                form_token => ask.form_token.clone(), theme => ask.theme.as_str(), root => ask.request.places.root.display().to_string(),
             },
         )
     }
@@ -120,7 +163,11 @@ impl PageView {
         let is_start = problem.kind == "/problems/no-records";
         let template = if is_start { "start.html" } else { "problem.html" };
         let title = if is_start { "Nothing recorded yet" } else { problem.title };
-        self.render(template, context! { title => title, page => "", problem => Value::from(Serde(problem)) })
+        self.render(
+            template,
+            RecordedKinds::default(),
+            context! { title => title, page => "", problem => Value::from(Serde(problem)) },
+        )
     }
 
     /// The page about a kind of problems.
@@ -134,19 +181,47 @@ impl PageView {
         about: &str,
     ) -> anyhow::Result<String> {
         let page = resource.page;
-        self.render("problem_kind.html", context! { title => kind, page => page, about => about })
+        self.render(
+            "problem_kind.html",
+            RecordedKinds::default(),
+            context! { title => kind, page => page, about => about },
+        )
     }
 
-    fn render(&self, template: &str, own: Value) -> anyhow::Result<String> {
-        let rail: Vec<[&str; 2]> = RAIL.iter().map(|(path, title)| [*path, *title]).collect();
+    /// A file with all of its pages.
+    ///
+    /// # Errors
+    /// When the template is none.
+    pub(super) fn render_export(&self, frame: &ExportFrame<'_>) -> anyhow::Result<String> {
+        let ExportFrame { style, digest, root, moment, contents, notes, body } = frame;
+        let own = context! {
+            style => Value::from_safe_string((*style).to_owned()), digest => *digest, root => Value::from(Serde(root)),
+            moment => moment.rfc3339(), contents => Value::from(Serde(contents)), notes => Value::from(Serde(notes)),
+            body => Value::from_safe_string(body.clone()),
+        };
+        self.render("export.html", RecordedKinds::default(), context! { frame => own })
+    }
+
+    fn render(&self, template: &str, kinds: RecordedKinds, own: Value) -> anyhow::Result<String> {
+        let is_shown = |path: &str| match path {
+            "/gate" => kinds.gate,
+            "/library" => kinds.library,
+            _ => true,
+        };
+        let rail = RAIL.iter().filter(|(path, _)| is_shown(path));
+        let rail: Vec<[&str; 2]> = rail.map(|(path, title)| [*path, *title]).collect();
         let frame = context! { rail => rail, version => env!("CARGO_PKG_VERSION"), ..own };
         let template = self.environment.get_template(template).context("cannot find the page's template")?;
         template.render(frame).context("cannot render the page")
     }
 }
 
-fn add_filters(environment: &mut Environment<'static>) {
-    environment.add_filter("when", |at: Value| at.as_str().map_or_else(|| Value::from("–"), time_element));
+/// Adds what templates can do; ages are counted from `moment`, else from now.
+fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>) {
+    environment.add_filter("when", move |at: Value| {
+        let now = moment.unwrap_or_else(Timestamp::now);
+        at.as_str().map_or_else(|| Value::from("–"), |at| time_element(at, now))
+    });
     environment.add_filter("percent", |share: Option<f64>| {
         share.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0))
     });
@@ -204,9 +279,9 @@ fn with_query(query: &Value, name: &str, value: Option<String>) -> String {
 }
 
 /// A time: its age to read, the moment to copy.
-fn time_element(at: &str) -> Value {
+fn time_element(at: &str, now: Timestamp) -> Value {
     let Some(moment) = Timestamp::parse(at) else { return Value::from(at.to_owned()) };
-    let (exact, age) = (moment.rfc3339(), moment.age_at(Timestamp::now()));
+    let (exact, age) = (moment.rfc3339(), moment.age_at(now));
     Value::from_safe_string(format!("<time datetime=\"{exact}\" title=\"{exact}\">{age}</time>"))
 }
 
@@ -222,7 +297,8 @@ mod tests {
                 panic!("{name}: {error:#}");
             }
         }
-        for resource in crate::surface::http::routes::RESOURCES {
+        let pages = crate::surface::http::routes::RESOURCES.iter().filter(|resource| !resource.is_write);
+        for resource in pages {
             let name = format!("{}.html", resource.name);
             let is_page = !resource.page.is_empty() && !resource.name.is_empty();
             assert!(!is_page || TEMPLATES.iter().any(|(known, _)| *known == name), "{name}");
@@ -233,10 +309,12 @@ mod tests {
     fn what_is_recorded_is_escaped_and_nothing_is_hidden() {
         let mut view = PageView::new();
         view.environment.add_template("t.html", "{{ text }}").expect("a template");
-        let html = view.render("t.html", context! { text => "<b>\u{202e}\u{1b}[31m&\"'" }).expect("renders");
+        let html = view
+            .render("t.html", RecordedKinds::default(), context! { text => "<b>\u{202e}\u{1b}[31m&\"'" })
+            .expect("renders");
         assert_eq!(html, "&lt;b&gt;U+202EU+001B[31m&amp;&quot;&#x27;");
         assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
-        let time = time_element("<script>");
+        let time = time_element("<script>", Timestamp(0));
         assert!(!time.is_safe());
     }
 

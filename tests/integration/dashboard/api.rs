@@ -16,7 +16,7 @@ static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
 
 /// Panics when a document is not what the description says of its address.
 #[track_caller]
-fn assert_described(address: &str, document: &Value) {
+pub(super) fn assert_described(address: &str, document: &Value) {
     let operation = DESCRIPTION["paths"][address].as_object().and_then(|methods| methods.values().next());
     let shape = operation.and_then(|it| it.pointer("/responses/200/content/application~1json/schema/$ref"));
     let name = shape.and_then(Value::as_str).and_then(|it| it.rsplit('/').next()).expect("a described address");
@@ -59,10 +59,13 @@ fn every_address_answers_as_it_is_described() {
             path if path.contains("/fixes/") => &fix,
             path if path.contains("/lessons/") => &lesson,
             path if path.contains("/knowledge/{") => &entry,
+            path if path.contains("/figures/{") => "failures",
             _ => "discount",
         };
         let is_text = matches!(address.as_str(), "/api/knowledge/metrics" | "/api/openapi.json");
-        if methods.get("get").is_none() || is_text || address == "/api/v1/promotions/{id}" {
+        // These have records of their own in other tests.
+        let is_elsewhere = ["/promotions/{", "/gate/", "/library/"].iter().any(|part| address.contains(part));
+        if methods.get("get").is_none() || is_text || is_elsewhere && address.contains('{') {
             continue;
         }
         let path =

@@ -14,14 +14,14 @@ use crate::store::query::row_time;
 pub(crate) struct DecisionRow {
     /// The event's id.
     pub event: String,
-    /// `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning` or `gate`.
+    /// `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate` or `page`.
     pub kind: String,
     pub at: Timestamp,
     /// The person who decided, else the agent; `None` when the recorder did, or nothing is known.
     pub who: Option<String>,
     /// What was done, one word: `muted`, `merged`, `approved`, …
     pub action: String,
-    /// What it is about: `p-…`, `r-…`, `k-…`, `x-…`, `l-…`, `w-…`, `g-…`, or the item that a waiver is for.
+    /// What it is about: `p-…`, `r-…`, `k-…`, `x-…`, `l-…`, `w-…`, `g-…`, `a-…`, or the item that a waiver is for.
     pub about: String,
     /// The second thing that it is about.
     pub other: Option<String>,
@@ -54,14 +54,17 @@ const DECISIONS: &str = "
         CASE step WHEN 'waiver' THEN iif(body ->> '$.withdrawn', 'unwaived', 'waived')
             WHEN 'resolved' THEN 'resolved' ELSE 'reset' END,
         coalesce(nullif(evaluation, ''), body ->> '$.item'), NULL, body ->> '$.by.person', body ->> '$.reason', 'gate'
-    FROM gate_steps WHERE step IN ('waiver', 'reset', 'resolved')";
+    FROM gate_steps WHERE step IN ('waiver', 'reset', 'resolved')
+    UNION ALL SELECT event_id, at, step, artifact_id, NULL, body ->> '$.by.person', body ->> '$.reason', 'page'
+    FROM library_steps WHERE step IN ('approved', 'rejected', 'deprecated', 'restored')";
 
 /// The decision that reverted the decision `d`: the first later one that says the opposite of the same thing.
 const REVERTED: &str = "
     SELECT r.at, r.who FROM decisions r WHERE r.kind = d.kind AND (r.at, r.event_id) > (d.at, d.event_id)
       AND r.action = CASE d.kind || d.action WHEN 'patternmuted' THEN 'unmuted' WHEN 'patterndeprecated' THEN 'restored'
           WHEN 'patternmerged' THEN 'split' WHEN 'promotionapproved' THEN 'rolled_back' WHEN 'entrypinned' THEN 'unpinned'
-          WHEN 'gatewaived' THEN 'unwaived' END
+          WHEN 'gatewaived' THEN 'unwaived'
+          WHEN 'pageapproved' THEN 'deprecated' WHEN 'pagedeprecated' THEN 'restored' END
       AND (r.about = d.about OR d.action = 'merged' AND r.about = d.other)
     ORDER BY r.at, r.event_id LIMIT 1";
 

@@ -188,6 +188,7 @@ fn review_of(said: &ReviewArgs, decision: PageReviewDecision) -> PageReview {
         accept_unproven: false,
         supersedes: Vec::new(),
         replaced_by: None,
+        shown: None,
     }
 }
 

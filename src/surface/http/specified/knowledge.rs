@@ -13,7 +13,8 @@ use crate::ops::{knowledge, strategy, task};
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::surface::http::ask::HttpAsk;
-use crate::surface::http::problem::{BodyFault, HttpProblem, ProblemError};
+use crate::surface::http::problem::{HttpProblem, ProblemError};
+use crate::surface::http::sent::SentFields;
 
 /// Entries that are looked at for their numbers.
 const ENTRIES_MAX: usize = 100_000;
@@ -27,8 +28,6 @@ const RELEVANT: usize = 10;
 const CONFIDENCE_MIN: f64 = 0.5;
 /// A strategy with less success is none.
 const EFFECTIVENESS_MIN: f64 = 0.5;
-/// An action, bytes.
-const ACTION_BYTES_MAX: usize = 40;
 /// A title that is taken from a text, bytes.
 const TITLE_BYTES_MAX: usize = 120;
 
@@ -158,89 +157,6 @@ pub(in crate::surface::http) struct EntryTypeCount {
     pub kind: String,
     /// How many.
     pub count: u64,
-}
-
-/// A document that was sent, while its fields are read.
-struct SentFields<'a> {
-    fields: &'a Map<String, Value>,
-    faults: Vec<BodyFault>,
-}
-
-impl<'a> SentFields<'a> {
-    /// The fields of a document.
-    fn new(ask: &'a HttpAsk) -> anyhow::Result<Self> {
-        let fields = ask.body.as_ref().and_then(Value::as_object);
-        let fault = || BodyFault { pointer: String::new(), detail: "an object is expected".into() };
-        let fields = fields.ok_or_else(|| ProblemError(HttpProblem::bad_body(vec![fault()])))?;
-        Ok(SentFields { fields, faults: Vec::new() })
-    }
-
-    fn add_fault(&mut self, name: &str, detail: &str) {
-        self.faults.push(BodyFault { pointer: format!("/{name}"), detail: format!("{name}: {detail}") });
-    }
-
-    /// A text that may be missing.
-    fn text(&mut self, name: &str) -> Option<String> {
-        match self.fields.get(name) {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-            Some(_) => {
-                self.add_fault(name, "a text is expected");
-                None
-            }
-        }
-    }
-
-    /// A text that has to be there.
-    fn required(&mut self, name: &str) -> String {
-        let before = self.faults.len();
-        match self.text(name) {
-            Some(text) => text,
-            None => {
-                if self.faults.len() == before {
-                    self.add_fault(name, "is missing or empty");
-                }
-                String::new()
-            }
-        }
-    }
-
-    /// Texts that may be missing.
-    fn texts(&mut self, name: &str) -> Vec<String> {
-        let texts = match self.fields.get(name) {
-            None | Some(Value::Null) => Some(Vec::new()),
-            Some(Value::Array(items)) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-            Some(_) => None,
-        };
-        texts.unwrap_or_else(|| {
-            self.add_fault(name, "a list of texts is expected");
-            Vec::new()
-        })
-    }
-
-    /// What is being done: a word in capital letters.
-    fn action(&mut self) -> Vec<String> {
-        let action = self.required("actionType");
-        let is_word = action.len() <= ACTION_BYTES_MAX && action.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-        if !is_word {
-            self.add_fault("actionType", "expected a word such as CREATE, UPDATE, DELETE or VERIFY");
-        }
-        vec![action]
-    }
-
-    /// Who recorded it, in which task and session.
-    fn identity(&mut self) -> Identity {
-        let agent = Some(self.required("agentId"));
-        Identity { task: self.text("taskId"), session: self.text("executionId"), agent, ..Identity::default() }
-    }
-
-    fn finish(mut self, known: &[&str]) -> anyhow::Result<()> {
-        let unknown: Vec<String> = self.fields.keys().filter(|name| !known.contains(&name.as_str())).cloned().collect();
-        for name in unknown {
-            self.add_fault(&crate::base::text::one_line(&name), "is unknown");
-        }
-        if self.faults.is_empty() { Ok(()) } else { Err(ProblemError(HttpProblem::bad_body(self.faults)).into()) }
-    }
 }
 
 /// `POST /api/knowledge/gotcha`

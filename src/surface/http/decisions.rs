@@ -1,0 +1,164 @@
+//! What people decide in the browser or by the API: each by the verb of its command, and recorded as an event.
+
+use serde_json::Value;
+
+use super::ask::HttpAsk;
+use super::sent::SentFields;
+use crate::advice::block::EditPolicy;
+use crate::event::ReviewState;
+use crate::host::user::user_name;
+use crate::ops::curate::{self, CurationReason};
+use crate::ops::library::{PageReview, PageReviewDecision, review_page};
+use crate::ops::promote::TargetOptions;
+use crate::ops::promote::review::{PromotionDecision, PromotionReview, review_promotions};
+use crate::ops::reply::Reply;
+use crate::ops::{knowledge, request::Request};
+use crate::redact::sanitize_name;
+
+/// The author of a change and the reason for it: the person of the form, else the one whom git knows.
+fn read_reason(sent: &mut SentFields<'_>, request: &Request) -> CurationReason {
+    let by = sent.text("by").and_then(|by| sanitize_name(&by)).or_else(|| user_name(&request.places.root));
+    CurationReason { by, why: sent.text("reason").and_then(|why| sanitize_name(&why)) }
+}
+
+fn review_pattern(ask: &HttpAsk, state: ReviewState) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let saying = read_reason(&mut sent, &ask.request);
+    sent.finish(&["by", "reason"])?;
+    to_document(&curate::review_pattern(&ask.request, ask.path_value(0), state, saying)?)
+}
+
+/// `POST …/patterns/{id}/mute`
+pub(super) fn mute_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_pattern(ask, ReviewState::Muted)
+}
+
+/// `POST …/patterns/{id}/unmute`
+pub(super) fn unmute_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_pattern(ask, ReviewState::Unmuted)
+}
+
+/// `POST …/patterns/{id}/deprecate`
+pub(super) fn deprecate_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_pattern(ask, ReviewState::Deprecated)
+}
+
+/// `POST …/patterns/{id}/restore`
+pub(super) fn restore_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_pattern(ask, ReviewState::Restored)
+}
+
+/// `POST …/patterns/{id}/split`
+pub(super) fn split_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let saying = read_reason(&mut sent, &ask.request);
+    sent.finish(&["by", "reason"])?;
+    to_document(&curate::split_pattern(&ask.request, ask.path_value(0), saying)?)
+}
+
+/// `POST …/patterns/{id}/merge`
+pub(super) fn merge_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let (into, saying) = (sent.required("into"), read_reason(&mut sent, &ask.request));
+    sent.finish(&["into", "by", "reason"])?;
+    to_document(&curate::merge_patterns(&ask.request, ask.path_value(0), &into, saying)?)
+}
+
+fn review_promotion(ask: &HttpAsk, decision: PromotionDecision) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let (person, reason) = (Some(sent.required("by")), sent.required("reason"));
+    // What is written is what was shown, or nothing.
+    let is_rejection = decision == PromotionDecision::Reject;
+    let shown = if is_rejection { None } else { Some(sent.required("change")) };
+    sent.finish(if is_rejection { &["by", "reason"] } else { &["by", "reason", "change"] })?;
+    let review = PromotionReview {
+        decision,
+        ids: vec![ask.path_value(0).to_owned()],
+        person,
+        reason,
+        wanted: TargetOptions::default(),
+        edits: EditPolicy::Refuse,
+        shown,
+    };
+    to_document(&review_promotions(&ask.request, &review)?)
+}
+
+/// `POST …/promotions/{id}/approve`
+pub(super) fn approve_promotion(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_promotion(ask, PromotionDecision::Approve)
+}
+
+/// `POST …/promotions/{id}/reject`
+pub(super) fn reject_promotion(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_promotion(ask, PromotionDecision::Reject)
+}
+
+/// `POST …/promotions/{id}/rollback`
+pub(super) fn roll_back_promotion(ask: &HttpAsk) -> anyhow::Result<Value> {
+    review_promotion(ask, PromotionDecision::RollBack)
+}
+
+fn decide_page(ask: &HttpAsk, decision: PageReviewDecision) -> anyhow::Result<Value> {
+    let is_approval = decision == PageReviewDecision::Approve;
+    let mut sent = SentFields::new(ask)?;
+    let (person, reason) = (Some(sent.required("by")), Some(sent.required("reason")));
+    let shown = if is_approval { Some(sent.required("digest")) } else { None };
+    let accept_unproven = is_approval && sent.is_on("accept_unproven");
+    sent.finish(if is_approval { &["by", "reason", "digest", "accept_unproven"] } else { &["by", "reason"] })?;
+    let id = ask.path_value(0).to_owned();
+    let (supersedes, replaced_by) = (Vec::new(), None);
+    let review = PageReview { decision, id, person, reason, accept_unproven, supersedes, replaced_by, shown };
+    to_document(&review_page(&ask.request, &review)?)
+}
+
+/// `POST …/library/{id}/approve`
+pub(super) fn approve_page(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_page(ask, PageReviewDecision::Approve)
+}
+
+/// `POST …/library/{id}/reject`
+pub(super) fn reject_page(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_page(ask, PageReviewDecision::Reject)
+}
+
+/// `POST …/library/{id}/deprecate`
+pub(super) fn deprecate_page(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_page(ask, PageReviewDecision::Deprecate)
+}
+
+/// `POST …/library/{id}/restore`
+pub(super) fn restore_page(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_page(ask, PageReviewDecision::Restore)
+}
+
+/// `POST …/knowledge/{id}/pin`
+pub(super) fn pin_entry(ask: &HttpAsk) -> anyhow::Result<Value> {
+    SentFields::new(ask)?.finish(&[])?;
+    to_document(&knowledge::pin_entry(&ask.request, ask.path_value(0), true)?)
+}
+
+/// `POST …/knowledge/{id}/unpin`
+pub(super) fn unpin_entry(ask: &HttpAsk) -> anyhow::Result<Value> {
+    SentFields::new(ask)?.finish(&[])?;
+    to_document(&knowledge::pin_entry(&ask.request, ask.path_value(0), false)?)
+}
+
+/// `POST …/knowledge/{id}/confidence`
+pub(super) fn set_confidence(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let (value, person, reason) = (sent.number("value"), sent.required("by"), sent.required("reason"));
+    sent.finish(&["value", "by", "reason"])?;
+    to_document(&knowledge::set_confidence(&ask.request, ask.path_value(0), value, (&reason, Some(&person)))?)
+}
+
+/// `POST …/knowledge/{id}/supersede`
+pub(super) fn supersede_entry(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let with = sent.required("with");
+    sent.finish(&["with"])?;
+    to_document(&knowledge::supersede_entry(&ask.request, ask.path_value(0), &with)?)
+}
+
+fn to_document<T: serde::Serialize>(reply: &Reply<T>) -> anyhow::Result<Value> {
+    Ok(serde_json::to_value(reply)?)
+}

@@ -1,0 +1,94 @@
+//! What tells, without a question to the store, that nothing was recorded or configured since an answer.
+
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use super::ask::HttpAsk;
+use super::resource::{HttpResource, ResourceForm};
+use crate::base::clock::Timestamp;
+use crate::lesson::LessonFolder;
+
+/// Files of a folder that are looked at; of one with more nothing is known.
+const FILES_MAX: usize = 20_000;
+const MINUTE_US: i64 = 60_000_000;
+/// Bytes of the digest that are kept.
+const TAG_BYTES: usize = 16;
+
+/// Pages that show what is outside of the store as well: files of the work tree, the installation.
+const BEYOND_STORE: [&str; 11] = [
+    "inbox",
+    "promotions",
+    "promotion",
+    "gate-cycle",
+    "gate-report",
+    "library",
+    "library-page",
+    "library-jobs",
+    "library-job",
+    "lesson",
+    "run",
+];
+
+/// The entity tag of an answer, from what it is made of; `None` where that is more than can be looked at.
+pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &HttpAsk) -> Option<String> {
+    if !resource.is_record() || BEYOND_STORE.contains(&resource.name) {
+        return None;
+    }
+    let mut hasher = blake3::Hasher::new();
+    // Ages are in minutes; documents have moments, and their figures change with the day.
+    let step = if form == ResourceForm::Page { MINUTE_US } else { 60 * MINUTE_US };
+    let theme = ask.theme.as_str();
+    let settings = format!("{:?}", ask.request.settings());
+    let moment = Timestamp::now().0.div_euclid(step).to_string();
+    for part in [resource.path(form), theme, &settings, &moment, ask.form_token.as_deref().unwrap_or_default()] {
+        add_part(&mut hasher, part);
+    }
+    add_part(&mut hasher, if form == ResourceForm::Markdown { "md" } else { "" });
+    ask.path.iter().for_each(|value| add_part(&mut hasher, value));
+    for (name, value) in &ask.parameters {
+        add_part(&mut hasher, name);
+        add_part(&mut hasher, value);
+    }
+    let places = &ask.request.places;
+    let lessons = LessonFolder::find(places, ask.request.settings());
+    let definitions = places.definition_dirs(&ask.request.environment);
+    let folders = [places.state.events(), places.state.spool(), lessons.dir.clone()];
+    for folder in folders.iter().chain(&definitions) {
+        add_folder(&mut hasher, folder)?;
+    }
+    let index = places.state.index();
+    add_file(&mut hasher, &index);
+    // An empty journal comes and goes with each reader.
+    let journal = index.with_extension("db-wal");
+    if fs::metadata(&journal).is_ok_and(|found| found.len() > 0) {
+        add_file(&mut hasher, &journal);
+    }
+    Some(format!("\"g{}\"", data_encoding::HEXLOWER.encode(&hasher.finalize().as_bytes()[..TAG_BYTES])))
+}
+
+fn add_part(hasher: &mut blake3::Hasher, part: &str) {
+    hasher.update(&(part.len() as u64).to_le_bytes());
+    hasher.update(part.as_bytes());
+}
+
+/// The files of a folder, each with its length and time.
+fn add_folder(hasher: &mut blake3::Hasher, folder: &Path) -> Option<()> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).take(FILES_MAX + 1).collect();
+    if paths.len() > FILES_MAX {
+        return None;
+    }
+    paths.sort();
+    paths.iter().for_each(|path| add_file(hasher, path));
+    add_part(hasher, "");
+    Some(())
+}
+
+fn add_file(hasher: &mut blake3::Hasher, path: &Path) {
+    let found = fs::metadata(path).ok();
+    let changed = found.as_ref().and_then(|found| found.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    hasher.update(path.as_os_str().as_encoded_bytes());
+    hasher.update(&found.map_or(u64::MAX, |found| found.len()).to_le_bytes());
+    hasher.update(&changed.map_or(0, |changed| changed.as_nanos()).to_le_bytes());
+}

@@ -1,0 +1,181 @@
+//! How it is served: at a socket, in a browser that it opens, in the scheme that a user chose; and that figures are what
+//! their links and commands say.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::{Answer, Dashboard};
+use crate::sandbox::{Sandbox, wait_until};
+use crate::story::discount_story;
+
+fn ask_socket(path: &std::path::Path, request: &str) -> String {
+    let mut stream = UnixStream::connect(path).expect("connects");
+    stream.set_read_timeout(Some(super::PATIENCE)).expect("a limit");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers and closes");
+    answer
+}
+
+#[test]
+fn at_a_socket_its_permissions_decide_who_may_ask() {
+    let sandbox = discount_story();
+    let path = sandbox.tmp().join("board.sock");
+    let name = path.to_string_lossy().into_owned();
+    let started = Dashboard::start_at_socket(&sandbox, &name);
+    assert_eq!(std::fs::metadata(&path).expect("a socket").permissions().mode() & 0o777, 0o600);
+    let get = "GET /api/v1/patterns HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    let answer = ask_socket(&path, &format!("{get}\r\n"));
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"patterns\""), "{answer}");
+    let foreign = ask_socket(&path, &format!("{get}Origin: http://evil.example\r\n\r\n"));
+    assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
+    let own = format!("/proc/{}/net/tcp", started.child.id());
+    let sockets = std::fs::read_dir(format!("/proc/{}/fd", started.child.id())).expect("its files").flatten();
+    let inodes: Vec<String> = sockets
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+        .filter_map(|target| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']').map(str::to_owned))
+        .collect();
+    let tcp = std::fs::read_to_string(own).expect("the kernel's list");
+    let is_own = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inodes.iter().any(|it| it == inode));
+    assert_eq!(tcp.lines().filter(is_own).count(), 0, "no port");
+    started.ends(Signal::SIGINT);
+    assert!(!path.exists(), "it is gone with the server");
+    // One that a killed server left behind is replaced.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket without a listener"));
+    Dashboard::start_at_socket(&sandbox, &name).ends(Signal::SIGTERM);
+}
+
+#[test]
+fn a_browser_is_opened_with_a_token_that_works_once() {
+    let sandbox = discount_story();
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let opened = sandbox.tmp().join("opened");
+    sandbox.tool(opener, &format!("printf %s \"$1\" > {0}.part && mv {0}.part {0}", opened.display()));
+    let dashboard = Dashboard::start(&sandbox, &["--open"]);
+    wait_until("the browser is opened", || opened.exists());
+    let address = std::fs::read_to_string(&opened).expect("an address");
+    let path = address.strip_prefix(&format!("http://127.0.0.1:{}", dashboard.port)).expect("its address").to_owned();
+    assert!(!address.contains(&dashboard.token), "{address}");
+    let first = dashboard.ask("GET", &path, &[], "");
+    assert_eq!((first.status, first.header("location")), (303, Some("/")), "{first:?}");
+    let cookie = first.header("set-cookie").and_then(|it| it.split(';').next()).expect("a cookie").to_owned();
+    assert_eq!(dashboard.ask("GET", "/", &[("Cookie", &cookie)], "").status, 200);
+    assert_eq!(dashboard.ask("GET", &path, &[], "").status, 401, "it works once");
+    let bearer = format!("Bearer {}", path.split_once("token=").expect("a token").1);
+    assert_eq!(dashboard.ask("GET", "/", &[("Authorization", &bearer)], "").status, 401);
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn a_theme_is_chosen_by_a_link_and_kept_in_a_cookie() {
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let bearer = dashboard.bearer();
+    let chosen = dashboard.get("/patterns?state=all&theme=dark");
+    assert_eq!((chosen.status, chosen.header("location")), (303, Some("/patterns?state=all")), "{chosen:?}");
+    let cookie = chosen.header("set-cookie").and_then(|it| it.split(';').next()).expect("a cookie").to_owned();
+    let page = |headers: &[(&str, &str)]| {
+        dashboard.ask("GET", "/patterns?state=all", &[&[("Authorization", bearer.as_str())], headers].concat(), "").body
+    };
+    assert!(page(&[("Cookie", &cookie)]).contains("<html lang=\"en\" data-theme=\"dark\">"));
+    let system = page(&[]);
+    assert!(system.contains("data-theme=\"system\"") && system.contains("?theme=light&amp;state=all"), "{system}");
+    assert_eq!(dashboard.get("/patterns?theme=pink").status, 400);
+    let script = dashboard.ask("GET", "/assets/app.js", &[], "");
+    assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript; charset=utf-8")));
+    assert!(script.body.len() <= 12 << 10);
+    dashboard.ends(Signal::SIGINT);
+}
+
+/// Rows of a list, over all of its pages.
+fn count_rows(dashboard: &Dashboard, address: &str, rows: &str) -> u64 {
+    let (mut count, mut after) = (0, String::new());
+    loop {
+        let page = dashboard.json(&format!("/api/v1{address}{after}"));
+        count += page[rows].as_array().expect("rows").len() as u64;
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => return count,
+        }
+    }
+}
+
+#[test]
+fn a_number_is_a_link_to_that_many_rows() {
+    let sandbox = discount_story();
+    sandbox.tool("luacheck", "echo \"a.lua:1:1: error: $MESSAGE\"; exit 1");
+    for (task, message) in [("a", "one"), ("a", "one"), ("b", "two"), ("c", "three")] {
+        sandbox.verify_run(["--sync", "--task", task, "luacheck", "."]).env("MESSAGE", message).outcome();
+    }
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let figures = dashboard.json("/api/v1/overview")["figures"].as_array().expect("figures").clone();
+    let html = dashboard.get("/").body;
+    let links: Vec<String> = html
+        .split("<p class=\"value\"><a href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .map(|link| link.replace("&amp;", "&"))
+        .collect();
+    assert_eq!(links.len(), figures.len(), "{html}");
+    let mut compared = 0;
+    for (figure, link) in figures.iter().zip(&links) {
+        let (rows, number) = match figure["name"].as_str().expect("a name") {
+            "failing_tasks" => ("tasks", &figure["hits"]),
+            "failures" | "open_failures" => ("failures", &figure["value"]),
+            "attempts_to_fix" | "minutes_to_fix" => ("fixes", &figure["cases"]),
+            _ => {
+                assert_eq!(dashboard.get(link).status, 200, "{link}");
+                continue;
+            }
+        };
+        assert_eq!(number.as_f64(), Some(count_rows(&dashboard, link, rows) as f64), "{figure} and {link}");
+        compared += 1;
+    }
+    assert_eq!(compared, 5);
+    for row in dashboard.json("/api/v1/patterns")["patterns"].as_array().expect("patterns") {
+        let link = format!("/failures?pattern={}", row["id"].as_str().expect("an id"));
+        assert_eq!(row["failures"].as_u64(), Some(count_rows(&dashboard, &link, "failures")), "{link}");
+    }
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn a_figure_explains_itself_and_names_the_command_that_prints_it() {
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let list = dashboard.json("/api/v1/figures?agent=");
+    for figure in list["figures"].as_array().expect("figures") {
+        let name = figure["name"].as_str().expect("a name");
+        let mut one = dashboard.json(&format!("/api/v1/figures/{name}"));
+        one.as_object_mut().expect("an object").remove("schema");
+        assert_eq!(one, *figure);
+        let command = figure["command"].as_str().and_then(|it| it.strip_prefix("verify-run ")).expect("a command");
+        let printed: Value = sandbox.verify_run(command.split(' ')).prints_json();
+        assert_eq!(printed.pointer(figure["pointer"].as_str().expect("a pointer")), Some(&figure["value"]), "{name}");
+        let page = dashboard.get(&format!("/figures/{name}"));
+        assert!(page.status == 200 && page.body.contains("verify-run stats --json"), "{page:?}");
+    }
+    let unknown: Answer = dashboard.get("/api/v1/figures/nope");
+    assert!(unknown.status == 404 && unknown.body.contains("failing_tasks"), "{unknown:?}");
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn a_repository_does_not_decide_how_it_is_served() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "echo 'a.lua:1:1: error: x'; exit 1");
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    let severity = |dashboard: &Dashboard| dashboard.json("/api/v1/patterns")["patterns"][0]["severity"].clone();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let before = severity(&dashboard);
+    sandbox.write("verify-run.toml", "[dashboard]\nseverity = [0.03, 0.02, 0.01]\n");
+    assert_eq!(severity(&dashboard), before);
+    let doctor = sandbox.verify_run(["doctor", "--json"]).outcome();
+    let said = doctor.stdout();
+    assert!(said.contains("dashboard.severity") && said.contains("verify-run.toml"), "{said}");
+    dashboard.ends(Signal::SIGINT);
+}
