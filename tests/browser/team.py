@@ -15,7 +15,7 @@ import sys
 project, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 draw = random.Random(20)
 now = datetime.datetime.now().replace(microsecond=0)
-moment = now - datetime.timedelta(days=27)
+moment = now - datetime.timedelta(days=23.6)
 tools = os.path.join(os.path.dirname(project), 'shop-tools')
 printed = os.path.join(tools, 'printed')
 
@@ -98,8 +98,7 @@ def at(minutes):
 def run(*command, minutes=4, output=''):
     with open(printed, 'w', encoding='utf-8') as file:
         file.write(output)
-    environment = {'PATH': f'{tools}:{os.environ["PATH"]}', 'NO_FAKE_STAT': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1'}
-    # A parameter of the C library: `faketime` reads the day in the zone of the machine.
+    environment = {'PATH': f'{tools}:{os.environ["PATH"]}', 'FAKETIME_DONT_FAKE_MONOTONIC': '1'}
     return subprocess.run(['faketime', at(minutes), *command], cwd=project, env={**os.environ, **environment},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
@@ -138,7 +137,7 @@ def commit(message):
 
 
 def work(task, agent, mistakes):
-    files = [MISTAKES[name][0] for name, _ in mistakes] or ['src/cart/total.ts']
+    files = [MISTAKES[name][0] for name, _ in mistakes] or ['src/cart/total.ts', 'src/ui/checkout.tsx']
     verify('warn', '--task', task, '--title', task, '--session', task, '--files', *files)
     for name, attempts in mistakes:
         file, wrong, right, (line, code, output) = MISTAKES[name]
@@ -150,6 +149,11 @@ def work(task, agent, mistakes):
         if attempts is not None:
             source(file, right, f', for {task}')
             check(task, agent, line, 0, 'ok\n', minutes=11)
+    if not mistakes:
+        for name in ('discount', 'hooks'):
+            file, _, right, (line, _, _) = MISTAKES[name]
+            source(file, right, f', for {task}')
+            check(task, agent, line, 0, 'ok\n')
     for line in draw.sample(['pytest -q', 'tsc --noEmit', 'eslint .', 'vite build'], 2):
         if all(attempts is not None or MISTAKES[name][3][0] != line for name, attempts in mistakes):
             check(task, agent, line, 0, 'ok\n')
@@ -183,8 +187,8 @@ def curate():
     for title, pitfall, fix, files, by in entries:
         verify('knowledge', 'add', 'gotcha', '--title', title, '--set', f'pitfall={pitfall}', '--set', f'fix={fix}', '--files',
                files, '--by', by)
-    unused = next(it for it in known('pattern list', 'patterns') if 'never used' in (it.get('title') or it.get('name') or ''))
-    verify('pattern', 'mute', unused['id'], '--why', 'The editor shows it already', '--by', 'Ada')
+    empty = next(it for it in known('pattern list', 'patterns') if 'Build failed' in it['title'])
+    verify('pattern', 'mute', empty['id'], '--why', 'It says nothing', '--by', 'Ada')
     waiting = [item['id'] for item in known('promote list', 'promotions')]
     if len(waiting) > 1:
         verify('promote', 'approve', waiting[-1], '--by', 'Ada', '--reason', 'We all run into it')
