@@ -1,6 +1,7 @@
 //! The dashboard as browsers and programs meet it: over TCP, with and without the token.
 
 mod api;
+mod browser;
 mod decisions;
 mod gate_and_library;
 mod guard;

@@ -122,12 +122,20 @@ mod tests {
         fields
     }
 
+    /// A field that may be left out may also be sent as `null`.
+    fn sent(required: bool, mut schema: Value) -> Value {
+        if !required {
+            schema["type"] = json!([schema["type"], "null"]);
+        }
+        schema
+    }
+
     fn sent_schema(api: &str) -> Value {
         let fields = sent_fields(api);
         let required: Vec<&str> =
             fields.iter().filter(|(_, required, _)| *required).map(|(name, _, _)| *name).collect();
         let properties: Map<String, Value> =
-            fields.into_iter().map(|(name, _, schema)| (name.to_owned(), schema)).collect();
+            fields.into_iter().map(|(name, required, schema)| (name.to_owned(), sent(required, schema))).collect();
         json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
     }
 
@@ -143,6 +151,11 @@ mod tests {
             "limit" => json!({"type": "integer", "minimum": 1, "maximum": 1000}),
             "minConfidence" => json!({"type": "number", "minimum": 0, "maximum": 1}),
             "recurring" | "failed" | "all" => json!({"type": "string", "enum": ["true", "false"]}),
+            "from" | "to" => json!({"anyOf": [
+                {"type": "string", "format": "date"},
+                {"type": "string", "format": "date-time"},
+                {"type": "string", "pattern": "^(today|[0-9]{1,4}[dw])$"},
+            ]}),
             "order" => json!({
                 "type": "string",
                 "enum": ["trending", "tasks", "failures", "last-seen", "confidence", "least-effective"],

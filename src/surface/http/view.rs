@@ -241,6 +241,7 @@ fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>
     environment.add_function("interval", chart::draw_interval);
     environment.add_function("evidence_chart", chart::draw_evidence);
     environment.add_function("weeks_chart", chart::draw_weeks);
+    environment.add_function("category_names", || chart::CATEGORIES.map(Value::from).to_vec());
     environment.add_function("category_class", |category: &str| chart::category_class(category));
 }
 
@@ -282,7 +283,9 @@ fn with_query(query: &Value, name: &str, value: Option<String>) -> String {
 fn time_element(at: &str, now: Timestamp) -> Value {
     let Some(moment) = Timestamp::parse(at) else { return Value::from(at.to_owned()) };
     let (exact, age) = (moment.rfc3339(), moment.age_at(now));
-    Value::from_safe_string(format!("<time datetime=\"{exact}\" title=\"{exact}\">{age}</time>"))
+    // HTML knows three digits of a second.
+    let short = exact.get(..23).map_or_else(|| exact.clone(), |short| format!("{short}Z"));
+    Value::from_safe_string(format!("<time datetime=\"{short}\" title=\"{exact}\">{age}</time>"))
 }
 
 #[cfg(test)]
@@ -316,6 +319,8 @@ mod tests {
         assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
         let time = time_element("<script>", Timestamp(0));
         assert!(!time.is_safe());
+        let time = time_element("2026-11-21T09:15:37.123456Z").to_string();
+        assert!(time.contains("datetime=\"2026-11-21T09:15:37.123Z\" title=\"2026-11-21T09:15:37.123456Z\""), "{time}");
     }
 
     #[test]

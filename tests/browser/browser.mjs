@@ -1,0 +1,97 @@
+// What the suites share: a real Chromium that watches what it must not see, the pages of a dashboard, and the report.
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const tools = new URL('../../.tools/node/', import.meta.url)
+export const require = createRequire(fileURLToPath(tools))
+const { chromium } = require('playwright-core')
+
+// The pages that the rail of a dashboard names, and what only links lead to. One of each kind is enough.
+const DETAILS = /^\/(patterns|failures|runs|fixes|knowledge|promotions|tasks|lessons|problems|gate|library|figures)\/[^/]+$/
+// A page is looked at when its kind is new, at most this often.
+const SAME_KIND_MAX = 2
+
+export class Suite {
+  #checks = []
+  #browser
+
+  /** The address with the token, from the command line. */
+  address = new URL(process.argv[2])
+
+  /** Runs a check; the others go on when it fails. */
+  async check(name, body) {
+    try {
+      await body()
+      this.#checks.push(name)
+      console.log(`passed: ${name}`)
+    } catch (error) {
+      process.exitCode = 1
+      console.log(`FAILED: ${name}\n${error.stack}`)
+    }
+  }
+
+  /** Opens the printed address in a browser of its own: a page, and everything on it that must not happen. */
+  async open(options = {}) {
+    const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+    this.#browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    const context = await this.#browser.newContext(options)
+    const wrong = []
+    context.on('request', (request) => {
+      const url = new URL(request.url())
+      if (url.protocol !== 'data:' && url.host !== this.address.host) wrong.push(`a request to ${url}`)
+    })
+    context.on('dialog', (dialog) => {
+      wrong.push(`a dialog: ${dialog.message()}`)
+      dialog.dismiss()
+    })
+    // Chromium reports a violation of the policy of the content as an error, too.
+    context.on('console', (message) => {
+      if (message.type() === 'error') wrong.push(`${message.text()} on ${message.page()?.url()}`)
+    })
+    context.on('weberror', (error) => wrong.push(`${error.error()}`))
+    const page = await context.newPage()
+    await page.goto(this.address.href)
+    return { context, page, wrong }
+  }
+
+  /** Goes to a path of the dashboard; the status. */
+  async go(page, path) {
+    return (await page.goto(new URL(path, this.address.origin).href)).status()
+  }
+
+  /** Paths of all pages: what the rail names and what these link to. */
+  async pages(page) {
+    await this.go(page, '/')
+    const waiting = await links(page, 'nav a')
+    const seen = new Set()
+    const kinds = new Map()
+    while (waiting.length > 0) {
+      const path = waiting.shift()
+      const kind = path.match(DETAILS)?.[1]
+      const known = kinds.get(kind) ?? 0
+      if (seen.has(path) || (kind && known >= SAME_KIND_MAX)) continue
+      const status = await this.go(page, path)
+      if (status !== 200) throw new Error(`${path} answers ${status}`)
+      seen.add(path)
+      kinds.set(kind, known + 1)
+      waiting.push(...(await links(page, 'main a')).filter((link) => DETAILS.test(link)))
+    }
+    return [...seen]
+  }
+
+  /** Ends the browser and says how many checks passed. */
+  async end() {
+    await this.#browser?.close()
+    console.log(`${this.#checks.length} checks passed`)
+  }
+}
+
+/** Paths of this server that the elements link to. */
+export async function links(page, selector) {
+  const found = await page.locator(selector).evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+  return [...new Set(found.filter((link) => link?.startsWith('/')))]
+}
+
+export function assert(holds, message) {
+  if (!holds) throw new Error(message)
+}

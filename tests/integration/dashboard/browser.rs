@@ -1,0 +1,151 @@
+//! The dashboard in a real browser, and under the checkers of other people: of HTML, of HTTP APIs, of metrics.
+
+use std::path::{Path, PathBuf};
+
+use nix::sys::signal::Signal;
+use verify_run::run::CommandEnd;
+
+use super::Dashboard;
+use crate::sandbox::{Sandbox, need, tools};
+use crate::story::discount_story;
+
+/// The suites that a browser runs.
+fn suites() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser")
+}
+
+/// Runs a suite of `tests/browser` against a dashboard; what it printed. `None` when a browser or Node is missing.
+fn browse(sandbox: &Sandbox, dashboard: &Dashboard, suite: &str, more: &[&Path]) -> Option<String> {
+    let (node, chromium) = (need("node")?, need("chromium")?);
+    let outcome = sandbox
+        .bare(node)
+        .arg(suites().join(suite))
+        .arg(format!("http://127.0.0.1:{}/?token={}", dashboard.port, dashboard.token))
+        .args(more)
+        .env("CHROMIUM", chromium)
+        .outcome();
+    let said = outcome.stdout().to_owned();
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{suite}: {said}{}", outcome.stderr());
+    println!("{said}");
+    Some(said)
+}
+
+/// Four weeks of a team, up to today. `None` when what makes days pass is missing.
+fn team_story() -> Option<Sandbox> {
+    need("faketime")?;
+    let python = need("python3")?;
+    let mut sandbox = Sandbox::new();
+    sandbox.add_path(tools());
+    let outcome = sandbox
+        .bare(python)
+        .arg(suites().join("team.py"))
+        .arg(sandbox.work())
+        .arg(env!("CARGO_BIN_EXE_verify-run"))
+        .outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+    Some(sandbox)
+}
+
+#[test]
+fn everybody_can_use_every_page() {
+    if ["node", "chromium", "vnu", "pdftotext"].iter().any(|tool| need(tool).is_none()) {
+        return;
+    }
+    let Some(sandbox) = team_story() else { return };
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    browse(&sandbox, &dashboard, "pages.mjs", &[]);
+    browse(&sandbox, &dashboard, "people.mjs", &[]);
+    dashboard.ends(Signal::SIGINT);
+}
+
+/// What the payloads have of characters that no screen shows.
+const INVISIBLE: [char; 6] = ['\u{200b}', '\u{200d}', '\u{202c}', '\u{202e}', '\u{2066}', '\u{2069}'];
+
+#[test]
+fn hostile_records_do_nothing_in_a_browser() {
+    if ["node", "chromium"].iter().any(|tool| need(tool).is_none()) {
+        return;
+    }
+    let list = suites().join("payloads.json");
+    let text = std::fs::read_to_string(&list).expect("the payloads");
+    let payloads: Vec<String> = serde_json::from_str(&text).expect("a list of texts");
+    assert_eq!(payloads.len(), 60);
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "printf 'src/a.lua:1:1: error: %s\\n' \"$MESSAGE\"; exit 1");
+    let failed = "printf 'FAILED tests/%s.py::test_%s - %s\\n1 failed in 0.1s\\n'";
+    sandbox.tool("pytest", &format!("{failed} \"$MESSAGE\" \"$MESSAGE\" \"$MESSAGE\"; exit 1"));
+    for (number, payload) in payloads.iter().enumerate() {
+        // Lists name tasks without the characters that no screen shows.
+        let task = format!("t{number} {}", payload.replace(|c: char| c.is_control() || INVISIBLE.contains(&c), ""));
+        let check = if number % 2 == 0 { ["luacheck", "."] } else { ["pytest", "-q"] };
+        let run = [&["--task", task.as_str(), "--agent", payload][..], &check].concat();
+        sandbox.verify_run(run).env("MESSAGE", payload).outcome();
+    }
+    sandbox.verify_run(["store", "status"]).outcome();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    for payload in &payloads {
+        let body = serde_json::json!({"decision": payload, "context": payload, "agentId": payload, "tags": [payload]});
+        let answer = dashboard.post("/api/knowledge/decision", &body.to_string());
+        assert_eq!(answer.status, 200, "{payload}: {answer:?}");
+    }
+    browse(&sandbox, &dashboard, "hostile.mjs", &[&list]);
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn the_description_holds_for_whatever_is_asked() {
+    let (Some(schemathesis), Some(validator)) = (need("schemathesis"), need("openapi-spec-validator")) else { return };
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let description = sandbox.write("openapi.json", dashboard.get("/api/openapi.json").body);
+    let valid = sandbox.bare(validator).arg(&description).outcome();
+    assert_eq!(valid.ended, CommandEnd::Exit(0), "{}{}", valid.stdout(), valid.stderr());
+    let outcome = sandbox
+        .bare(schemathesis)
+        .arg("--config-file")
+        .arg(suites().join("schemathesis.toml"))
+        .args(["run", &format!("http://127.0.0.1:{}/api/openapi.json", dashboard.port)])
+        .args(["--checks", "all", "--max-examples", "5", "--seed", "1", "--no-color", "--continue-on-failure"])
+        .args(["--generation-database", "none", "--header", &format!("Authorization: {}", dashboard.bearer())])
+        .outcome();
+    assert_eq!(outcome.ended, CommandEnd::Exit(0), "{}{}", outcome.stdout(), outcome.stderr());
+    println!("{}", outcome.stdout());
+    dashboard.ends(Signal::SIGINT);
+}
+
+/// Reads both forms with the client that Prometheus publishes.
+const READ_METRICS: &str = "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families as text
+read = open_metrics if sys.argv[1] == 'open' else text
+families = list(read(sys.stdin.read()))
+print(len(families), sum(len(family.samples) for family in families))
+";
+
+#[test]
+fn prometheus_reads_the_figures_in_both_forms() {
+    let (Some(promtool), Some(python)) = (need("promtool"), need("metrics-python")) else { return };
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let get = |accept: &str| {
+        let headers = [("Authorization", &*dashboard.bearer()), ("Accept", accept)];
+        let answer = dashboard.ask("GET", "/api/knowledge/metrics", &headers, "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.body
+    };
+    let text = get("text/plain");
+    let checked = sandbox.bare(promtool).args(["check", "metrics"]).stdin(text.as_bytes()).outcome();
+    assert_eq!((checked.ended, checked.stdout(), checked.stderr()), (CommandEnd::Exit(0), "", ""));
+    let counted = |form: &str, body: &str| {
+        let read = sandbox.bare(&python).args(["-c", READ_METRICS, form]).stdin(body.as_bytes()).outcome();
+        assert_eq!(read.ended, CommandEnd::Exit(0), "{form}: {}\n{body}", read.stderr());
+        let numbers: Vec<u32> = read.stdout().split_whitespace().map(|it| it.parse().expect("a number")).collect();
+        (numbers[0], numbers[1])
+    };
+    let open = get("application/openmetrics-text; version=1.0.0");
+    assert!(open.ends_with("# EOF\n"), "{open}");
+    let ((families, samples), (open_families, _)) = (counted("text", &text), counted("open", &open));
+    assert!(families >= 10 && families == open_families && samples > families, "{families} {samples} {open_families}");
+    dashboard.ends(Signal::SIGINT);
+}
