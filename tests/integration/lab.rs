@@ -1,7 +1,7 @@
 //! The lab: commands that are isolated from the machine. Each is run by the built program, as this user and, where that is
 //! root, as one without any right.
 
-mod fixtures;
+pub(crate) mod fixtures;
 mod gate;
 mod hostile;
 mod killed;
@@ -21,7 +21,7 @@ const NOBODY: &str = "65534";
 
 /// Who runs the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LabUser {
+pub(crate) enum LabUser {
     /// The user of the tests.
     Own,
     /// One without rights; only where the tests are root's.
@@ -30,7 +30,7 @@ enum LabUser {
 
 impl LabUser {
     /// Whether this user can be tried here. If not, the calling test is reported as skipped.
-    fn is_here(self) -> bool {
+    pub(crate) fn is_here(self) -> bool {
         if self == LabUser::Own {
             return true;
         }
@@ -49,12 +49,12 @@ impl LabUser {
     }
 
     /// `verify-run ARGUMENTS…` by this user.
-    fn verify_run<'a>(self, sandbox: &'a Sandbox, arguments: &[&str]) -> Invocation<'a> {
+    pub(crate) fn verify_run<'a>(self, sandbox: &'a Sandbox, arguments: &[&str]) -> Invocation<'a> {
         self.run(sandbox, VERIFY_RUN, arguments)
     }
 
     /// A program by this user, who owns everything in the sandbox.
-    fn run<'a>(self, sandbox: &'a Sandbox, program: &str, arguments: &[&str]) -> Invocation<'a> {
+    pub(crate) fn run<'a>(self, sandbox: &'a Sandbox, program: &str, arguments: &[&str]) -> Invocation<'a> {
         match self {
             LabUser::Own => sandbox.bare(program).args(arguments),
             LabUser::Nobody => {
@@ -73,7 +73,7 @@ impl LabUser {
 }
 
 /// The folder around home, project and temporary folder.
-fn top_of(sandbox: &Sandbox) -> PathBuf {
+pub(crate) fn top_of(sandbox: &Sandbox) -> PathBuf {
     sandbox.work().parent().expect("a folder").to_owned()
 }
 
@@ -106,7 +106,7 @@ fn paths_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Kind, mode, time and content of everything in a folder, by path; without what verify-run keeps in the repository.
-fn contents_of(folder: &Path) -> BTreeMap<PathBuf, String> {
+pub(crate) fn contents_of(folder: &Path) -> BTreeMap<PathBuf, String> {
     let of = |path: &PathBuf| {
         let metadata = fs::symlink_metadata(path).expect("metadata");
         let content = match fs::read_link(path) {
@@ -122,7 +122,7 @@ fn contents_of(folder: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 /// What labs have left in the state folder: nothing but the lock and the remembered level.
-fn left_by_labs(sandbox: &Sandbox) -> Vec<PathBuf> {
+pub(crate) fn left_by_labs(sandbox: &Sandbox) -> Vec<PathBuf> {
     let kept = ["lock", "level.json"];
     let entries = fs::read_dir(sandbox.state().join("lab")).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| !kept.iter().any(|name| path.ends_with(name))).collect()

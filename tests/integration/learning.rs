@@ -2,8 +2,11 @@
 
 mod harvest;
 mod hostile;
+mod interrupted;
 mod proof;
 mod proofs_again;
+mod stacks;
+mod verdicts;
 
 use std::path::Path;
 

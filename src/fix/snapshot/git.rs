@@ -87,7 +87,16 @@ pub(super) struct Git {
     emptied: Vec<OsString>,
     /// The index to use in place of that of our git folder.
     index: Option<PathBuf>,
-    until: Instant,
+    time: GitTime,
+}
+
+/// How long git may take.
+#[derive(Debug, Clone, Copy)]
+enum GitTime {
+    /// All questions together.
+    Until(Instant),
+    /// Each question.
+    Each(Duration),
 }
 
 /// Whose repository a git looks at.
@@ -132,7 +141,7 @@ impl Git {
             scratch: folders.scratch,
             emptied: Vec::new(),
             index: None,
-            until,
+            time: GitTime::Until(until),
         })
     }
 
@@ -158,7 +167,20 @@ impl Git {
 
     /// The same with another time limit.
     pub(super) fn set_deadline(&mut self, until: Instant) {
-        self.until = until;
+        self.time = GitTime::Until(until);
+    }
+
+    /// From now on every question may take this long, however long ago the first one was.
+    pub(super) fn limit_each(&mut self, time: Duration) {
+        self.time = GitTime::Each(time);
+    }
+
+    /// When a question that is asked now is late.
+    fn deadline(&self) -> Instant {
+        match self.time {
+            GitTime::Until(until) => until,
+            GitTime::Each(time) => Instant::now() + time,
+        }
     }
 
     /// Lets [`GitView::Both`] read these objects too.
@@ -201,7 +223,7 @@ impl Git {
 
     /// Whether the time is up.
     pub(super) fn check_time(&self) -> Result<(), GitError> {
-        if Instant::now() < self.until { Ok(()) } else { Err(GitError::Late) }
+        if Instant::now() < self.deadline() { Ok(()) } else { Err(GitError::Late) }
     }
 
     /// Runs git with these arguments and `input` on its standard input; what it printed.
@@ -285,8 +307,9 @@ impl Git {
         let (mut printed, mut said) = (Vec::new(), Vec::new());
         let (mut prints, mut says) = (true, true);
         let mut piece = vec![0; 16 << 10];
+        let until = self.deadline();
         while prints || says {
-            let left = self.until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(Instant::now());
             let watched: &[BorrowedFd<'_>] = match (prints, says) {
                 (true, true) => &[stdout.as_fd(), stderr.as_fd()],
                 (true, false) => &[stdout.as_fd()],
@@ -455,5 +478,24 @@ mod tests {
     fn a_colon_in_a_path_is_no_separator() {
         let list = alternates_value(Path::new("/a:b/\"c\"/objects"));
         assert_eq!(list, "\"/a:b/\\\"c\\\"/objects\"");
+    }
+
+    #[test]
+    fn a_time_for_each_question_is_not_used_up_by_the_one_before() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = || dir.path().to_owned();
+        let folders = GitFolders {
+            root: path(),
+            git_dir: path(),
+            objects: path(),
+            user_git_dir: path(),
+            user_objects: path(),
+            scratch: path(),
+        };
+        let mut git = Git::new(folders, Instant::now()).expect("git");
+        let ask = |git: &Git| git.run(GitView::Own, ["version"], None);
+        assert!(matches!(ask(&git), Err(GitError::Late)));
+        git.limit_each(Duration::from_secs(60));
+        assert!(ask(&git).is_ok_and(|printed| printed.starts_with(b"git version")));
     }
 }

@@ -85,7 +85,8 @@ pub(crate) struct TreeVault {
 }
 
 impl TreeVault {
-    /// The repository in the state folder of `places`, made if needed; it is asked for `time_max` in all.
+    /// The repository in the state folder of `places`, made if needed. Each question may take `time_max`: a job asks
+    /// for as long as its checks run.
     ///
     /// # Errors
     /// Outside of a git work tree, when git can't be asked, or the folder can't be written.
@@ -107,6 +108,7 @@ impl TreeVault {
             create_private_dir(folder).map_err(cannot_write)?;
         }
         let mut git = Git::new(folders, until)?;
+        git.limit_each(time_max);
         git.add_alternate(&places.state.objects());
         if !git_dir.join("HEAD").exists() {
             let settings = GitSettings::ask_git(&git).map_err(skipped)?;

@@ -23,7 +23,7 @@ use crate::run;
 
 /// Jobs whose trees are kept in one go.
 const JOBS_MAX: usize = 50;
-/// Time for everything that is asked of git about one job.
+/// Time for one question to git about a job.
 const GIT_TIME_MAX: Duration = Duration::from_secs(60);
 /// Waiting time before the second and the third try.
 const BACKOFF: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)];

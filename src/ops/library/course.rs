@@ -231,6 +231,8 @@ fn find_weakened(trial: &JobTrial<'_>, harvest: &HarvestRecord) -> anyhow::Resul
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))
         .with_context(|| format!("cannot read what {} changed", harvest.task))?;
     let found = weakened::detect(&Patch::parse(&diff), None);
-    let mark = found.marks.iter().find(|mark| mark.decides() && mark.severity == weakened::RuleSeverity::Certain);
+    let is_certain = |mark: &&weakened::WeakenedCheck| mark.severity == weakened::RuleSeverity::Certain;
+    let mark =
+        found.marks.iter().filter(is_certain).find(|mark| mark.decides() && mark.concerns(trial.lab.check_kind()));
     Ok(mark.map(|mark| format!("this {} ({})", mark.message, mark.place())))
 }

@@ -9,7 +9,7 @@ use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
 use crate::recorder;
 
-/// Time for everything that is asked of git about one job.
+/// Time for one question to git about a job.
 pub(super) const GIT_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// A job in the lab.

@@ -21,6 +21,8 @@ pub(super) struct ChangeReduction<'a, 'b> {
     writer: &'a mut JobWriter<'b>,
     until: Instant,
     runs: u64,
+    /// Runs of the result that an interrupted runner has recorded, each to be taken once.
+    recorded: Vec<TrialRecord>,
 }
 
 impl<'a, 'b> ChangeReduction<'a, 'b> {
@@ -31,7 +33,9 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         writer: &'a mut JobWriter<'b>,
         until: Instant,
     ) -> Self {
-        ChangeReduction { request, trial, writer, until, runs: 0 }
+        let (searched, others): (Vec<TrialRecord>, Vec<TrialRecord>) =
+            writer.job.current_trials().iter().cloned().partition(|ran| ran.purpose == TrialPurpose::Reduced);
+        ChangeReduction { request, trial, writer, until, runs: searched.len() as u64, recorded: others }
     }
 
     /// Looks for it, confirms it, and perturbs it.
@@ -129,12 +133,28 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         tree: &TrialTree,
         perturbation: Option<&Perturbation>,
     ) -> anyhow::Result<bool> {
+        self.runs += 1;
+        if let Some(ran) = self.take_recorded(purpose, tree, perturbation) {
+            return Ok(self.works(&ran));
+        }
         let number = self.writer.job.trials.len() as u64;
         let ran = self.trial.lab.run(number, purpose, tree, perturbation)?;
-        self.runs += 1;
         let works = self.works(&ran);
         self.writer.record(LearnStep::Trial(Box::new(ran)))?;
         Ok(works)
+    }
+
+    /// The same run for the same purpose, if an interrupted runner has recorded it.
+    fn take_recorded(
+        &mut self,
+        purpose: TrialPurpose,
+        tree: &TrialTree,
+        perturbation: Option<&Perturbation>,
+    ) -> Option<TrialRecord> {
+        let command = self.trial.lab.command_digest(perturbation);
+        let is_same = |ran: &TrialRecord| ran.purpose == purpose && ran.tree == tree.id && ran.command == command;
+        let at = self.recorded.iter().position(is_same)?;
+        Some(self.recorded.remove(at))
     }
 
     /// The failing tree with the tests of the change and some of its edits.

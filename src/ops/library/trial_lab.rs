@@ -73,6 +73,11 @@ impl<'a> TrialLab<'a> {
         &self.lab
     }
 
+    /// What kind of check the entrypoint is, as far as that is known.
+    pub(super) fn check_kind(&self) -> Option<CheckKind> {
+        self.check.as_ref().map(|check| check.kind)
+    }
+
     /// What tells the command of a run from others.
     pub(super) fn command_digest(&self, perturbation: Option<&Perturbation>) -> String {
         let name = perturbation.filter(|it| !it.is_plain()).map(|it| it.name.as_str()).unwrap_or_default();

@@ -12,15 +12,15 @@ use crate::sandbox::{Sandbox, need, tools};
 use crate::tools::toolchain;
 
 /// A project whose tests pass, and fail after an edit.
-struct Fixture {
-    sandbox: Sandbox,
+pub(crate) struct Fixture {
+    pub sandbox: Sandbox,
     command: Vec<String>,
     /// What is lent.
-    lent: &'static str,
+    pub lent: &'static str,
     /// A file whose text makes the tests fail.
-    broken: (&'static str, &'static str),
+    pub broken: (&'static str, &'static str),
     /// Words of a pass, and of the failure.
-    says: [&'static str; 2],
+    pub says: [&'static str; 2],
 }
 
 impl Fixture {
@@ -47,7 +47,7 @@ impl Fixture {
     }
 
     /// Runs the tests behind these words of verify-run, or bare.
-    fn run(&self, user: LabUser, before: &[&str]) -> (CommandEnd, String) {
+    pub(crate) fn run(&self, user: LabUser, before: &[&str]) -> (CommandEnd, String) {
         let words: Vec<&str> = before.iter().copied().chain(self.command.iter().map(String::as_str)).collect();
         let invocation = if before.is_empty() {
             user.run(&self.sandbox, words[0], &words[1..])
@@ -59,7 +59,7 @@ impl Fixture {
     }
 }
 
-fn assert_same(now: &BTreeMap<PathBuf, String>, before: &BTreeMap<PathBuf, String>) {
+pub(crate) fn assert_same(now: &BTreeMap<PathBuf, String>, before: &BTreeMap<PathBuf, String>) {
     let differs = |path: &&PathBuf| now.get(*path) != before.get(*path);
     let changed: Vec<&PathBuf> = now.keys().chain(before.keys()).filter(differs).collect();
     assert!(changed.is_empty(), "what was lent changed: {changed:?}");
@@ -70,7 +70,7 @@ fn words(list: &[&str]) -> Vec<String> {
 }
 
 /// A virtual environment with pytest in it, whose programs name it by its path.
-fn python() -> Option<Fixture> {
+pub(crate) fn python() -> Option<Fixture> {
     let pytest = need("pytest")?;
     let (home, _) = (pytest.canonicalize().ok()?, need("git")?);
     let packages = home.parent()?.parent()?.join("lib/python3.11/site-packages");
@@ -108,7 +108,7 @@ fn python() -> Option<Fixture> {
 }
 
 /// Packages in `node_modules`, one of which writes a cache beside itself.
-fn node() -> Option<Fixture> {
+pub(crate) fn node() -> Option<Fixture> {
     let node = need("node")?;
     let mut sandbox = Sandbox::repository();
     sandbox.add_path(node.parent().expect("a folder"));
@@ -135,7 +135,7 @@ fn node() -> Option<Fixture> {
 }
 
 /// A crate, whose build outside is not done again inside.
-fn cargo() -> Option<Fixture> {
+pub(crate) fn cargo() -> Option<Fixture> {
     let folder = toolchain()?;
     let mut sandbox = Sandbox::repository();
     sandbox.add_path(&folder);
@@ -156,7 +156,7 @@ fn cargo() -> Option<Fixture> {
 }
 
 /// Specs with a module in an ignored folder.
-fn busted() -> Option<Fixture> {
+pub(crate) fn busted() -> Option<Fixture> {
     need("busted")?;
     let sandbox = Sandbox::repository();
     sandbox.write("lua_modules/calc.lua", "return { add = function(a, b) return a + b end }\n");
@@ -188,7 +188,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// Whether a user can execute a program of the machine.
-fn can_execute(user: LabUser, fixture: &Fixture) -> bool {
+pub(crate) fn can_execute(user: LabUser, fixture: &Fixture) -> bool {
     let program = &fixture.command[0];
     let found = user.run(&fixture.sandbox, "sh", &["-c", &format!("command -v {program}")]).outcome();
     if found.ended != CommandEnd::Exit(0) {
