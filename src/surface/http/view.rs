@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(lesson_id("eslint-l-a-l-2krpq71t.md"), "l-2krpq71t");
         let time = time_element("<script>", Timestamp(0));
         assert!(!time.is_safe());
-        let time = time_element("2026-11-21T09:15:37.123456Z").to_string();
+        let time = time_element("2026-11-21T09:15:37.123456Z", Timestamp::now()).to_string();
         assert!(time.contains("datetime=\"2026-11-21T09:15:37.123Z\" title=\"2026-11-21T09:15:37.123456Z\""), "{time}");
     }
 
