@@ -7,7 +7,7 @@ export const require = createRequire(fileURLToPath(tools))
 const { chromium } = require('playwright-core')
 
 // The pages that the rail of a dashboard names, and what only links lead to. One of each kind is enough.
-const DETAILS = /^\/(patterns|failures|runs|fixes|knowledge|promotions|tasks|lessons|problems|gate|library|figures)\/[^/]+$/
+export const DETAILS = /^\/(patterns|failures|runs|fixes|knowledge|promotions|tasks|lessons|problems|gate|library|figures)\/[^/]+$/
 // A page is looked at when its kind is new, at most this often.
 const SAME_KIND_MAX = 2
 

@@ -81,6 +81,7 @@ const link = (prefix) => (it) => it.tag === 'A' && it.href.startsWith(prefix)
 await question('what broke most this week', async (person) => {
   await person.skip()
   await person.press('the last 7 days', (it) => it.text === '7 days')
+  await person.skip()
   const rows = page.locator('main table', { hasText: 'Severity' }).locator('tbody tr')
   const counts = await rows.locator('td:nth-child(3)').allInnerTexts()
   assert(counts.length > 0 && counts.every((count) => Number(count) <= Number(counts[0])), counts.join(' '))
