@@ -66,6 +66,8 @@ pub(crate) struct ProvenRemedy {
     pub tries: u64,
     /// It held, or worked twice.
     pub confirmed: bool,
+    /// A job proved a fix that it was part of: the check fails without that fix and passes with it.
+    pub proven: bool,
     /// All of it in a few words: `worked 3 of 4 times`.
     pub how_often: String,
 }
@@ -199,13 +201,36 @@ pub(crate) fn prevention_text(prevented: u64, warned: u64) -> Option<String> {
 impl ProvenRemedy {
     /// From what was done and its figures.
     pub(crate) fn from_figures(what: &str, technique: Technique, successes: u64, tries: u64, confirmed: bool) -> Self {
-        let sure = if confirmed { "" } else { ", unconfirmed" };
-        let how_often = match tries {
-            1 => format!("worked once{sure}"),
-            _ => format!("worked {successes} of {tries} times{sure}"),
-        };
         let what = bounded_text(what, SAID_BYTES_MAX);
-        ProvenRemedy { what, technique, successes, tries, confirmed, how_often }
+        let how_often = String::new();
+        ProvenRemedy { what, technique, successes, tries, confirmed, proven: false, how_often }.with_words()
+    }
+
+    /// The same as part of a proven fix.
+    pub(crate) fn in_proven_fix(self) -> Self {
+        ProvenRemedy { proven: true, ..self }.with_words()
+    }
+
+    fn with_words(self) -> Self {
+        let sure = match (self.proven, self.confirmed) {
+            (true, _) => ", in a proven fix",
+            (false, true) => "",
+            (false, false) => ", unconfirmed",
+        };
+        let how_often = match self.tries {
+            1 => format!("worked once{sure}"),
+            _ => format!("worked {} of {} times{sure}", self.successes, self.tries),
+        };
+        ProvenRemedy { how_often, ..self }
+    }
+
+    /// How sure it is, one word.
+    pub(crate) fn sure_word(&self) -> &'static str {
+        match (self.proven, self.confirmed) {
+            (true, _) => "proven",
+            (false, true) => "confirmed",
+            (false, false) => "unconfirmed",
+        }
     }
 }
 

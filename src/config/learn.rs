@@ -7,8 +7,10 @@ use super::layer::SettingsLayer;
 use super::learning::NumericSetting;
 
 /// Settings that a repository must not decide: what is run, where it may reach, and programs of the user.
-const USER_KEYS: [&str; 6] = [
+const USER_KEYS: [&str; 8] = [
     "learn.isolation",
+    "learn.day_minutes",
+    "learn.idle_load",
     "learn.alert",
     "learn.validation_runs",
     "learn.minimise_runs",
@@ -26,6 +28,8 @@ pub enum LearnWork {
     /// When a person asks for it.
     #[default]
     Manual,
+    /// Also automatically, while the machine has little else to do.
+    Idle,
 }
 
 /// The isolation that a job needs.
@@ -44,14 +48,19 @@ pub enum LearnIsolation {
 
 /// `[learn]`: jobs of the learning pipeline. Keys marked with "user's file" count only there; in a repository's file they are
 /// reported and left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub struct LearnSettings {
     /// `harvest`: finished tasks leave jobs.
     pub harvest: bool,
-    /// `work`: when jobs may run: `off`, or `manual` for those that a person starts with `verify-run library work`.
-    /// `verify-run library init` asks for consent first; a repository's file can only say `off`.
+    /// `work`: when jobs may run: `off`, `manual` for those that a person starts with `verify-run library work`, or `idle` to
+    /// run them also automatically, once the machine has little else to do. `verify-run library init` asks for consent
+    /// first; a repository's file can only say `off`.
     pub work: LearnWork,
+    /// `idle_load`: the load of the machine below which jobs run automatically, as a share of its cores (user's file).
+    pub idle_load: f64,
+    /// `day_minutes`: minutes a day that jobs may run automatically, of all work trees together (user's file).
+    pub day_minutes: u64,
     /// `isolation`: the isolation that a job needs: `namespaces`, `landlock` or `none` (user's file).
     pub isolation: LearnIsolation,
     /// `snapshot_bytes`: trees of a job that are copied at most, in bytes.
@@ -91,6 +100,8 @@ impl Default for LearnSettings {
         LearnSettings {
             harvest: true,
             work: LearnWork::default(),
+            idle_load: 0.7,
+            day_minutes: 30,
             isolation: LearnIsolation::default(),
             snapshot_bytes: 1 << 30,
             retention_days: 30,
@@ -131,6 +142,8 @@ impl LearnSettings {
             "learn.retention_days" => NumericSetting::Count(&mut self.retention_days, 1..=3_650),
             "learn.validation_runs" => NumericSetting::Count(&mut self.validation_runs, 6..=1_000),
             "learn.minimise_runs" => NumericSetting::Count(&mut self.minimise_runs, 0..=10_000),
+            "learn.day_minutes" => NumericSetting::Count(&mut self.day_minutes, 0..=1_440),
+            "learn.idle_load" => NumericSetting::Share(&mut self.idle_load, 0.0..=1_000.0),
             "learn.job_minutes" => NumericSetting::Count(&mut self.job_minutes, 1..=1_440),
             _ => return None,
         })
@@ -169,6 +182,10 @@ mod tests {
         assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2), Some(3)]);
         assert!(problems.iter().all(|problem| problem.warning));
         assert_eq!(Settings::of_repository("[learn]\nwork = \"off\"\n").0.learn.work, LearnWork::Off);
+        let (settings, problems) =
+            Settings::of_repository("[learn]\nwork = \"idle\"\nday_minutes = 1000\nidle_load = 9.0\n");
+        assert_eq!((settings.learn.work, settings.learn.day_minutes), (LearnWork::Manual, 30));
+        assert_eq!(problems.len(), 3);
         let (settings, problems) =
             Settings::of_repository("[learn.crystallise]\ncommand = [\"x\"]\n[library]\nlibrarians = [\"x\"]\n");
         assert!(settings.learn.crystallise.command.is_empty() && settings.library.librarians.is_empty());

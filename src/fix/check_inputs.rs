@@ -52,6 +52,12 @@ pub(super) const PACKAGE_LISTS: [&str; 17] = [
     "Gemfile.lock",
     "deno.lock",
 ];
+/// Whether a file pins the packages that a project is run with: where it differs, what is installed may not fit.
+pub(crate) fn pins_packages(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name == "requirements.txt" || PACKAGE_LISTS.contains(&name)
+}
+
 /// Bundler's settings in a project's folder, with places of the machine.
 const BUNDLER_SETTINGS: &str = ".bundle/config";
 /// Python environments in a project.

@@ -27,7 +27,7 @@ pub(crate) mod weakened;
 mod workflow;
 
 pub(crate) use atom::{RunAtoms, of_item as atom_of_item, of_items as atoms_of_items, of_run as atoms_of_run};
-pub(crate) use check_inputs::{CheckInputs, InputSearch, UnknownInput, digest_inputs};
+pub(crate) use check_inputs::{CheckInputs, InputSearch, UnknownInput, digest_inputs, pins_packages};
 pub(crate) use coverage::{FailureCoverage, compare_scopes, covering_scopes};
 pub(crate) use dependencies::{DependencyChanges, dependency_changes};
 pub(crate) use derived::is_derived;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::library::find_deprecated_changes;
 use super::reply::Reply;
 use super::request::Request;
 use crate::base::lossless::Lossless;
@@ -16,6 +17,7 @@ use crate::fix::patch::Patch;
 use crate::fix::regression::{Fix, taken_back};
 use crate::fix::snapshot::{ChangesError, DiffScope, work_tree_changes};
 use crate::fix::weakened::{RuleSeverity, WeakenedCheck, detect};
+use crate::learn::library::ReintroducedChange;
 use crate::store::{FixFilter, FixRow, SegmentFolder, StoreError};
 
 /// Fixes that a change is compared with: the last touched ones.
@@ -30,7 +32,7 @@ pub(crate) struct CheckDiffOptions {
     pub weakened: bool,
     /// Of these, only what is certain.
     pub certain: bool,
-    /// Fixes that are reverted.
+    /// Fixes that are reverted, and deprecated patterns that come back.
     pub regressions: bool,
 }
 
@@ -42,6 +44,8 @@ pub(crate) struct CheckDiffReport {
     pub weakened: Vec<WeakenedCheck>,
     /// Confirmed fixes that the change reverts.
     pub regressions: Vec<Regression>,
+    /// Deprecated pages of the pattern library whose change comes back.
+    pub deprecated: Vec<ReintroducedChange>,
     /// Marks beyond the limit, and files and lines of the diff that were not read.
     pub cut: usize,
 }
@@ -73,7 +77,7 @@ pub(crate) struct Regression {
 impl CheckDiffReport {
     /// Whether there is nothing to say.
     pub(crate) fn is_clean(&self) -> bool {
-        self.weakened.is_empty() && self.regressions.is_empty()
+        self.weakened.is_empty() && self.regressions.is_empty() && self.deprecated.is_empty()
     }
 }
 
@@ -87,7 +91,12 @@ pub(crate) fn check_diff(
     wanted: CheckDiffOptions,
 ) -> Result<Reply<CheckDiffReport>, ChangesError> {
     let patch = work_tree_changes(&request.places.root, compared)?;
-    let mut report = Reply::from(CheckDiffReport { weakened: Vec::new(), regressions: Vec::new(), cut: patch.cut });
+    let mut report = Reply::from(CheckDiffReport {
+        weakened: Vec::new(),
+        regressions: Vec::new(),
+        deprecated: Vec::new(),
+        cut: patch.cut,
+    });
     if wanted.weakened {
         let findings = detect(&patch, None);
         (report.data.weakened, report.data.cut) = (findings.marks, findings.cut);
@@ -98,8 +107,17 @@ pub(crate) fn check_diff(
             Ok(found) => report.data.regressions = found,
             Err(error) => report.notes.push(format!("cannot check for reverted fixes: {error}")),
         }
+        match find_deprecated(request, &patch) {
+            Ok(found) => report.data.deprecated = found,
+            Err(error) => report.notes.push(format!("cannot check for deprecated patterns: {error}")),
+        }
     }
     Ok(report)
+}
+
+fn find_deprecated(request: &Request, patch: &Patch) -> Result<Vec<ReintroducedChange>, StoreError> {
+    let index = request.open_as_it_is(&mut Vec::new())?;
+    find_deprecated_changes(request, index.as_ref(), patch)
 }
 
 fn find_regressions(request: &Request, patch: &Patch, notes: &mut Vec<String>) -> Result<Vec<Regression>, StoreError> {

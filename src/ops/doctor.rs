@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::library;
 use super::reply::Reply;
 use super::request::Request;
 use crate::checkup::{self, CheckStatus, Finding, findings_of_problems};
@@ -53,6 +54,7 @@ pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
     findings.extend(findings_of_problems("definitions", "no problems in the tool definitions", problems));
     findings.extend(checkup::check_advice(settings));
     findings.extend(checkup::check_promotions(&request.places));
+    findings.extend(library_findings(request));
     let problems = super::warn::template_problems(request);
     findings.extend(findings_of_problems("formatters", "no problems in templates", problems));
     if let Some(problems) = super::strategy::settings_problems(settings) {
@@ -64,6 +66,7 @@ pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
     }
     findings.extend(checkup::host_findings(&request.places, &request.environment));
     findings.push(checkup::check_isolation(&request.places.state));
+    findings.extend(waiting_jobs(request));
     findings.extend(checkup::check_platform());
     Reply::from(DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
@@ -72,4 +75,19 @@ pub(crate) fn diagnose_installation(request: &Request) -> Reply<DoctorReport> {
         root: request.places.root.clone(),
         findings,
     })
+}
+
+/// What is wrong in the pattern library, where there is one.
+fn library_findings(request: &Request) -> Vec<Finding> {
+    let found = match library::library_findings(request) {
+        Ok(found) => found,
+        Err(error) => return vec![checkup::library_unreadable(&error.to_string())],
+    };
+    found.iter().map(|it| checkup::library_finding(it.path.as_ref(), &it.why)).collect()
+}
+
+/// That jobs wait for isolation that this machine does not give, with the setting that decides it.
+fn waiting_jobs(request: &Request) -> Option<Finding> {
+    let (waiting, level) = library::jobs_without_isolation(request)?;
+    Some(checkup::check_waiting_jobs(&request.places.state, waiting, level))
 }

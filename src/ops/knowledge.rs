@@ -30,7 +30,7 @@ use crate::store::{Index, Store, StoreError};
 pub(crate) use proposals::{EntryProposalList, draft_from_fix, list_proposals};
 pub(crate) use query::{
     EntryList, KnowledgeLog, browse_entries, export_entries, find_entries, query_entries, read_log, relevant_entries,
-    show_entry,
+    relevant_knowledge, show_entry,
 };
 
 /// All properties of an entry, bytes.

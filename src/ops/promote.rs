@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use serde::Serialize;
 
+use super::library;
 use super::pattern;
 use super::reply::Reply;
 use super::request::Request;
@@ -155,7 +156,16 @@ fn find_promotion<'a>(items: &'a [PromotionItem], id: &str) -> anyhow::Result<&'
 
 /// All promotions, each with the file that has its line, or would get it.
 fn collect_promotions(request: &Request, desk: &PatternReader) -> Result<Vec<PromotionItem>, StoreError> {
-    let found = promotions::collect_promotions(desk)?;
+    let mut found = promotions::collect_promotions(desk)?;
+    let is_open = |item: &PromotionItem| item.way.is_some() && item.state != PromotionState::Approved;
+    if found.iter().any(is_open) {
+        let withheld = library::withheld_patterns(request, &desk.index)?;
+        for item in found.iter_mut().filter(|item| is_open(item)) {
+            if let Some(reason) = item.pattern.as_ref().and_then(|pattern| withheld.get(pattern)) {
+                (item.way, item.lapsed) = (None, Some(reason.clone()));
+            }
+        }
+    }
     Ok(found.into_iter().map(|item| with_target(request, item)).collect())
 }
 
@@ -181,6 +191,8 @@ fn record_proposals(request: &Request, items: &[PromotionItem], notes: &mut Vec<
     }
     for item in items {
         let step = match (&item.row, &item.retirement) {
+            // The library keeps it back.
+            (None, _) if item.way.is_none() => continue,
             (None, _) => {
                 let strong = item.label.strength == crate::advice::promotion::ProofStrength::Strong;
                 PromotionStep::Proposed { strong, why: item.label.reason.clone() }

@@ -31,6 +31,8 @@ pub(crate) struct UninstallPlan {
     pub shims: Option<PathBuf>,
     /// Lines of shells' start-up files that load verify-run, each with its number. They stay: they are the user's.
     pub shell_lines: Vec<(PathBuf, usize)>,
+    /// Folders of jobs in the project, and candidates of the pattern library that were not edited; they go.
+    pub job_files: Vec<PathBuf>,
     /// The lessons folder, which stays.
     pub lessons: Option<PathBuf>,
     /// Whether all this was removed.
@@ -40,7 +42,7 @@ pub(crate) struct UninstallPlan {
 impl UninstallPlan {
     /// Whether there is nothing to remove.
     pub(crate) fn is_empty(&self) -> bool {
-        self.folders.is_empty() && self.installed.is_empty() && !self.hidden
+        self.folders.is_empty() && self.installed.is_empty() && self.job_files.is_empty() && !self.hidden
     }
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn plan_removal(request: &Request) -> anyhow::Result<UninstallPlan> {
         installed_at_home: paths(installed_at_home),
         shims: request.environment.shims_dir().filter(|dir| dir.join(SHIMS_MARK).exists()),
         shell_lines: find_startup_lines(&request.environment),
+        job_files: library::job_files(request)?,
         lessons: Some(folder.dir).filter(|dir| dir.is_dir() && !is_inside),
         removed: false,
     })
@@ -82,6 +85,7 @@ pub(crate) fn purge_state(request: &Request, mut plan: UninstallPlan) -> anyhow:
     if let Some(problem) = report.data.problems.first() {
         bail!("{}: {}; the records are still there", problem.file.display(), problem.reason);
     }
+    library::remove_job_files(request, &plan.job_files)?;
     let _held = if request.places.state.is_dir() { Some(request.lock_store()?) } else { None };
     LessonFolder::remove_exclusions(&request.places, request.settings())?;
     gate::remove_session_folder(&request.places)?;

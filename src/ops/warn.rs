@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::library::{ServedPage, find_served_pages};
+use super::library::{ServedPage, ServedPages, find_served_pages};
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
@@ -75,22 +75,7 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     let mut notes = Vec::new();
     let index = request.open_with_lessons(&mut notes)?;
     let now = request.now();
-    let hours = settings.fix.silence_hours;
-    let task = recorder::current_task(&request.places, index.as_ref(), &asked.identity, now, hours)?;
-    let session =
-        asked.identity.session.as_deref().and_then(sanitize_name).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
-    let title = asked.title.clone().unwrap_or_default();
-    let mut question = WarnQuestion {
-        files: relative_files(&request.places, &request.cwd, &asked.files),
-        class: asked.command.as_deref().and_then(|line| {
-            Whitelist::open(&request.places, &request.environment).tool_class(&request.places.root, &request.cwd, line)
-        }),
-        words: telling_words(&title),
-        category: asked.category.as_deref().and_then(sanitize_name),
-        title,
-        session,
-        task,
-    };
+    let mut question = read_question(request, index.as_ref(), asked)?;
     let mut answer = Reply::new(
         WarnReply {
             enabled: settings.advice.warnings,
@@ -129,6 +114,42 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
         answer.data.due.extend(served.deliveries);
     }
     Ok(answer)
+}
+
+/// The approved pages of the pattern library that matter for what is asked about, without warnings. What has to be
+/// remembered of them is left to [`record_pages`].
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn collect_pages(request: &Request, asked: &WarnRequest) -> Result<ServedPages, StoreError> {
+    let advice = &request.settings().advice;
+    if !advice.warnings || !advice.injection {
+        return Ok(ServedPages::default());
+    }
+    let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
+    let mut question = read_question(request, Some(&index), asked)?;
+    complete_question(request, &index, &mut question, asked)?;
+    find_served_pages(request, &index, &question, asked)
+}
+
+/// What is asked, as far as the call says it.
+fn read_question(request: &Request, index: Option<&Index>, asked: &WarnRequest) -> Result<WarnQuestion, StoreError> {
+    let hours = request.settings().fix.silence_hours;
+    let task = recorder::current_task(&request.places, index, &asked.identity, request.now(), hours)?;
+    let session =
+        asked.identity.session.as_deref().and_then(sanitize_name).unwrap_or_else(|| format!("{NO_SESSION} {task}"));
+    let title = asked.title.clone().unwrap_or_default();
+    Ok(WarnQuestion {
+        files: relative_files(&request.places, &request.cwd, &asked.files),
+        class: asked.command.as_deref().and_then(|line| {
+            Whitelist::open(&request.places, &request.environment).tool_class(&request.places.root, &request.cwd, line)
+        }),
+        words: telling_words(&title),
+        category: asked.category.as_deref().and_then(sanitize_name),
+        title,
+        session,
+        task,
+    })
 }
 
 /// The answer as text, by the template of the format and the agent. A template that can't be used is named and the
@@ -187,8 +208,23 @@ pub(crate) fn record_deliveries(places: &Places, answer: &mut Reply<WarnReply>) 
             let page = answer.data.pages.iter().find(|page| delivery.entry.as_ref() == Some(&page.id));
             delivery.text = shown.map(Warning::to_line).or_else(|| page.map(|page| page.title.clone()));
         }
-        if let Err(error) = note::write_note(places, &event) {
-            answer.notes.push(format!("cannot record that {} was shown: {error}", warning_id(&event)));
+        write_delivery(places, &event, &mut answer.notes);
+    }
+}
+
+/// As [`record_deliveries`], of pages that were shown without warnings.
+pub(crate) fn record_pages(places: &Places, served: &mut ServedPages, notes: &mut Vec<String>) {
+    for mut event in std::mem::take(&mut served.deliveries) {
+        if let EventBody::Delivery(delivery) = &mut event.body {
+            let page = served.pages.iter().find(|page| delivery.entry.as_ref() == Some(&page.id));
+            delivery.text = page.map(|page| page.title.clone());
         }
+        write_delivery(places, &event, notes);
+    }
+}
+
+fn write_delivery(places: &Places, event: &Event, notes: &mut Vec<String>) {
+    if let Err(error) = note::write_note(places, event) {
+        notes.push(format!("cannot record that {} was shown: {error}", warning_id(event)));
     }
 }

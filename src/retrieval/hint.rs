@@ -115,9 +115,8 @@ fn pattern_line(
     let fixed =
         if settings.advice.injection { proven_remedy(index, number, settings, Timestamp::now())? } else { None };
     let fixed = fixed.map(|it| {
-        let sure = if it.confirmed { "confirmed" } else { "unconfirmed" };
         let what = ellipsis(&it.what, TEXT_BYTES_MAX);
-        format!("; fixed by {what} ({} of {} times, {sure})", it.successes, it.tries)
+        format!("; fixed by {what} ({} of {} times, {})", it.successes, it.tries, it.sure_word())
     });
     let (times, tasks, id) = (count(failures, "time"), count(tasks, "task"), row.id);
     let taught = || line_part("fixed by ", lesson.and_then(|lesson| lesson.text("fix")));

@@ -1,5 +1,7 @@
 //! The patterns that a failure is, or reads like.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::fragment::OutputFragment;
@@ -99,6 +101,8 @@ pub(crate) struct KnownRemedy {
     pub lower_bound: f64,
     /// It held, or worked twice.
     pub confirmed: bool,
+    /// A job proved one of its fixes: the check fails without that fix and passes with it.
+    pub proven: bool,
     /// Confidence that it helps, 0 to 1; `null` of what never did.
     pub confidence: Option<f64>,
     /// `x-…` of fixes that it was part of, the newest first.
@@ -215,7 +219,9 @@ pub(crate) fn matched_pattern(
     if settings.advice.injection {
         (cause, rule) = cause_and_rule(index, segments, row.number)?;
         let known = pattern_remedies(index, segments, &row, settings, now)?;
-        fixes = known.strategies.into_iter().take(FIXES_MAX).map(KnownRemedy::from_strategy).collect();
+        let proven = index.proven_fixes()?;
+        let strategies = known.strategies.into_iter().take(FIXES_MAX);
+        fixes = strategies.map(|strategy| KnownRemedy::from_strategy(strategy, &proven)).collect();
     }
     let lessons = index.pattern_lessons(row.number)?.into_iter().filter(|lesson| !lesson.forgotten);
     Ok(MatchedPattern {
@@ -241,8 +247,9 @@ pub(crate) fn matched_pattern(
 }
 
 impl KnownRemedy {
-    fn from_strategy(strategy: Strategy) -> Self {
+    fn from_strategy(strategy: Strategy, proven_fixes: &BTreeSet<String>) -> Self {
         KnownRemedy {
+            proven: strategy.successes > 0 && strategy.fixes.iter().any(|fix| proven_fixes.contains(fix)),
             strategy: strategy.id,
             technique: strategy.technique,
             what: bounded_line(&strategy.label),

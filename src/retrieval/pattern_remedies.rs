@@ -188,5 +188,6 @@ pub(crate) fn proven_remedy(
             Some(fix) => is_confirmed(index, &fix, settings, now)?,
             None => false,
         };
-    Ok(Some(ProvenRemedy::from_figures(&it.label, it.technique, it.successes, it.tries, confirmed)))
+    let remedy = ProvenRemedy::from_figures(&it.label, it.technique, it.successes, it.tries, confirmed);
+    Ok(Some(if index.is_strategy_proven(it.strategy)? { remedy.in_proven_fix() } else { remedy }))
 }

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{CommandEnd, end_as, signals, sys};
@@ -34,6 +36,21 @@ pub fn run_detached(keep: &[RawFd], work: impl FnOnce()) -> io::Result<()> {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     // Nothing of the caller's is dropped: its descriptors are closed already.
     end_as(CommandEnd::Exit(0))
+}
+
+/// Starts another program of the same kind: a session of its own in `dir`, `/dev/null` on 0–2 and no other descriptor of the
+/// caller's, at low priority. No process waits for it. Unlike [`run_detached`] this is for callers that may have threads.
+///
+/// # Errors
+/// When it can't be started.
+pub fn start_detached(program: &Path, arguments: &[&str], dir: &Path) -> io::Result<()> {
+    #[allow(clippy::disallowed_methods, reason = "this is the door for programs that no process waits for")]
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    sys::prepare_detached(&mut command, NICENESS);
+    #[allow(clippy::disallowed_methods, reason = "see above")]
+    command.spawn().map(drop)
 }
 
 /// Whether this is PID 1, whose end is the end of everything in its container.

@@ -35,7 +35,7 @@ mod supervise;
 mod sys;
 mod transcript;
 
-pub use detach::{is_init, privileged, run_detached, session, wait_for_end};
+pub use detach::{is_init, privileged, run_detached, session, start_detached, wait_for_end};
 pub use ended::{CommandEnd, end_as};
 pub use files::{FileExcerpt, FileRegion};
 pub use input::has_input;

@@ -452,6 +452,32 @@ fn close_each(first: RawFd, last: RawFd) {
     }
 }
 
+/// Has a child of this command leave its caller before it executes the program: a session of its own, lower priority, and no
+/// descriptor above 2.
+pub(super) fn prepare_detached(command: &mut std::process::Command, niceness: c_int) {
+    use std::os::unix::process::CommandExt as _;
+    let leave = move || {
+        new_session();
+        be_nice(niceness);
+        close_on_exec(libc::STDERR_FILENO + 1);
+        Ok(())
+    };
+    // SAFETY: between fork and exec nothing but system calls is made: the caller may have threads.
+    unsafe { command.pre_exec(leave) };
+}
+
+/// Has descriptors from `first` on end with the program. A kernel before 5.11 lacks the call: what is not marked already is
+/// then passed on.
+#[cfg(target_os = "linux")]
+fn close_on_exec(first: RawFd) {
+    const CLOSE_RANGE_CLOEXEC: c_int = 4;
+    // SAFETY: no memory is involved, and no descriptor is closed before exec.
+    unsafe { libc::syscall(libc::SYS_close_range, first, RawFd::MAX, CLOSE_RANGE_CLOEXEC) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn close_on_exec(_first: RawFd) {}
+
 /// Makes 0, 1 and 2 of a process that has closed them `/dev/null`.
 pub(super) fn null_streams() {
     for _ in 0..3 {

@@ -406,6 +406,8 @@ fn governs(produced: &Produced) -> bool {
     let decide = |verb: &str| produced.json(&first, &[&["library", verb, &page], &by[..]].concat());
     produced.json(&first, &["library", "list"]);
     produced.json(&first, &["library", "show", &page]);
+    produced.json(&first, &["library", "check"]);
+    produced.json(&first, &["library", "stats"]);
     decide("approve");
     produced.json(&first, &["library", "verify", &page]);
     let bundle = first.tmp().join("proof.bundle");

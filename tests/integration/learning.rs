@@ -1,10 +1,14 @@
 //! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
 
+mod agents_read;
+mod by_itself;
 mod harvest;
 mod hostile;
 mod interrupted;
 mod proof;
 mod proofs_again;
+mod returns;
+mod scenarios;
 mod stacks;
 mod verdicts;
 
@@ -12,7 +16,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, need, wait_until};
+use crate::gate::checklist;
+use crate::sandbox::{Outcome, Sandbox, need, wait_until};
 
 /// A pytest project with a function that is wrong.
 pub(crate) fn python_project() -> Option<Sandbox> {
@@ -113,6 +118,13 @@ pub(crate) fn work(sandbox: &Sandbox) -> Value {
     let reply = sandbox.verify_run(["library", "work", "--json"]).prints_json();
     assert_eq!(reply["jobs"].as_array().map(Vec::len), Some(1), "{reply}");
     reply["jobs"][0].clone()
+}
+
+/// Has the gate evaluate the work tree by a checklist that every change passes.
+fn judge(sandbox: &Sandbox, more: &[&str]) -> Outcome {
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "true")]));
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    sandbox.verify_run([&["gate", "run", "--no-prp", "--trust", digest.trim()], more].concat()).outcome()
 }
 
 /// A page with what was decided about it.

@@ -48,7 +48,7 @@ pub(crate) use place::{ObjectFolderStatus, folder_statuses};
 pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_objects};
 pub(crate) use secret_files::is_secret;
 pub(crate) use take::{TakenSnapshot, head_tree, index_tree, take_snapshot};
-pub(crate) use vault::{KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep};
+pub(crate) use vault::{KeptFile, KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -396,6 +396,36 @@ impl TreeVault {
         self.git.run(GitView::Both, arguments, None).map_err(skipped)
     }
 
+    /// The regular files of a tree.
+    ///
+    /// # Errors
+    /// When objects are gone, or git can't be asked.
+    pub(crate) fn list_files(&self, tree: &str) -> Result<Vec<KeptFile>, SkippedSnapshot> {
+        if !is_hash(tree) {
+            return Err(SkippedSnapshot::with_reason("not a tree"));
+        }
+        let listed = self.git.run(GitView::Both, ["ls-tree", "-r", "-z", "-l", tree], None).map_err(skipped)?;
+        let file = |line: &[u8]| {
+            let line = String::from_utf8_lossy(line).into_owned();
+            let (about, path) = line.split_once('\t')?;
+            let mut about = about.split_ascii_whitespace();
+            let (mode, _, id) = (about.next()?, about.next()?, about.next()?);
+            let bytes = about.next()?.parse().ok()?;
+            mode.starts_with("100").then(|| KeptFile { path: path.to_owned(), id: id.to_owned(), bytes })
+        };
+        Ok(listed.split(|byte| *byte == 0).filter_map(file).collect())
+    }
+
+    /// The contents of listed files, in their order; what is not UTF-8 has replacement characters.
+    ///
+    /// # Errors
+    /// When objects are gone, when they are too large together, or git can't be asked.
+    pub(crate) fn read_files(&self, files: &[&KeptFile]) -> Result<Vec<String>, SkippedSnapshot> {
+        let ids: Vec<&str> = files.iter().map(|file| file.id.as_str()).collect();
+        let contents = self.contents(&ids).map_err(skipped)?;
+        Ok(contents.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect())
+    }
+
     /// Whether a tree has a file of this name.
     pub(crate) fn has_file(&self, tree: &str, path: &str) -> bool {
         let is_safe = is_hash(tree) && !path.is_empty() && !path.contains(['\n', '\0']);
@@ -411,6 +441,17 @@ impl TreeVault {
         let printed = self.git.run(view, arguments, input.map(str::as_bytes))?;
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
     }
+}
+
+/// A regular file of a kept tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptFile {
+    /// Relative to the top of the tree.
+    pub path: String,
+    /// Its blob, hex.
+    id: String,
+    /// Its size, bytes.
+    pub bytes: u64,
 }
 
 /// A line of `git diff-tree --raw`: mode and object of both sides.

@@ -10,6 +10,8 @@ const UNREACHED_PENALTY: u64 = 10;
 const TIME_EXTRA_S: u64 = 30;
 /// Seconds of a run at most.
 const TIME_MAX_S: u64 = 600;
+/// Seconds of a run of a command that was never run here.
+const TIME_UNKNOWN_S: u64 = 300;
 
 /// A command that may show the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +49,11 @@ impl CandidateCommand {
         base.saturating_sub(UNREACHED_PENALTY * unreached)
     }
 
+    /// It was run here before.
+    fn is_recorded(&self) -> bool {
+        self.duration_ms > 0
+    }
+
     fn may_run(&self) -> bool {
         self.is_own && !self.is_redacted && !self.command.argv.is_empty()
     }
@@ -80,7 +87,8 @@ pub(crate) fn choose_scenario(inputs: &ScenarioInputs) -> Result<ScenarioRecord,
         return Ok(record);
     }
     let closing = inputs.candidates.iter().find(|candidate| candidate.is_closing);
-    let partial = inputs.candidates.first().map(|first| record_of(first, inputs));
+    // What is known, so that a person only has to fill in the rest.
+    let partial = Some(inputs.candidates.first().map(|first| record_of(first, inputs)).unwrap_or_default());
     Err(match closing {
         Some(closing) if closing.is_redacted => {
             missing(ManualReason::RedactedArgument, "a word of the recorded command was a secret", partial)
@@ -100,6 +108,7 @@ fn best_candidate(inputs: &ScenarioInputs, score_min: u64) -> Option<&CandidateC
 
 fn record_of(candidate: &CandidateCommand, inputs: &ScenarioInputs) -> ScenarioRecord {
     let seconds = candidate.duration_ms.div_ceil(1_000);
+    let recorded_s = (3 * seconds + TIME_EXTRA_S).min(TIME_MAX_S);
     ScenarioRecord {
         source: candidate.source,
         score: candidate.score(),
@@ -107,7 +116,7 @@ fn record_of(candidate: &CandidateCommand, inputs: &ScenarioInputs) -> ScenarioR
         entrypoint: candidate.command.clone(),
         narrow: inputs.narrow.clone().filter(|_| candidate.is_closing),
         tests_min: candidate.tests,
-        time_limit_s: (3 * seconds + TIME_EXTRA_S).min(TIME_MAX_S),
+        time_limit_s: if candidate.is_recorded() { recorded_s } else { TIME_UNKNOWN_S },
         ..ScenarioRecord::default()
     }
 }

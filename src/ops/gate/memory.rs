@@ -17,9 +17,12 @@ use super::own_program::{check_own_program, outside_path};
 use crate::advice::Warning;
 use crate::base::text;
 use crate::event::{EntryTypeName, GateMemory, GateMemoryFindings, GateMemoryQuestion};
+use crate::fix::patch::Patch;
 use crate::gate::memory::MemorySubject;
 use crate::host::process::OrphanReaper;
+use crate::learn::library::ReintroducedChange;
 use crate::ops::knowledge::query_entries;
+use crate::ops::library::find_deprecated_changes;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::warn::{WarnReply, collect_warnings};
@@ -51,6 +54,7 @@ pub(super) struct MemorySearch {
     patterns: OwnAnswer<Vec<String>>,
     decisions: OwnAnswer<Vec<String>>,
     files: OwnAnswer<Vec<(String, usize)>>,
+    deprecated: OwnAnswer<Vec<String>>,
     server: Option<ServerSearch>,
     trouble: Option<String>,
 }
@@ -98,7 +102,7 @@ impl MemorySearch {
             Some(ServerSearch::begin(MemoryServer { command, dir, variables, subject: subject.clone(), until }))
         };
         let (words, decision_words) = (subject.pattern_words(), subject.decision_words());
-        let (asked, files) = (subject.clone(), subject.files);
+        let (asked, files, patch) = (subject.clone(), subject.files, change.patch.clone());
         MemorySearch {
             started,
             until,
@@ -106,6 +110,7 @@ impl MemorySearch {
             patterns: ask(request, move |request| entry_titles(request, words, EntryTypeName::PATTERN)),
             decisions: ask(request, move |request| entry_titles(request, decision_words, EntryTypeName::DECISION)),
             files: ask(request, move |request| files_with_history(request, files)),
+            deprecated: ask(request, move |request| deprecated_patterns(request, &patch)),
             server,
             trouble,
         }
@@ -137,6 +142,9 @@ impl MemorySearch {
             memory.decisions = titles.len() as u64;
             memory.findings.decisions = titles;
         }
+        // First, so that nothing pushes them out.
+        let brought_back = taken.take(&self.deprecated, "deprecated patterns").unwrap_or_default();
+        memory.recommendations.splice(0..0, brought_back);
         let mut files = BTreeSet::new();
         if let Some(known) = taken.take(&self.files, "the history of files") {
             answered.insert(GateMemoryQuestion::Files);
@@ -283,7 +291,7 @@ pub(super) fn known_fix(request: &Request, pattern: &str) -> Option<String> {
     let index = request.open_as_it_is(&mut Vec::new()).ok()??;
     let number = index.find_pattern(pattern).ok()?.number;
     let remedy = proven_remedy(&index, number, request.settings(), request.now()).ok()??;
-    let sure = if remedy.confirmed { "confirmed" } else { "unconfirmed" };
+    let sure = remedy.sure_word();
     let what = text::ellipsis(&text::one_line(&remedy.what), RECOMMENDATION_BYTES_MAX);
     Some(format!("fixed before by {what} ({sure}, {} of {} times)", remedy.successes, remedy.tries))
 }
@@ -330,6 +338,19 @@ fn entry_titles(request: &Request, words: String, kind: EntryTypeName) -> anyhow
         EntryQueryRequest { text: words, filter, limit: Some(RESULTS_MAX), page: 1, ..EntryQueryRequest::default() };
     let found = query_entries(request, &asked)?.data.entries;
     Ok(found.iter().map(|page| bounded(&format!("{} ({})", page.title, page.id))).collect())
+}
+
+/// What the change brings back of deprecated pages: `brings back a-7c2k, deprecated because …`.
+fn deprecated_patterns(request: &Request, patch: &Patch) -> anyhow::Result<Vec<String>> {
+    let index = request.open_as_it_is(&mut Vec::new())?;
+    let found = find_deprecated_changes(request, index.as_ref(), patch)?;
+    let line = |it: &ReintroducedChange| {
+        let why = it.reason.as_ref().map_or_else(String::new, |reason| format!(", deprecated because {reason}"));
+        let said =
+            format!("⚠️ {}:{} brings back the deprecated pattern {}{why}: {}", it.path, it.line, it.page, it.title);
+        text::ellipsis(&text::one_line(&said), RECOMMENDATION_BYTES_MAX)
+    };
+    Ok(found.iter().take(NAMED_MAX).map(line).collect())
 }
 
 /// The changed files in which something failed before, each with its patterns.

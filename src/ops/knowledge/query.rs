@@ -9,12 +9,14 @@ use crate::advice::similarity::telling_words;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
 use crate::event::{EntryChange, EntryNote, EntryUse, Event, EventAuthor, EventBody, derived_id};
+use crate::ops::library::{ServedPage, ServedPages};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
+use crate::ops::warn;
 use crate::retrieval::entry_measurement::measure_entry;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_search::{EntryQueryRequest, EntrySearch, SimilarTaskLinks, learnt_page};
-use crate::retrieval::question::relative_files;
+use crate::retrieval::question::{WarnRequest, relative_files};
 use crate::store::{EntryFilter, Index, KnowledgeLogRow, SegmentFolder, StoreError, note};
 
 /// Words of a question that are looked for.
@@ -25,13 +27,16 @@ const FILES_MAX: usize = 30;
 const EXPORTED_MAX: usize = 100_000;
 
 /// What `knowledge query`, `relevant` and `export --json` print.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct EntryList {
     /// The entries.
     pub entries: Vec<EntryPage>,
     /// Whether there are more on the next page.
     pub more: bool,
+    /// Of `relevant`: approved pages of the pattern library that matter for the task, at most two.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<ServedPage>,
 }
 
 /// What `knowledge log --json` prints.
@@ -70,7 +75,7 @@ pub(crate) fn query_entries(request: &Request, asked: &EntryQueryRequest) -> Res
     let mut notes = Vec::new();
     match request.open_as_it_is(&mut notes)? {
         Some(index) => search_entries(request, asked, (&index, notes, SimilarTaskLinks::default())),
-        None => Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes)),
+        None => Ok(Reply::new(EntryList::default(), notes)),
     }
 }
 
@@ -82,7 +87,7 @@ pub(crate) fn browse_entries(request: &Request, asked: &EntryQueryRequest) -> Re
     let mut notes = Vec::new();
     let found = match request.open_as_it_is(&mut notes)? {
         Some(index) => find_entries(request, asked, &index, SimilarTaskLinks::default())?,
-        None => EntryList { entries: Vec::new(), more: false },
+        None => EntryList::default(),
     };
     Ok(Reply::new(found, notes))
 }
@@ -139,7 +144,7 @@ pub(crate) fn find_entries(
     pages.truncate(limit);
     // The reasons for its confidence are on the page of one entry.
     pages.iter_mut().for_each(|page| page.ledger = None);
-    Ok(EntryList { entries: pages, more })
+    Ok(EntryList { entries: pages, more, ..EntryList::default() })
 }
 
 /// The entries that a task or its files are about, and those that were written or of use in tasks like it. What is
@@ -153,7 +158,7 @@ pub(crate) fn relevant_entries(
 ) -> Result<Reply<EntryList>, StoreError> {
     let mut notes = Vec::new();
     let Some(index) = request.open_as_it_is(&mut notes)? else {
-        return Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes));
+        return Ok(Reply::new(EntryList::default(), notes));
     };
     let task = request.current_task(Some(&index))?;
     let mut alike = SimilarTaskLinks::default();
@@ -168,9 +173,30 @@ pub(crate) fn relevant_entries(
         }
     }
     if search_words(&asked.text).is_empty() && asked.files.is_empty() && alike.is_empty() {
-        return Ok(Reply::new(EntryList { entries: Vec::new(), more: false }, notes));
+        return Ok(Reply::new(EntryList::default(), notes));
     }
     search_entries(request, &asked, (&index, notes, alike))
+}
+
+/// As [`relevant_entries`], with the approved pages of the pattern library that matter for the task. What has to be remembered
+/// of the pages is left to [`warn::record_pages`].
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn relevant_knowledge(
+    request: &Request,
+    asked: EntryQueryRequest,
+) -> Result<(Reply<EntryList>, ServedPages), StoreError> {
+    let about = WarnRequest {
+        identity: request.identity.clone(),
+        files: asked.files.clone(),
+        surface: "knowledge".to_owned(),
+        ..WarnRequest::default()
+    };
+    let mut found = relevant_entries(request, asked)?;
+    let served = warn::collect_pages(request, &about)?;
+    found.data.pages.clone_from(&served.pages);
+    Ok((found, served))
 }
 
 /// One entry with its ledger: written, by the start of its id; or learnt, by its id.
@@ -206,7 +232,7 @@ pub(crate) fn show_entry(request: &Request, id: &str) -> anyhow::Result<Reply<En
 /// When the store can't be read.
 pub(crate) fn export_entries(request: &Request, filter: &EntryFilter) -> Result<Reply<EntryList>, StoreError> {
     let reading = request.open_for_reading()?;
-    let mut found = Reply::new(EntryList { entries: Vec::new(), more: false }, reading.notes);
+    let mut found = Reply::new(EntryList::default(), reading.notes);
     let Some(index) = reading.index else { return Ok(found) };
     let asked = EntryQueryRequest { filter: filter.clone(), ..EntryQueryRequest::default() };
     let search = EntrySearch {

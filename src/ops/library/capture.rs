@@ -10,10 +10,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::alert::alert_operator;
+use super::idle::start_idle_runner;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::capture::RepositoryHead;
-use crate::event::{CaptureRecord, EventAuthor, EventBody, HarvestRecord, JobState, LearnNote, LearnStep};
+use crate::event::{
+    CaptureRecord, EventAuthor, EventBody, HarvestRecord, HarvestTrigger, JobState, LearnNote, LearnStep,
+};
 use crate::fix::snapshot::{TreeFile, TreeVault, TreesToKeep, take_snapshot};
 use crate::learn::job::{CAPTURE_TRIES_MAX, Job};
 use crate::lesson::LessonFolder;
@@ -34,17 +37,36 @@ const DIFFERING_MAX: usize = 50;
 pub(crate) fn start_capture(request: &Request) {
     // Without a process, the next harvest takes what waits.
     let _ = run::run_detached(&[], || {
-        if let Err(error) = capture_waiting(request) {
+        if let Err(error) = keep_waiting_trees(request) {
             recorder::note(&request.places, &[format!("cannot keep the trees of jobs: {error:#}")]);
         }
     });
+}
+
+/// As [`start_capture`], by executing this program: to be called where there may be threads.
+pub(crate) fn start_capture_process(request: &Request) {
+    let words = ["library", "keep"];
+    let started = std::env::current_exe().and_then(|own| run::start_detached(&own, &words, &request.places.root));
+    if let Err(error) = started {
+        recorder::note(&request.places, &[format!("cannot keep the trees of jobs: {error}")]);
+    }
+}
+
+/// Keeps the trees of waiting jobs, and starts the runner where the user's settings have it start automatically.
+///
+/// # Errors
+/// When the store can't be read or written.
+pub(crate) fn keep_waiting_trees(request: &Request) -> anyhow::Result<()> {
+    capture_now(request)?;
+    start_idle_runner(request);
+    Ok(())
 }
 
 /// Keeps the trees of every job of this work tree that waits for it.
 ///
 /// # Errors
 /// When the store can't be read or written.
-fn capture_waiting(request: &Request) -> anyhow::Result<()> {
+pub(super) fn capture_now(request: &Request) -> anyhow::Result<()> {
     let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(()) };
     let root = Lossless::from(&request.places.root);
     let waiting = index.list_jobs(&[JobState::Harvested, JobState::SnapshotFailed], JOBS_MAX)?;
@@ -142,6 +164,8 @@ fn approved_tree(
     approved_at: Timestamp,
 ) -> anyhow::Result<String> {
     let pass = match &harvest.trees.pass {
+        // The work tree has gone on since the task's branch was merged.
+        Some(pass) if harvest.trigger == HarvestTrigger::Merged => return Ok(pass.clone()),
         Some(pass) if changed_at > approved_at && pass != now => pass,
         _ => return Ok(now.to_owned()),
     };

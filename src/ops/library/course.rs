@@ -36,6 +36,8 @@ pub(super) struct JobCourse<'a> {
     segments: SegmentFolder,
     writer: JobWriter<'a>,
     level: LabLevel,
+    /// Its runs get only what no other program wants of the machine.
+    is_idle: bool,
     until: Instant,
 }
 
@@ -45,11 +47,11 @@ impl<'a> JobCourse<'a> {
         request: &'a Request,
         index: &'a Index,
         writer: JobWriter<'a>,
-        level: LabLevel,
+        (level, is_idle): (LabLevel, bool),
         until: Instant,
     ) -> Self {
         let segments = SegmentFolder::new(request.places.state.events());
-        JobCourse { request, index, segments, writer, level, until }
+        JobCourse { request, index, segments, writer, level, is_idle, until }
     }
 
     /// Works on it to its end; how it is then.
@@ -58,7 +60,7 @@ impl<'a> JobCourse<'a> {
     /// When the store can't be read or written. The job is then in no hands, and the next runner takes it.
     pub(super) fn run(mut self) -> anyhow::Result<JobSummary> {
         if let Some(vault) = self.check_snapshot()?
-            && let Some(scenario) = self.choose_scenario()?
+            && let Some(scenario) = self.choose_scenario(&vault)?
         {
             self.run_scenario(vault, &scenario)?;
         }
@@ -98,13 +100,20 @@ impl<'a> JobCourse<'a> {
     }
 
     /// The signed scenario, or the best one that may be run.
-    fn choose_scenario(&mut self) -> anyhow::Result<Option<ScenarioRecord>> {
+    fn choose_scenario(&mut self, vault: &TreeVault) -> anyhow::Result<Option<ScenarioRecord>> {
         if let Some(signed) = &self.writer.job.signed {
             let scenario = signed.scenario.clone();
             self.writer.record(LearnStep::Scenario(Box::new(scenario.clone())))?;
             return Ok(Some(scenario));
         }
-        let inputs = scenario_inputs(self.request, self.index, &self.segments, &self.writer.job)?;
+        let inputs = match scenario_inputs(self.request, self.index, &self.segments, vault, &self.writer.job) {
+            Ok(inputs) => inputs,
+            Err(error) => {
+                let why = "what the fix changed cannot be read".to_owned();
+                self.writer.record(LearnStep::Stalled { why, status: format!("{error:#}") })?;
+                return Ok(None);
+            }
+        };
         match choose_scenario(&inputs) {
             Ok(scenario) => {
                 self.writer.record(LearnStep::Scenario(Box::new(scenario.clone())))?;
@@ -131,7 +140,7 @@ impl<'a> JobCourse<'a> {
             }
         };
         let key = harvest.key.clone().unwrap_or_default();
-        let lab = match TrialLab::open(request, scenario, &key, self.level, &options) {
+        let lab = match TrialLab::open(request, scenario, &key, (self.level, self.is_idle), &options) {
             Ok(lab) => lab,
             Err(error) => return self.fail(TrialFailureCause::LabUnsuitable, format!("{error:#}")),
         };

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::capture::start_capture;
+use super::capture::{capture_now, start_capture, start_capture_process};
+use super::harvest_change::whole_change;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
 use crate::base::lossless::Lossless;
@@ -29,6 +30,8 @@ const ATOMS_MAX: usize = 200;
 const TEXT_BYTES_MAX: usize = 4 << 10;
 /// Jobs that prove one change, from which on further ones are not run.
 const PROOFS_MAX: usize = 3;
+/// Merged tasks that are harvested at once, the last ended first.
+const MERGED_MAX: usize = 50;
 
 /// What to harvest.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +103,12 @@ fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestR
     let harvester = Harvester { request, index, segments: &segments, task: &task, asked };
     let mut reply = HarvestReply::default();
     let mut steps: Vec<(String, LearnStep)> = Vec::new();
-    for row in harvester.solved_fixes()? {
+    let fixes = harvester.solved_fixes()?;
+    // A task whose branch was merged left nothing in the work tree but its fixes.
+    if fixes.is_empty() && asked.fix.is_none() && asked.trigger != HarvestTrigger::Merged {
+        steps.extend(harvester.whole_change(&mut reply)?);
+    }
+    for row in fixes {
         if index.jobs_of_fix(&row.id)?.iter().any(|step| !is_superseded(step.at, &row)) {
             continue;
         }
@@ -137,14 +145,38 @@ pub(crate) fn harvest_now(request: &Request, asked: &HarvestRequest) -> anyhow::
 
 /// Harvests the current task where the quality gate lets the work end. What goes wrong is in the recorder's log: the verdict
 /// is the same whatever happens here.
+///
+/// The caller may have threads: the trees are kept by another program.
 pub(crate) fn harvest_at_exit(request: &Request) {
     if !request.settings().learn.harvest {
         return;
     }
     let asked = HarvestRequest { trigger: HarvestTrigger::GateExit, ..HarvestRequest::default() };
-    if let Err(error) = harvest_now(request, &asked) {
-        recorder::note(&request.places, &[format!("cannot queue what was learnt: {error:#}")]);
+    match harvest(request, &asked) {
+        Ok(harvested) if harvested.jobs.is_empty() => {}
+        Ok(_) => start_capture_process(request),
+        Err(error) => recorder::note(&request.places, &[format!("cannot queue what was learnt: {error:#}")]),
     }
+}
+
+/// Harvests the tasks of this repository whose branch was merged, and that nothing was harvested of, and keeps their trees.
+///
+/// # Errors
+/// As [`harvest`].
+pub(super) fn harvest_merged(request: &Request) -> anyhow::Result<()> {
+    if !request.settings().learn.harvest {
+        return Ok(());
+    }
+    let Some(index) = request.open_for_reading()?.index else { return Ok(()) };
+    let mut is_new = false;
+    for task in index.merged_tasks_without_jobs(MERGED_MAX)? {
+        let asked = HarvestRequest { task: Some(task), trigger: HarvestTrigger::Merged, ..HarvestRequest::default() };
+        is_new |= !harvest(request, &asked)?.jobs.is_empty();
+    }
+    if is_new {
+        capture_now(request)?;
+    }
+    Ok(())
 }
 
 /// A fix that was worked on after it was harvested is another one.
@@ -251,6 +283,27 @@ impl Harvester<'_> {
             command: command.map(|command| command.line.clone()),
             ..self.described()?
         }))
+    }
+
+    /// The change of the task as a whole.
+    fn whole_change(&self, reply: &mut HarvestReply) -> anyhow::Result<Option<(String, LearnStep)>> {
+        let found = whole_change(self.request, self.index, self.task, self.asked.trigger)?;
+        let Some((job, HarvestRecord { trees, novelty, .. })) = found else { return Ok(None) };
+        reply.jobs.push(HarvestedJob {
+            job: job.clone(),
+            fix: None,
+            summary: "the change of the task".to_owned(),
+            novelty: novelty.clone(),
+        });
+        let harvest = HarvestRecord {
+            task: self.task.to_owned(),
+            trigger: self.asked.trigger,
+            root: Lossless::from(&self.request.places.root),
+            trees,
+            novelty,
+            ..self.described()?
+        };
+        Ok(Some((job, LearnStep::Harvested(Box::new(harvest)))))
     }
 
     /// What was asked for, and what someone adds.

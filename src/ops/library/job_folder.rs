@@ -17,7 +17,9 @@ use crate::recorder;
 /// A task's name as a folder, bytes.
 const TASK_BYTES_MAX: usize = 80;
 /// Where folders of jobs are, relative to the root.
-const RUNS: &str = ".runs";
+pub(super) const RUNS: &str = ".runs";
+/// The file there that hides it from git.
+pub(super) const RUNS_IGNORED: &[u8] = b"*\n";
 
 /// Writes the manifest of a job and the files that it names. What can't be written is in the recorder's log: the job is
 /// recorded whatever happens here.
@@ -39,7 +41,7 @@ pub(super) fn write_job_file(request: &Request, job: &Job, name: &str, text: &st
     fs::create_dir_all(root.join(&dir)).with_context(|| format!("cannot create {}", dir.display()))?;
     let ignore = runs.join(".gitignore");
     if !ignore.exists() {
-        write_atomic(&ignore, b"*\n", 0o644, Durability::Cached).context("cannot hide .runs from git")?;
+        write_atomic(&ignore, RUNS_IGNORED, 0o644, Durability::Cached).context("cannot hide .runs from git")?;
     }
     let path = dir.join(name);
     write_atomic(&root.join(&path), text.as_bytes(), 0o644, Durability::Cached)

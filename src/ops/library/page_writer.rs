@@ -10,12 +10,12 @@ use super::wording::word_page;
 use crate::base::ids::{self, IdKind};
 use crate::base::text;
 use crate::event::{
-    CrystallisedPage, EventAuthor, EventBody, EvidenceLabel, HarvestRecord, LearnStep, LibraryFolderName, LibraryNote,
-    LibraryStep, MinimalChange, NoPageRule, Run, TrialOutcome, TrialPurpose, TrialRecord, WrittenPage,
+    Atom, CrystallisedPage, EventAuthor, EventBody, EvidenceLabel, HarvestRecord, LearnStep, LibraryFolderName,
+    LibraryNote, LibraryStep, MinimalChange, NoPageRule, Run, TrialOutcome, TrialPurpose, TrialRecord, WrittenPage,
 };
 use crate::learn::crystal::{
     CauseFacts, EvidenceRow, PageFacts, ProblemFacts, page_file_name, render_library_page, title_of_change,
-    words_of_page,
+    title_of_failure, words_of_page,
 };
 use crate::learn::job::Job;
 use crate::learn::library::{PageFrontMatter, PageScope, PagesFold, digest_page};
@@ -157,7 +157,7 @@ impl PageWriter<'_> {
         let message = failed.map(|atom| atom.text.clone()).unwrap_or_else(|| "a failure".to_owned());
         let tool = run.and_then(|run| run.tool.clone()).unwrap_or_else(|| "the check".to_owned());
         let pattern = failed.map(|atom| ids::short(IdKind::Pattern, atom.pattern.as_bytes()));
-        let title = approach.or_else(|| title_of_change(diff)).unwrap_or_else(|| message.clone());
+        let title = approach.unwrap_or_else(|| find_title(harvest, failed, diff));
         let category = run.and_then(|run| run.failure.as_ref()).map(|failure| failure.category.clone());
         let mut globs: Vec<String> = changed_files(diff);
         globs.truncate(GLOBS_MAX);
@@ -223,7 +223,19 @@ impl PageWriter<'_> {
     }
 }
 
-fn name_failed(atom: &crate::event::Atom) -> String {
+/// What a page is called that no person named: by the failure that it mends; of a change as a whole by what was asked for.
+fn find_title(harvest: &HarvestRecord, failed: Option<&Atom>, diff: &str) -> String {
+    let asked =
+        harvest.prompt.as_deref().and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
+    let by_failure = || failed.and_then(|atom| title_of_failure(atom.test.as_deref(), &atom.text));
+    let title = match harvest.fix {
+        Some(_) => by_failure().or_else(|| title_of_change(diff)),
+        None => asked.map(str::to_owned).or_else(|| title_of_change(diff)).or_else(by_failure),
+    };
+    title.unwrap_or_else(|| "Change some files".to_owned())
+}
+
+fn name_failed(atom: &Atom) -> String {
     atom.test.clone().unwrap_or_else(|| atom.text.clone())
 }
 

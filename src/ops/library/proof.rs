@@ -106,7 +106,7 @@ pub(crate) fn verify_page(request: &Request, id: &str) -> anyhow::Result<Reply<P
     let level = wanted_level(request.settings().learn.isolation);
     let key = proof.job.harvest.as_ref().and_then(|harvest| harvest.key.clone()).unwrap_or_default();
     let options = job_snapshot_options(request);
-    let lab = TrialLab::open(request, &proof.scenario, &key, level, &options)?;
+    let lab = TrialLab::open(request, &proof.scenario, &key, (level, false), &options)?;
     let mut trials = Vec::new();
     for (purpose, tree) in
         [(TrialPurpose::Before, &proof.minimal.before), (TrialPurpose::Confirmed, &proof.minimal.tree)]

@@ -1,7 +1,9 @@
 //! What a scenario is chosen from: what was recorded of the task.
 
-use crate::base::ids::RunId;
-use crate::event::{EventBody, Run, ScenarioCommand, ScenarioSource};
+use super::scenario_guesses::ScenarioGuesses;
+use crate::event::{EventBody, HarvestRecord, Run, ScenarioCommand, ScenarioSource};
+use crate::fix::pins_packages;
+use crate::fix::snapshot::TreeVault;
 use crate::learn::job::Job;
 use crate::learn::scenario::{CandidateCommand, ScenarioInputs};
 use crate::ops::request::Request;
@@ -13,20 +15,24 @@ const REDACTED: &str = "[redacted:";
 /// The commands that may show the change of a job.
 ///
 /// # Errors
-/// When the store can't be read.
+/// When objects are gone, or the store can't be read.
 pub(super) fn scenario_inputs(
     request: &Request,
     index: &Index,
     segments: &SegmentFolder,
+    vault: &TreeVault,
     job: &Job,
-) -> Result<ScenarioInputs, StoreError> {
+) -> anyhow::Result<ScenarioInputs> {
     let Some(harvest) = &job.harvest else { return Ok(ScenarioInputs::default()) };
     let own = own_writer(&request.places.state);
-    let mut inputs =
-        ScenarioInputs { changes_dependencies: !harvest.changed_dependencies.is_empty(), ..ScenarioInputs::default() };
+    let approved = job.capture.as_ref().map(|capture| capture.tree.clone()).unwrap_or_default();
+    let mut inputs = ScenarioInputs {
+        changes_dependencies: !harvest.changed_dependencies.is_empty() || pins_differ(vault, harvest, &approved)?,
+        ..ScenarioInputs::default()
+    };
     // The run that closed the failure; where its event is gone, the failing run, which is of the same check.
     for run in [harvest.runs.pass, harvest.runs.before].into_iter().flatten() {
-        let Some((run, writer)) = read_run(index, segments, run)? else { continue };
+        let Some((run, writer)) = read_run(index, segments, &run.to_string())? else { continue };
         let is_own = own.as_deref() == Some(writer.as_str()) && own.as_deref() == Some(job.writer.as_str());
         inputs.candidates.push(CandidateCommand {
             is_closing: true,
@@ -35,10 +41,23 @@ pub(super) fn scenario_inputs(
         });
         break;
     }
+    // Nothing is guessed where something was recorded, even if that may not be run.
+    let has_recorded = harvest.runs.pass.is_some() || harvest.runs.before.is_some();
+    if let Some(own) = own.as_deref().filter(|own| !has_recorded && *own == job.writer) {
+        let guesses = ScenarioGuesses { request, index, segments, vault, own };
+        inputs.candidates = guesses.find_candidates(harvest, &approved)?;
+    }
     Ok(inputs)
 }
 
-fn candidate_of_run(run: &Run) -> CandidateCommand {
+/// Whether files that pin packages differ between the trees: what is installed fits one of them at most.
+fn pins_differ(vault: &TreeVault, harvest: &HarvestRecord, approved: &str) -> anyhow::Result<bool> {
+    let Some(before) = &harvest.trees.before else { return Ok(false) };
+    let changed = vault.read_change(before, approved).map_err(|skipped| anyhow::anyhow!("{skipped}"))?;
+    Ok(changed.keys().any(|path| pins_packages(path)))
+}
+
+pub(super) fn candidate_of_run(run: &Run) -> CandidateCommand {
     let argv: Vec<String> = run.argv.iter().map(|word| word.display()).collect();
     CandidateCommand {
         is_redacted: argv.iter().any(|word| word.contains(REDACTED)),
@@ -51,8 +70,8 @@ fn candidate_of_run(run: &Run) -> CandidateCommand {
 }
 
 /// A recorded run, and who recorded it.
-fn read_run(index: &Index, segments: &SegmentFolder, id: RunId) -> Result<Option<(Run, String)>, StoreError> {
-    Ok(index.read_event(segments, &id.to_string())?.and_then(|event| match event.body {
+pub(super) fn read_run(index: &Index, segments: &SegmentFolder, id: &str) -> Result<Option<(Run, String)>, StoreError> {
+    Ok(index.read_event(segments, id)?.and_then(|event| match event.body {
         EventBody::Run(run) => Some((*run, event.writer)),
         _ => None,
     }))

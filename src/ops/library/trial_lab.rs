@@ -38,12 +38,13 @@ pub(super) struct TrialLab<'a> {
     key: String,
     limits: LabLimits,
     check: Option<Check>,
+    is_idle: bool,
     /// The walls.
     pub level: IsolationLevel,
 }
 
 impl<'a> TrialLab<'a> {
-    /// A lab for a scenario.
+    /// A lab for a scenario; with `is_idle` its runs get only what no other program wants of the machine.
     ///
     /// # Errors
     /// When the machine does not have the walls, or the state folder can't be written.
@@ -51,7 +52,7 @@ impl<'a> TrialLab<'a> {
         request: &'a Request,
         scenario: &'a ScenarioRecord,
         key: &str,
-        level: LabLevel,
+        (level, is_idle): (LabLevel, bool),
         options: &SnapshotOptions,
     ) -> anyhow::Result<Self> {
         let settings = request.settings();
@@ -62,9 +63,10 @@ impl<'a> TrialLab<'a> {
             lab: open_lab(request, level, options)?,
             scenario,
             key: key.to_owned(),
-            limits: LabLimits::from_settings(&settings.lab, false),
+            limits: LabLimits::from_settings(&settings.lab, is_idle),
             check: whitelist.decide_command(&argv).into_check(),
             level: isolation_level(level),
+            is_idle,
         })
     }
 
@@ -115,7 +117,7 @@ impl<'a> TrialLab<'a> {
                 output: LabOutput::Both,
                 time: Duration::from_secs(self.scenario.time_limit_s),
                 limits: self.limits,
-                is_idle: false,
+                is_idle: self.is_idle,
             },
         )?;
         let mut trial = TrialRecord {

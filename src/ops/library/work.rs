@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::consent::require_consent;
 use super::course::JobCourse;
+use super::harvest::harvest_merged;
+use super::idle::{add_used_time, wait_for_quiet};
 use super::job_page::JobSummary;
 use super::job_writer::JobWriter;
 use super::retention::forget_old_trees;
@@ -14,6 +16,7 @@ use super::runner::{take_runner_lock, wanted_level};
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
+use crate::config::LearnWork;
 use crate::event::{JobState, LearnStep, RunnerLease, TrialFailureCause};
 use crate::lab::{LabAbility, LabLevel};
 use crate::learn::job::{INTERRUPTIONS_MAX, Job};
@@ -32,6 +35,8 @@ pub(crate) struct WorkRequest {
     pub job: Option<String>,
     /// Only the first job of the queue.
     pub is_once: bool,
+    /// No person waits for it: only in quiet moments, and only for the time of a day that the settings leave.
+    pub is_background: bool,
 }
 
 /// What `library work --json` prints.
@@ -54,10 +59,17 @@ pub(crate) struct WorkReply {
 /// Without consent, when the job can't be worked on, or the store can't be read or written.
 pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Result<Reply<WorkReply>> {
     require_consent(request)?;
+    if asked.is_background && request.settings().learn.work != LearnWork::Idle {
+        let blocked = Some("jobs do not run automatically here (setting learn.work)".to_owned());
+        return Ok(WorkReply { blocked, ..WorkReply::default() }.into());
+    }
     let Some(_lock) = take_runner_lock(request)? else {
         return Ok(WorkReply { busy: true, ..WorkReply::default() }.into());
     };
     let mut reply = Reply::from(WorkReply::default());
+    if let Err(error) = harvest_merged(request) {
+        reply.notes.push(format!("cannot queue what merged branches left: {error:#}"));
+    }
     let reading = request.open_for_reading()?;
     reply.notes.extend(reading.notes);
     let Some(index) = reading.index else { return Ok(reply) };
@@ -86,9 +98,15 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     }
     let taken = if asked.is_once { 1 } else { waiting.len() };
     for job in waiting.iter().take(taken) {
+        if asked.is_background && !wait_for_quiet(request)? {
+            break;
+        }
         // What the job before it wrote is not in an index that was opened earlier.
         let index = open_index(request)?;
-        reply.data.jobs.push(work_on_job(request, &index, &job.id, level)?);
+        let started = Instant::now();
+        let done = work_on_job(request, &index, &job.id, (level, asked.is_background));
+        add_used_time(request, started.elapsed())?;
+        reply.data.jobs.push(done?);
     }
     let index = open_index(request)?;
     reply.data.waiting = read_queue(request, &index)?.waiting.len();
@@ -103,12 +121,17 @@ fn open_index(request: &Request) -> anyhow::Result<Index> {
     request.open_as_it_is(&mut Vec::new())?.context("the index is gone")
 }
 
-fn work_on_job(request: &Request, index: &Index, id: &str, level: LabLevel) -> anyhow::Result<JobSummary> {
+fn work_on_job(
+    request: &Request,
+    index: &Index,
+    id: &str,
+    (level, is_idle): (LabLevel, bool),
+) -> anyhow::Result<JobSummary> {
     let mut writer = JobWriter::open(request, index, id)?;
     let minutes = request.settings().learn.job_minutes;
     let until = Instant::now() + Duration::from_secs(minutes * 60);
     writer.record(LearnStep::Claimed(new_lease(request, level, minutes)))?;
-    JobCourse::new(request, index, writer, level, until).run()
+    JobCourse::new(request, index, writer, (level, is_idle), until).run()
 }
 
 fn new_lease(request: &Request, level: LabLevel, minutes: u64) -> RunnerLease {
@@ -151,4 +174,13 @@ fn read_queue(request: &Request, index: &Index) -> anyhow::Result<JobQueue> {
 /// Whether a job was harvested in this work tree.
 fn is_here(request: &Request, job: &Job) -> bool {
     job.harvest.as_ref().is_some_and(|harvest| harvest.root == Lossless::from(&request.places.root))
+}
+
+/// How many jobs of this work tree wait for isolation that the machine does not give, and the level that they need; `None` of
+/// work trees where no job may run or waits.
+pub(crate) fn jobs_without_isolation(request: &Request) -> Option<(usize, LabLevel)> {
+    require_consent(request).ok()?;
+    let level = wanted_level(request.settings().learn.isolation);
+    let waiting = read_queue(request, &open_index(request).ok()?).ok()?.waiting.len();
+    (waiting > 0 && LabAbility::ask(&request.places.state).level < level).then_some((waiting, level))
 }

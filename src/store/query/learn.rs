@@ -48,6 +48,17 @@ pub(crate) struct JobRow {
     pub at: Timestamp,
 }
 
+/// A task that a page was due in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageDeliveryRow {
+    /// The task.
+    pub task: String,
+    /// It was shown there, not held out.
+    pub is_shown: bool,
+    /// The last time.
+    pub at: Timestamp,
+}
+
 /// A job about a change of a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShapeJobRow {
@@ -181,6 +192,82 @@ impl Index {
                 )?
                 .query_map([], |row| row.get(0))?
                 .collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Whether a job proved a fix in which a strategy worked.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_strategy_proven(&self, strategy: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM strategy_tries
+                JOIN fix_attempts USING (event_id)
+                JOIN learn_steps harvested USING (fix_id)
+                JOIN learn_steps judged ON judged.job_id = harvested.job_id AND judged.step = 'judged'
+            WHERE strategy_no = ?1 AND counts_as = 'success' AND judged.body ->> 'evidence' = 'proven')";
+        let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0));
+        self.sql_result("read", read())
+    }
+
+    /// Tasks that are over because their branch was merged and that left fixes, but no job; the last ended first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn merged_tasks_without_jobs(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT name FROM task_changes WHERE change = 'done' AND why = 'its branch was merged'
+                AND EXISTS (SELECT 1 FROM fix_attempts WHERE fix_attempts.task = task_changes.name)
+                AND NOT EXISTS (SELECT 1 FROM learn_steps WHERE learn_steps.task = task_changes.name)
+            GROUP BY name ORDER BY max(at) DESC, name LIMIT ?1";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare_cached(sql)?.query_map([limit], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Tasks in which a change of one of these shapes was made and its failure was back afterwards.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn tasks_where_shapes_failed(&self, shapes: &[String]) -> Result<Vec<String>, StoreError> {
+        let wanted = serde_json::to_string(shapes).unwrap_or_default();
+        let sql = "SELECT DISTINCT task FROM strategy_tries JOIN strategies USING (strategy_no)
+            WHERE technique = 'shape' AND recipe_key IN (SELECT value FROM json_each(?1)) AND discounted = 'recurred'
+            ORDER BY task";
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare_cached(sql)?.query_map([wanted], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Tasks in which a change of one of these shapes made its failure go away.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn tasks_where_shapes_helped(&self, shapes: &[String]) -> Result<Vec<String>, StoreError> {
+        let wanted = serde_json::to_string(shapes).unwrap_or_default();
+        let sql = "SELECT DISTINCT task FROM strategy_tries JOIN strategies USING (strategy_no)
+            WHERE technique = 'shape' AND recipe_key IN (SELECT value FROM json_each(?1)) AND counts_as = 'success'
+            ORDER BY task";
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection.prepare_cached(sql)?.query_map([wanted], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Tasks that a page was shown in, and those that it was held out from, each with the last time.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn page_deliveries(&self, artifact: &str) -> Result<Vec<PageDeliveryRow>, StoreError> {
+        let sql = "SELECT name, max(arm = 'shown'), max(delivered_at) FROM deliveries JOIN tasks USING (task_no)
+            WHERE entry_id = ?1 AND arm IN ('shown', 'holdout') GROUP BY name ORDER BY name";
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok(PageDeliveryRow { task: row.get(0)?, is_shown: row.get(1)?, at: row_time(row, 2)? })
+        };
+        let read = || -> rusqlite::Result<Vec<PageDeliveryRow>> {
+            self.connection.prepare_cached(sql)?.query_map([artifact], row)?.collect()
         };
         self.sql_result("read", read())
     }

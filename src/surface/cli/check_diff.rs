@@ -6,10 +6,11 @@ use super::{CommandContext, Exit, Output};
 use crate::base::text;
 use crate::fix::snapshot::DiffScope;
 use crate::fix::weakened::{RuleSeverity, WeakenedCheck};
+use crate::learn::library::ReintroducedChange;
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
 use crate::surface::failure::{FailureKind, FailureReport};
 
-/// Find where a change weakens a check or reverts a fix
+/// Find where a change weakens a check, reverts a fix or brings back a deprecated pattern
 ///
 /// A check is weakened when tests are deleted or skipped, when rules are turned off, or when a failing exit status no
 /// longer counts. A fix is reverted when the lines that it added are removed, or those that it removed return; only
@@ -33,7 +34,7 @@ pub(super) struct Args {
     /// Find only weakened checks
     #[arg(long)]
     weakened_only: bool,
-    /// Find only reverted fixes
+    /// Find only reverted fixes and deprecated patterns
     #[arg(long, conflicts_with_all = ["weakened_only", "certain"])]
     regressions_only: bool,
     /// Print JSON
@@ -81,7 +82,15 @@ fn check(args: &Args, context: &mut CommandContext) -> anyhow::Result<CheckDiffR
 
 fn print_report(report: &CheckDiffReport, output: &mut Output) -> anyhow::Result<()> {
     report.weakened.iter().try_for_each(|mark| print_mark(mark, output))?;
-    report.regressions.iter().try_for_each(|it| print_regression(it, output))
+    report.regressions.iter().try_for_each(|it| print_regression(it, output))?;
+    report.deprecated.iter().try_for_each(|it| print_deprecated(it, output))
+}
+
+fn print_deprecated(change: &ReintroducedChange, output: &mut Output) -> anyhow::Result<()> {
+    let place = format!("{}:{}", text::one_line(&change.path), change.line);
+    let why = change.reason.as_ref().map_or_else(String::new, |reason| format!(" ({})", text::one_line(reason)));
+    let (page, said) = (&change.page, text::one_line(&change.text));
+    output.line(&format!("{place}: brings back {page}, a deprecated pattern{why} [deprecated-pattern]: {said}"))
 }
 
 fn print_mark(mark: &WeakenedCheck, output: &mut Output) -> anyhow::Result<()> {

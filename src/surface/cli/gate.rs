@@ -267,6 +267,7 @@ fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit
             let concluded = conclude_evaluation(*standing, wish, context)?;
             let standing = concluded.standing;
             print_standing(&standing, format, context)?;
+            harvest_where_work_may_end(&standing, context)?;
             note_memory(&standing, context);
             if format == GateFormat::Github {
                 standing.append_to_job_page().iter().for_each(|problem| context.output.note(problem));
@@ -483,7 +484,7 @@ fn signal(is_withdrawn: bool, context: &mut CommandContext) -> anyhow::Result<Ex
 
 /// Queues what the task leaves to learn from, once both gates let its work end.
 fn harvest_where_work_may_end(standing: &GateStanding, context: &CommandContext) -> anyhow::Result<()> {
-    if gate::can_exit(&context.request, &standing.cycle)? {
+    if exit_code(standing) == 0 && gate::can_exit(&context.request, &standing.cycle)? {
         library::harvest_at_exit(&context.request);
     }
     Ok(())

@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 81] = [
+const REPLIES: [ReplyShape; 83] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("log-failures", &["log --failures"], "Failures, newest first", reply::<ops::board::failures::FailureLines>),
@@ -253,6 +253,8 @@ const REPLIES: [ReplyShape; 81] = [
     shape("library-verify", &["library verify"], "Whether a proof holds", reply::<ops::library::PageVerification>),
     shape("library-export", &["library export"], "An exported proof", reply::<ops::library::ExportedProof>),
     shape("library-list", &["library list"], "Pages of the pattern library", reply::<ops::library::PageList>),
+    shape("library-check", &["library check"], "What is wrong in the library", reply::<ops::library::LibraryCheck>),
+    shape("library-stats", &["library stats"], "Figures of jobs and pages", reply::<ops::library::LibraryStats>),
     shape("library-show", &["library show"], "A page with its decisions", reply::<ops::library::PageDetail>),
     shape(
         "library-decision",

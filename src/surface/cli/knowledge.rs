@@ -20,6 +20,7 @@ use crate::ops::fix;
 use crate::ops::knowledge::{self, EntryAddReply};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
+use crate::ops::warn;
 use crate::retrieval::entry_search::EntryQueryRequest;
 use crate::store::EntryFilter;
 
@@ -279,8 +280,11 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         }
         KnowledgeAction::Relevant { which, .. } => {
             which.check(request.settings())?;
-            let found = knowledge::relevant_entries(request, which.asked(String::new()))?;
+            let (found, mut served) = knowledge::relevant_knowledge(request, which.asked(String::new()))?;
             output.reply(&found, args.json, printing::found)?;
+            let mut notes: Vec<String> = Vec::new();
+            warn::record_pages(&request.places, &mut served, &mut notes);
+            notes.iter().for_each(|note| output.note(note));
         }
         KnowledgeAction::Show { id } => {
             output.reply(&knowledge::show_entry(request, id)?, args.json, printing::shown)?;

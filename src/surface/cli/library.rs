@@ -1,5 +1,6 @@
 //! `verify-run library`.
 
+mod figures;
 mod job;
 mod page;
 mod work;
@@ -60,6 +61,13 @@ enum LibraryAction {
     Deprecate(page::DeprecateArgs),
     /// Give a deprecated page back to agents
     Restore(page::ReviewArgs),
+    /// Find pages that are not what or where the records say, and pages to deprecate
+    Check(figures::CheckArgs),
+    /// Show figures of jobs and pages
+    Stats(figures::StatsArgs),
+    /// Keep the trees of jobs that wait for it
+    #[command(hide = true)]
+    Keep,
 }
 
 #[derive(Debug, clap::Args)]
@@ -94,6 +102,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
         LibraryAction::Reject(args) => page::reject(args, context),
         LibraryAction::Deprecate(args) => page::deprecate(args, context),
         LibraryAction::Restore(args) => page::restore(args, context),
+        LibraryAction::Check(args) => figures::check(args, context),
+        LibraryAction::Stats(args) => figures::stats(args, context),
+        LibraryAction::Keep => {
+            library::keep_waiting_trees(&context.request)?;
+            Ok(Exit::Ok)
+        }
     }
 }
 

@@ -44,6 +44,9 @@ fn print(plan: &UninstallPlan, purge: bool, output: &mut Output) -> anyhow::Resu
     for dir in &plan.folders {
         output.line(&format!("{verb} {} with all records in it", dir.display()))?;
     }
+    for path in &plan.job_files {
+        output.line(&format!("{verb} {}", path.display()))?;
+    }
     if plan.hidden {
         output.line(&format!("{verb} the line in git's info/exclude"))?;
     }

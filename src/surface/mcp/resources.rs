@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 use anyhow::bail;
 
 use super::answer::{bounded, quoted};
+use super::tools::SURFACE;
 use crate::base::text::{count, ellipsis, one_line, printable};
 use crate::gate::report::render_report;
 use crate::ops::gate;
 use crate::ops::lesson::{self, FoundLesson};
 use crate::ops::pattern::{self, PatternFilter};
 use crate::ops::request::Request;
+use crate::ops::warn;
 use crate::pattern::{PatternSummary, library_page};
+use crate::retrieval::question::WarnRequest;
 
 /// Where lessons are, before their id.
 pub(super) const LESSONS: &str = "verify-run://lessons/";
@@ -149,5 +152,27 @@ fn active(request: &Request) -> anyhow::Result<String> {
         let often = format!("{} in {}, confidence {confidence:.2}", count(*failures, "failure"), count(*tasks, "task"));
         let _ = writeln!(text, "- {id} {} ({often}): {}", quoted(name), quoted(summary));
     }
+    text.push_str(&approved_pages(request)?);
     Ok(bounded(&text))
+}
+
+/// The approved pages of the pattern library that matter for the current task.
+fn approved_pages(request: &Request) -> anyhow::Result<String> {
+    let asked =
+        WarnRequest { identity: request.identity.clone(), surface: SURFACE.to_owned(), ..WarnRequest::default() };
+    let mut served = warn::collect_pages(request, &asked)?;
+    let mut text = String::new();
+    if !served.pages.is_empty() {
+        text.push_str("\n# Approved patterns for the current task\n\n");
+    }
+    for page in &served.pages {
+        let (title, path) = (quoted(&page.title), quoted(&page.path));
+        let _ = writeln!(text, "- {} ({}) {title}, in {path}", page.id, page.evidence);
+        for line in &page.change {
+            let _ = writeln!(text, "  {}", quoted(line));
+        }
+    }
+    // The answer goes out next; this protocol does not say whether it arrived.
+    warn::record_pages(&request.places, &mut served, &mut Vec::new());
+    Ok(text)
 }

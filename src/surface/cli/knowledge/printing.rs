@@ -9,6 +9,7 @@ use crate::base::markdown;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::knowledge::EntryType;
 use crate::ops::knowledge::{EntryAddReply, EntryChangeReply, EntryList, EntryProposalList, KnowledgeLog};
+use crate::ops::library::ServedPage;
 use crate::retrieval::entry_measurement::EntryMeasurement;
 use crate::retrieval::entry_page::EntryPage;
 use crate::retrieval::entry_proposals::EntryProposal;
@@ -78,7 +79,9 @@ pub(super) fn found(found: &EntryList, output: &mut Output) -> anyhow::Result<()
         })
         .collect();
     if rows.is_empty() {
-        output.note("no entries found")
+        if found.pages.is_empty() {
+            output.note("no entries found");
+        }
     } else {
         output.list_title(&count(rows.len(), "entry").replace("entrys", "entries"))?;
         output.table(&["id", "type", "confidence", "title"], &rows)?
@@ -86,7 +89,16 @@ pub(super) fn found(found: &EntryList, output: &mut Output) -> anyhow::Result<()
     if found.more {
         output.note("there are more\n\nhint: add `--page 2`");
     }
+    if !found.pages.is_empty() {
+        output.list_title(&format!("approved {}", count(found.pages.len(), "page")))?;
+        let rows: Vec<Vec<String>> = found.pages.iter().map(page_row).collect();
+        output.table(&["id", "evidence", "title", "file"], &rows)?;
+    }
     Ok(())
+}
+
+fn page_row(page: &ServedPage) -> Vec<String> {
+    vec![page.id.clone(), page.evidence.clone(), one_line(&page.title), page.path.clone()]
 }
 
 pub(super) fn shown(page: &EntryPage, output: &mut Output) -> anyhow::Result<()> {

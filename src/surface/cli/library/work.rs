@@ -20,6 +20,9 @@ pub(super) struct WorkArgs {
     /// Run only the first job of the queue
     #[arg(long, conflicts_with = "job")]
     once: bool,
+    /// Run jobs only while the machine has little else to do, within the minutes of a day
+    #[arg(long, conflicts_with_all = ["job", "once"])]
+    background: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -80,7 +83,7 @@ fn read_prompt(file: &Path, context: &CommandContext) -> anyhow::Result<String> 
 
 pub(super) fn run(args: &WorkArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
     context.output.busy("running jobs");
-    let asked = WorkRequest { job: args.job.clone(), is_once: args.once };
+    let asked = WorkRequest { job: args.job.clone(), is_once: args.once, is_background: args.background };
     let reply = library::work_on_jobs(&context.request, &asked)?;
     context.output.reply(&reply, args.json, |work, output| {
         for job in &work.jobs {

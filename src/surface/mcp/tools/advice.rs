@@ -46,7 +46,13 @@ pub(super) const WARNINGS: Tool = Tool {
             }),
         )
     },
-    output: &[("enabled", "boolean"), ("task", "string"), ("warnings", "array"), ("held_out", "integer")],
+    output: &[
+        ("enabled", "boolean"),
+        ("task", "string"),
+        ("warnings", "array"),
+        ("pages", "array"),
+        ("held_out", "integer"),
+    ],
     call: warnings,
 };
 
@@ -65,7 +71,7 @@ pub(super) const CHECK_DIFF: Tool = Tool {
             }),
         )
     },
-    output: &[("weakened", "array"), ("regressions", "array"), ("cut", "integer")],
+    output: &[("weakened", "array"), ("regressions", "array"), ("deprecated", "array"), ("cut", "integer")],
     call: check_diff,
 };
 

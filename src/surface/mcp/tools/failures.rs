@@ -171,7 +171,11 @@ fn pattern_text(pattern: &MatchedPattern) -> String {
 }
 
 fn fix_text(fix: &KnownRemedy) -> String {
-    let sure = if fix.confirmed { "confirmed" } else { "unconfirmed" };
+    let sure = match (fix.proven, fix.confirmed) {
+        (true, _) => "proven",
+        (false, true) => "confirmed",
+        (false, false) => "unconfirmed",
+    };
     let fixes = if fix.fixes.is_empty() { String::new() } else { format!(", {}", fix.fixes.join(", ")) };
     let verb = match (fix.successes, fix.technique.as_str()) {
         (0, _) => "Did not help",
