@@ -8,7 +8,7 @@ use super::Board;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
-use crate::event::{GateItemStatus, GateStep, GateVerdict};
+use crate::event::{GateItemStatus, GateOutcome, GateStep, GateVerdict};
 use crate::gate::cycle::{CycleDecision, CycleRules, CycleState, GateCounts, WorkTreeGate};
 use crate::gate::report::render_report;
 use crate::ops::gate::{GateDocument, evaluation_by_id, show_cycle};
@@ -247,10 +247,10 @@ impl Board<'_> {
 /// The evaluations with a verdict among the steps of a work tree, by id.
 fn evaluation_lines(steps: &[GateStepRow]) -> HashMap<&str, GateEvaluationLine> {
     let verdicts = steps.iter().filter_map(|step| match &step.note.step {
-        GateStep::Verdict(outcome) => Some((step, outcome)),
+        GateStep::Verdict(outcome) => Some((step, &**outcome)),
         _ => None,
     });
-    let line = |(step, outcome): (&'_ GateStepRow, &Box<crate::event::GateOutcome>)| {
+    let line = |(step, outcome): (&GateStepRow, &GateOutcome)| {
         let counts = GateCounts::from_outcome(outcome);
         GateEvaluationLine {
             evaluation: step.note.evaluation.clone(),
@@ -262,7 +262,7 @@ fn evaluation_lines(steps: &[GateStepRow]) -> HashMap<&str, GateEvaluationLine> 
             blocking_issues: counts.blocking,
             items: outcome.items.iter().map(|it| GateItemState { id: it.id.clone(), status: it.status }).collect(),
             changed: Vec::new(),
-            implementers: outcome.models.implementers.iter().cloned().collect(),
+            implementers: outcome.models.implementers.to_vec(),
             reviewer: outcome.review.as_ref().and_then(|review| review.model.clone()),
         }
     };
