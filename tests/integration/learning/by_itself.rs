@@ -119,7 +119,7 @@ fn everything_of_a_job_goes_with_the_records_and_comes_back_without_the_index() 
     fs::remove_dir_all(sandbox.path(".runs")).expect("removed");
     fs::remove_dir_all(sandbox.path(".agent")).expect("removed");
     assert_eq!(job_page(&sandbox, job)["state"], "candidate");
-    assert!(sandbox.verify_run(["library", "show", page]).prints().contains("return a + b"));
+    assert!(sandbox.verify_run(["library", "show", page]).outcome().stdout().contains("return a + b"));
     // Another job, so that there is something to remove.
     sandbox.write(".runs/0607/cli/run.json", "{}");
     sandbox.verify_run(["library", "scenario", job]).prints();
