@@ -108,7 +108,7 @@ pub(super) fn changes_between(
         [store.index().snapshot_of_run(&earlier_id.to_string())?, store.index().snapshot_of_run(&id.to_string())?];
     let [Some(old), Some(new)] = rows else { return Ok(change) };
     let (Some(old_tree), Some(new_tree)) = (old.tree, new.tree) else { return Ok(change) };
-    // Somebody was faster than the recorder: the tree of the earlier run has the edit that came after it.
+    // An edit was faster than the recorder: the tree of the earlier run has the edit that came after it.
     if old.late && old_tree == new_tree {
         return Ok(change);
     }

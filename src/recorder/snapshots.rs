@@ -34,7 +34,7 @@ struct SeenTree {
     left_out: u64,
 }
 
-/// How far a tree is what a run saw.
+/// Whether a tree is what a run saw.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TreeFit {
     Exact,
@@ -207,7 +207,7 @@ impl WorkTreeSnapshot {
         self.taken.clone()
     }
 
-    /// How far the tree is the run's.
+    /// Whether the tree is what the run saw.
     ///
     /// # Errors
     /// When files changed after a run that ended too long ago, or that others followed.
