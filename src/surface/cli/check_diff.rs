@@ -10,7 +10,7 @@ use crate::learn::library::ReintroducedChange;
 use crate::ops::check_diff::{self, CheckDiffOptions, CheckDiffReport, Regression};
 use crate::surface::failure::{FailureKind, FailureReport};
 
-/// Find where a change weakens a check, reverts a fix or brings back a deprecated pattern
+/// Find weakened checks, reverted fixes and deprecated patterns
 ///
 /// A check is weakened when tests are deleted or skipped, when rules are turned off, or when a failing exit status no
 /// longer counts. A fix is reverted when the lines that it added are removed, or those that it removed return; only

@@ -15,7 +15,8 @@ pub(super) const HEADERS: [(&str, &str); 8] = [
          base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
     ),
     ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
+    // With `no-referrer` a browser says of a form's origin only `null`, which is anybody's.
+    ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
