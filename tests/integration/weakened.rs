@@ -64,7 +64,10 @@ fn json_has_every_mark_and_likely_ones_can_be_left_out() {
     };
     let marks =
         [mark("cart.py", "certain", "import os  # noqa: F401"), mark("new.py", "likely", "import sys  # noqa: F401")];
-    assert_eq!(report, serde_json::json!({ "schema": 1, "weakened": marks, "regressions": [], "cut": 0 }));
+    assert_eq!(
+        report,
+        serde_json::json!({ "schema": 1, "weakened": marks, "regressions": [], "deprecated": [], "cut": 0 })
+    );
 }
 
 #[test]

@@ -122,11 +122,12 @@ fn everything_of_a_job_goes_with_the_records_and_comes_back_without_the_index() 
     assert!(sandbox.verify_run(["library", "show", page]).outcome().stdout().contains("return a + b"));
     // Another job, so that there is something to remove.
     sandbox.write(".runs/0607/cli/run.json", "{}");
-    sandbox.verify_run(["library", "scenario", job]).prints();
+    let template = sandbox.verify_run(["library", "scenario", job]).outcome();
+    let (folder, _) = template.stdout().split_once("/learn/").expect("a file of the job");
     let plan = sandbox.verify_run(["uninstall"]).prints();
-    assert!(plan.contains(&format!("would remove .runs/main/learn/{job}")), "{plan}");
+    assert!(plan.contains(&format!("would remove {folder}/learn/{job}")), "{plan}");
     sandbox.verify_run(["uninstall", "--purge"]).prints();
-    assert!(!sandbox.path(".runs/main").exists() && sandbox.path(".runs/0607/cli/run.json").exists());
+    assert!(!sandbox.path(folder).exists() && sandbox.path(".runs/0607/cli/run.json").exists());
     fs::remove_dir_all(sandbox.path(".runs")).expect("removed");
     sandbox.git(["checkout", "-q", "--", "calc.py"]);
     assert_eq!(sandbox.git(["status", "--short", "--ignored"]), before);
