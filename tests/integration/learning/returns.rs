@@ -122,10 +122,10 @@ fn a_page_whose_failure_comes_back_in_two_tasks_is_proposed_for_deprecation_and_
         let check = ["--task", task, "pytest", "-q"];
         for number in 0..2 {
             change("a + b", "a - b");
+            // Going back to an earlier state of the file would be an undo.
+            sandbox.write("calc.py", format!("{}# {task} {number}\n", sandbox.read("calc.py")));
             fails(&sandbox, &check);
             change("a - b", "a + b");
-            // Going back to an earlier state would be an undo.
-            sandbox.write("notes.txt", format!("{task} {number}\n"));
             passes(&sandbox, &check);
         }
     }
