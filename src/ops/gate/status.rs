@@ -133,6 +133,9 @@ pub(crate) fn show_cycle(request: &Request, cycle: CycleState) -> GateStanding {
 /// # Errors
 /// When the tree or the store can't be read.
 pub(crate) fn can_exit(request: &Request, cycle: &CycleState) -> anyhow::Result<bool> {
+    if cycle.signal.is_none() {
+        return Ok(false);
+    }
     let tree = read_tree(request, &gate_snapshot_options(request))?.tree;
     Ok(cycle.is_approved(&tree) && cycle.is_signalled(&tree))
 }
