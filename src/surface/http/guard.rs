@@ -223,10 +223,9 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().expect("a value"));
         }
-        let checked = guard.check(method, &map, false).and_then(|proof| match is_safe(method) {
-            true => Ok(()),
-            false => guard.check_form(proof, None),
-        });
+        let checked = guard
+            .check(method, &map, false)
+            .and_then(|proof| if is_safe(method) { Ok(()) } else { guard.check_form(proof, None) });
         checked.err().map_or(200, |problem| problem.status)
     }
 
