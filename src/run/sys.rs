@@ -444,9 +444,14 @@ fn close_range(first: RawFd, last: RawFd) {
     close_each(first, last);
 }
 
-fn close_each(first: RawFd, last: RawFd) {
+/// One more than the highest descriptor that is looked at.
+fn open_max() -> RawFd {
     let most = unistd::sysconf(SysconfVar::OPEN_MAX).ok().flatten().unwrap_or(0).clamp(256, 65_536);
-    for fd in first..=last.min(RawFd::try_from(most).unwrap_or(256)) {
+    RawFd::try_from(most).unwrap_or(256)
+}
+
+fn close_each(first: RawFd, last: RawFd) {
+    for fd in first..=last.min(open_max()) {
         // SAFETY: no memory is involved; no Rust value that owns one of these is used afterwards.
         unsafe { libc::close(fd) };
     }
@@ -459,7 +464,7 @@ pub(super) fn prepare_detached(command: &mut std::process::Command, niceness: c_
     let leave = move || {
         new_session();
         be_nice(niceness);
-        close_on_exec(libc::STDERR_FILENO + 1);
+        close_on_exec_from(libc::STDERR_FILENO + 1);
         Ok(())
     };
     // SAFETY: between fork and exec nothing but system calls is made: the caller may have threads.
@@ -469,14 +474,20 @@ pub(super) fn prepare_detached(command: &mut std::process::Command, niceness: c_
 /// Has descriptors from `first` on end with the program. A kernel before 5.11 lacks the call: what is not marked already is
 /// then passed on.
 #[cfg(target_os = "linux")]
-fn close_on_exec(first: RawFd) {
+fn close_on_exec_from(first: RawFd) {
     const CLOSE_RANGE_CLOEXEC: c_int = 4;
     // SAFETY: no memory is involved, and no descriptor is closed before exec.
     unsafe { libc::syscall(libc::SYS_close_range, first, RawFd::MAX, CLOSE_RANGE_CLOEXEC) };
 }
 
+/// Has descriptors from `first` on end with the program.
 #[cfg(not(target_os = "linux"))]
-fn close_on_exec(_first: RawFd) {}
+fn close_on_exec_from(first: RawFd) {
+    for fd in first..open_max() {
+        // SAFETY: no memory is involved; of a descriptor that is not open the call says so.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
 
 /// Makes 0, 1 and 2 of a process that has closed them `/dev/null`.
 pub(super) fn null_streams() {
