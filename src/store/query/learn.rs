@@ -231,14 +231,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn tasks_where_shapes_failed(&self, shapes: &[String]) -> Result<Vec<String>, StoreError> {
-        let wanted = serde_json::to_string(shapes).unwrap_or_default();
-        let sql = "SELECT DISTINCT task FROM strategy_tries JOIN strategies USING (strategy_no)
-            WHERE technique = 'shape' AND recipe_key IN (SELECT value FROM json_each(?1)) AND discounted = 'recurred'
-            ORDER BY task";
-        let read = || -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare_cached(sql)?.query_map([wanted], |row| row.get(0))?.collect()
-        };
-        self.sql_result("read", read())
+        self.tasks_that_tried(shapes, "discounted = 'recurred'")
     }
 
     /// Tasks in which a change of one of these shapes made its failure go away.
@@ -246,12 +239,18 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn tasks_where_shapes_helped(&self, shapes: &[String]) -> Result<Vec<String>, StoreError> {
+        self.tasks_that_tried(shapes, "counts_as = 'success'")
+    }
+
+    fn tasks_that_tried(&self, shapes: &[String], condition: &str) -> Result<Vec<String>, StoreError> {
         let wanted = serde_json::to_string(shapes).unwrap_or_default();
-        let sql = "SELECT DISTINCT task FROM strategy_tries JOIN strategies USING (strategy_no)
-            WHERE technique = 'shape' AND recipe_key IN (SELECT value FROM json_each(?1)) AND counts_as = 'success'
-            ORDER BY task";
+        let sql = format!(
+            "SELECT DISTINCT task FROM strategy_tries JOIN strategies USING (strategy_no)
+             WHERE technique = 'shape' AND recipe_key IN (SELECT value FROM json_each(?1)) AND {condition}
+             ORDER BY task"
+        );
         let read = || -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare_cached(sql)?.query_map([wanted], |row| row.get(0))?.collect()
+            self.connection.prepare_cached(&sql)?.query_map([wanted], |row| row.get(0))?.collect()
         };
         self.sql_result("read", read())
     }
