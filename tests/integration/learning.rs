@@ -17,6 +17,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::gate::checklist;
+use crate::lab::has_namespaces;
 use crate::sandbox::{Outcome, Sandbox, need, wait_until};
 
 /// A pytest project with a function that is wrong.
@@ -130,4 +131,19 @@ fn judge(sandbox: &Sandbox, more: &[&str]) -> Outcome {
 /// A page with what was decided about it.
 pub(crate) fn library_page(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.verify_run(["library", "show", id, "--json"]).prints_json()
+}
+
+/// A project whose page was approved; the page's id. `None` where nothing can be proven.
+fn approved() -> Option<(Sandbox, String)> {
+    let sandbox = python_project()?;
+    if !has_namespaces() {
+        return None;
+    }
+    mend(&sandbox, &["pytest", "-q"], mend_calc);
+    agree(&sandbox);
+    let job = work(&sandbox);
+    assert_eq!(job["state"], "candidate", "{job}");
+    let id = job["artifact"].as_str().expect("a page").to_owned();
+    sandbox.verify_run(["library", "approve", &id, "--by", "Ada", "--reason", "it is right"]).prints();
+    Some((sandbox, id))
 }

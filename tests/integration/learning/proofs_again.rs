@@ -4,24 +4,8 @@ use std::fs;
 
 use verify_run::run::CommandEnd;
 
-use super::{agree, fails, job_in, job_page, library_page, mend, mend_calc, passes, python_project, work};
+use super::{agree, approved, fails, job_in, job_page, library_page, mend, mend_calc, passes, python_project, work};
 use crate::lab::has_namespaces;
-use crate::sandbox::Sandbox;
-
-/// A project whose page was approved; the page's id.
-fn approved() -> Option<(Sandbox, String)> {
-    let sandbox = python_project()?;
-    if !has_namespaces() {
-        return None;
-    }
-    mend(&sandbox, &["pytest", "-q"], mend_calc);
-    agree(&sandbox);
-    let job = work(&sandbox);
-    assert_eq!(job["state"], "candidate", "{job}");
-    let id = job["artifact"].as_str().expect("a page").to_owned();
-    sandbox.verify_run(["library", "approve", &id, "--by", "Ada", "--reason", "it is right"]).prints();
-    Some((sandbox, id))
-}
 
 #[test]
 fn a_proof_is_run_again_and_no_longer_holds_with_other_tools() {

@@ -3,22 +3,12 @@
 use serde_json::{Value, json};
 use verify_run::run::CommandEnd;
 
-use super::{agree, fails, judge, library_page, mend, mend_calc, passes, python_project, work};
-use crate::lab::has_namespaces;
+use super::{approved, fails, judge, library_page, passes};
 use crate::sandbox::Sandbox;
 
 /// A project with an approved page; the page's id and file.
-fn approved() -> Option<(Sandbox, String, String)> {
-    let sandbox = python_project()?;
-    if !has_namespaces() {
-        return None;
-    }
-    mend(&sandbox, &["pytest", "-q"], mend_calc);
-    agree(&sandbox);
-    let job = work(&sandbox);
-    assert_eq!(job["state"], "candidate", "{job}");
-    let id = job["artifact"].as_str().expect("a page").to_owned();
-    sandbox.verify_run(["library", "approve", &id, "--by", "Ada", "--reason", "it is right"]).prints();
+fn approved_page() -> Option<(Sandbox, String, String)> {
+    let (sandbox, id) = approved()?;
     let path = library_page(&sandbox, &id)["path"].as_str().expect("a path").to_owned();
     Some((sandbox, id, path))
 }
@@ -42,7 +32,7 @@ fn doctor(sandbox: &Sandbox) -> Vec<Value> {
 
 #[test]
 fn a_page_that_was_moved_by_hand_is_named_and_its_change_is_noticed_when_it_comes_back() {
-    let Some((sandbox, id, path)) = approved() else { return };
+    let Some((sandbox, id, path)) = approved_page() else { return };
     let name = path.rsplit('/').next().expect("a name").to_owned();
     assert!(findings(&sandbox).is_empty());
     assert_eq!(doctor(&sandbox).len(), 0);
@@ -68,7 +58,7 @@ fn a_page_that_was_moved_by_hand_is_named_and_its_change_is_noticed_when_it_come
 
 #[test]
 fn a_deprecated_change_that_is_added_elsewhere_is_reported_by_check_diff_and_the_gate() {
-    let Some((sandbox, _, _)) = approved() else { return };
+    let Some((sandbox, _, _)) = approved_page() else { return };
     let page = "---\nschema: 1\nid: a-2222222k\nstatus: deprecated\ntitle: \"Sleep before the request\"\nkind: fix\nevidence: \
                 recorded\nlevel: none\napplies_to:\n  globs: []\n  tools: []\n  categories: []\n  words: []\npatterns: []\nfixes: \
                 []\nauthor: \"verify-run 0.1.0\"\nsupersedes: []\n---\n\n# Sleep before the \
@@ -92,7 +82,7 @@ fn a_deprecated_change_that_is_added_elsewhere_is_reported_by_check_diff_and_the
 
 #[test]
 fn pages_without_approval_and_edited_pages_are_named() {
-    let Some((sandbox, id, path)) = approved() else { return };
+    let Some((sandbox, id, path)) = approved_page() else { return };
     let text = sandbox.read(&path);
     sandbox.write(&path, format!("{text}\nMore.\n"));
     let planted = ".agent/patterns/active/a-22222222.md";
@@ -115,7 +105,7 @@ fn pages_without_approval_and_edited_pages_are_named() {
 
 #[test]
 fn a_page_whose_failure_comes_back_in_two_tasks_is_proposed_for_deprecation_and_stays() {
-    let Some((sandbox, id, _)) = approved() else { return };
+    let Some((sandbox, id, _)) = approved_page() else { return };
     sandbox.commit("The fix");
     let change = |from: &str, to: &str| sandbox.write("calc.py", sandbox.read("calc.py").replace(from, to));
     for task in ["B", "C"] {
