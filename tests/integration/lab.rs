@@ -17,7 +17,7 @@ use std::process::Command;
 use crate::sandbox::{Invocation, Sandbox, VERIFY_RUN, need, skip};
 
 /// A user and group without any right.
-const NOBODY: &str = "65534";
+pub(crate) const NOBODY: &str = "65534";
 
 /// Who runs the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use serde_json::Value;
 use verify_run::config::{Environment, Places};
 use verify_run::run::CommandEnd;
 
+use crate::lab::{LabUser, NOBODY};
 use crate::sandbox::{Sandbox, ended, files_in, need, skip, wait_until};
 use crate::terminal::Terminal;
 
@@ -163,6 +164,24 @@ fn nested_runs_are_recorded_once_and_those_of_another_repository_by_themselves()
     let other = format!("cd other && {own} eslint .; exit 3");
     sandbox.verify_run(["--record", "--", "sh", "-c", &other]).expect(CommandEnd::Exit(3), "", "");
     assert_eq!(runs(&sandbox).len(), 3);
+    assert_eq!(files_in(&sandbox.path("other/.git/verify-run/events")).len(), 1);
+}
+
+#[test]
+fn a_run_of_another_user_is_recorded_by_that_user() {
+    let nobody = LabUser::Nobody;
+    if !nobody.is_here() {
+        return;
+    }
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "exit 1");
+    sandbox.git(["init", "--quiet", "other"]);
+    nobody.run(&sandbox, "true", &[]).prints();
+    let script = format!(
+        "cd other && setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- {} --sync eslint .; exit 3",
+        crate::sandbox::VERIFY_RUN
+    );
+    sandbox.verify_run(["--record", "--", "sh", "-c", &script]).expect(CommandEnd::Exit(3), "", "");
     assert_eq!(files_in(&sandbox.path("other/.git/verify-run/events")).len(), 1);
 }
 
