@@ -36,7 +36,7 @@ pub fn recording_ancestors() -> Vec<Option<PathBuf>> {
     found
 }
 
-/// Whether a process belongs to the user of this one, as far as can be told.
+/// Whether a process belongs to the user of this one, as far as is known.
 #[cfg(target_os = "linux")]
 fn is_ours(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

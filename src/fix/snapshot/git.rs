@@ -145,6 +145,11 @@ impl Git {
         })
     }
 
+    /// The program.
+    pub(super) fn program_path(&self) -> &Path {
+        &self.program
+    }
+
     /// The work tree's top.
     pub(super) fn root_path(&self) -> &Path {
         &self.root

@@ -3,39 +3,82 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use super::SkippedSnapshot;
 use super::git::{Git, GitError, GitView};
 use super::place::ObjectFolder;
+use super::stamp::WorkTreeStamp;
 use super::take::{require_repository, snapshot_folders};
+use super::taken::TakenSnapshot;
+use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::SNAPSHOT_INFO_BYTES_MAX;
+use crate::base::private;
 use crate::config::Places;
 
 /// Attributes by which git converts contents.
 const CONVERTING: [&str; 5] = ["text", "eol", "crlf", "ident", "working-tree-encoding"];
+
+/// The answer of the last time, in the folder of a work tree.
+const ANSWER_FILE: &str = "line-ends.json";
+
+/// An answer, and for which work tree it holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct LineEndsAnswer {
+    /// The stamp of the work tree.
+    stamp: String,
+    digest: Option<String>,
+}
 
 /// Digest of the files whose line ends are others than those in the tree, 32 hex digits; `None` where git converts
 /// nothing. To be asked after a snapshot of the same work tree, with the recorder's lock.
 ///
 /// # Errors
 /// When git can't be asked, and of a file with both line ends, whose content no answer tells.
-pub(crate) fn digest_line_ends(places: &Places, time_max: Duration) -> Result<Option<String>, SkippedSnapshot> {
+pub(crate) fn digest_line_ends(
+    places: &Places,
+    taken: &TakenSnapshot,
+    time_max: Duration,
+) -> Result<Option<String>, SkippedSnapshot> {
     let repository = require_repository(places)?;
     let place = ObjectFolder::open_folder(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
+    let file = place.scratch_path().join(ANSWER_FILE);
+    let known = private::read_start(&file, SNAPSHOT_INFO_BYTES_MAX).ok();
+    let known = known.and_then(|json| serde_json::from_slice::<LineEndsAnswer>(&json).ok());
+    if let Some(known) = known.filter(|known| Some(&known.stamp) == taken.stamp.as_ref()) {
+        return Ok(known.digest);
+    }
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
-    let failed = |trouble: GitError| SkippedSnapshot::with_reason(trouble.reason_text());
-    if !has_conversion(&git).map_err(failed)? {
+    let stamp = taken.stamp.as_deref().and_then(|id| place.stamp_of(id));
+    let digest = ask_line_ends(&git, stamp.as_ref())
+        .map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))?
+        .transpose()?;
+    if let Some(stamp) = taken.stamp.clone() {
+        let answer = LineEndsAnswer { stamp, digest: digest.clone() };
+        let json = serde_json::to_vec(&answer).unwrap_or_default();
+        // What can't be written is found out again next time.
+        let _ = write_atomic(&file, &json, 0o600, Durability::Cached);
+    }
+    Ok(digest)
+}
+
+fn ask_line_ends(
+    git: &Git,
+    stamp: Option<&WorkTreeStamp>,
+) -> Result<Option<Result<String, SkippedSnapshot>>, GitError> {
+    if !has_conversion(git, stamp)? {
         return Ok(None);
     }
-    let listed = git.run(GitView::Own, ["ls-files", "--eol", "-z"], None).map_err(failed)?;
-    digest_listing(&listed).map(Some)
+    let listed = git.run(GitView::Own, ["ls-files", "--eol", "-z"], None)?;
+    Ok(Some(digest_listing(&listed)))
 }
 
 /// Whether a setting or an attribute makes git convert contents.
-fn has_conversion(git: &Git) -> Result<bool, GitError> {
+fn has_conversion(git: &Git, stamp: Option<&WorkTreeStamp>) -> Result<bool, GitError> {
     let settings = ["config", "--null", "--get-regexp", "^core\\.(autocrlf|attributesfile)$"];
     let answer = match git.run(GitView::Own, settings, None) {
         Ok(answer) => answer,
@@ -45,10 +88,16 @@ fn has_conversion(git: &Git) -> Result<bool, GitError> {
     if answer.split(|&byte| byte == 0).any(|setting| !setting.is_empty() && !setting.ends_with(b"\nfalse")) {
         return Ok(true);
     }
-    let named = ["ls-files", "-z", "--cached", "--others", "--", ".gitattributes", "**/.gitattributes"];
-    let files = git.run(GitView::Own, named, None)?;
-    let files = files.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-    let files = files.map(|path| git.root_path().join(OsStr::from_bytes(path)));
+    let files = match stamp {
+        Some(stamp) => stamp.files_named(".gitattributes"),
+        None => {
+            let named = ["ls-files", "-z", "--cached", "--others", "--", ".gitattributes", "**/.gitattributes"];
+            let listed = git.run(GitView::Own, named, None)?;
+            let paths = listed.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+            paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect()
+        }
+    };
+    let files = files.into_iter().map(|path| git.root_path().join(path));
     Ok(files.chain([git.git_dir_path().join("info/attributes")]).any(|file| converts(&file)))
 }
 

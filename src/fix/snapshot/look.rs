@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::SnapshotOptions;
 use super::git::{Git, GitError, GitView, quoted_path};
 use super::secret_files::is_secret;
+use super::stamp::SeenFiles;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::{SNAPSHOT_FILTERED_MAX, SNAPSHOT_NEW_BYTES_MAX};
@@ -251,10 +252,11 @@ impl<'a> WorkTreeScan<'a> {
         Ok(())
     }
 
-    /// When anything in the tree changed last. Asked after everything was read: a file that changes later changes
-    /// after the run, too.
-    pub(super) fn last_change(&mut self, git: &Git) -> Result<Timestamp, GitError> {
+    /// When anything in the tree changed last, and what each of its files is like. Asked after everything was read: a file
+    /// that changes later changes after the run, too.
+    pub(super) fn last_change(&mut self, git: &Git) -> Result<(Timestamp, SeenFiles), GitError> {
         let mut last = i64::MIN;
+        let mut seen = SeenFiles::default();
         let gone: HashSet<&[u8]> = self.gone.iter().map(Vec::as_slice).collect();
         for (number, name) in self.kept.iter().enumerate() {
             if number % 1_024 == 0 {
@@ -267,16 +269,22 @@ impl<'a> WorkTreeScan<'a> {
                         self.submodules.push(PathBuf::from(OsStr::from_bytes(name)));
                     }
                 }
-                Ok(metadata) => last = last.max(change_time(&metadata)),
+                Ok(metadata) => {
+                    last = last.max(change_time(&metadata));
+                    seen.add(name, &metadata);
+                }
                 Err(_) if gone.contains(name.as_slice()) => {}
-                Err(_) => last = i64::MAX,
+                Err(_) => {
+                    last = i64::MAX;
+                    seen.add_missing();
+                }
             }
         }
         let above = |folder: &Path| folder.ancestors().find_map(|it| fs::symlink_metadata(self.root.join(it)).ok());
         for metadata in self.shrunk.iter().filter_map(|folder| above(folder)) {
             last = last.max(change_time(&metadata));
         }
-        Ok(Timestamp(last))
+        Ok((Timestamp(last), seen))
     }
 }
 

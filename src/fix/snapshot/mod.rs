@@ -29,7 +29,9 @@ mod place;
 mod prune;
 mod secret_files;
 mod settings;
+mod stamp;
 mod take;
+mod taken;
 mod vault;
 
 use std::fmt;
@@ -47,7 +49,8 @@ pub(crate) use line_ends::digest_line_ends;
 pub(crate) use place::{ObjectFolderStatus, folder_statuses};
 pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_objects};
 pub(crate) use secret_files::is_secret;
-pub(crate) use take::{TakenSnapshot, head_tree, index_tree, take_snapshot};
+pub(crate) use take::{head_tree, index_tree, take_snapshot};
+pub(crate) use taken::TakenSnapshot;
 pub(crate) use vault::{KeptFile, KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep};
 
 /// What a snapshot leaves out and how long it may take.

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::SkippedSnapshot;
 use super::prune::start_period;
 use super::settings::GitSettings;
+use super::stamp::WorkTreeStamp;
+use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::clock::Timestamp;
 use crate::base::file::{self, Durability, read_start};
 use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_PAUSE_SECONDS_MAX, SNAPSHOT_PAUSE_SECONDS_MIN};
@@ -183,22 +184,40 @@ impl ObjectFolder {
         Ok(is_changed)
     }
 
+    /// What the stamp of the last tree says, where it says something about a look with these options.
+    pub(super) fn stamp(&self, options: &SnapshotOptions) -> Option<WorkTreeStamp> {
+        WorkTreeStamp::read(&self.dir, self.status.tree.as_deref()?, options)
+    }
+
+    /// The stamp of this id, if it is still the last one.
+    pub(super) fn stamp_of(&self, id: &str) -> Option<WorkTreeStamp> {
+        WorkTreeStamp::read_any(&self.dir).filter(|stamp| stamp.id() == id)
+    }
+
+    /// Whether the user's index is another one than last time.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn is_index_new(&self, repository: &Repository) -> io::Result<bool> {
+        let stamp = open_index(repository)?.map(|(_, stamp)| stamp);
+        Ok(!self.is_seeded_from(stamp.as_ref()))
+    }
+
+    /// Without the user's index, verify-run's is built once and then kept.
+    fn is_seeded_from(&self, stamp: Option<&FileStamp>) -> bool {
+        stamp == self.status.seed.as_ref() && (stamp.is_none() || self.git_dir().join("index").exists())
+    }
+
     /// Takes over the user's index if it is another one than last time; whether it was.
     ///
     /// # Errors
     /// The operating system's.
     pub(super) fn seed_index(&mut self, repository: &Repository) -> io::Result<bool> {
-        let theirs = match File::open(repository.git_dir.join("index")) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        let stamp = theirs.as_ref().map(|file| file.metadata().map(|it| FileStamp::from_metadata(&it))).transpose()?;
-        let ours = self.git_dir().join("index");
-        // Without the user's index, verify-run's is built once and then kept.
-        if stamp == self.status.seed && (ours.exists() || stamp.is_none()) {
+        let (theirs, stamp) = open_index(repository)?.unzip();
+        if self.is_seeded_from(stamp.as_ref()) {
             return Ok(false);
         }
+        let ours = self.git_dir().join("index");
         self.start_anew();
         if let Some(mut theirs) = theirs {
             let mut copy = tempfile::Builder::new().prefix(".tmp-").tempfile_in(self.git_dir())?;
@@ -266,6 +285,18 @@ impl ObjectFolder {
         let json = serde_json::to_vec(&self.status).unwrap_or_default();
         // What can't be written is found out again next time.
         let _ = file::write_atomic(&self.dir.join(STATUS_FILE), &json, 0o600, Durability::Cached);
+    }
+}
+
+/// The user's index, and which one it is; `None` where there is none.
+fn open_index(repository: &Repository) -> io::Result<Option<(File, FileStamp)>> {
+    match File::open(repository.git_dir.join("index")) {
+        Ok(file) => {
+            let stamp = FileStamp::from_metadata(&file.metadata()?);
+            Ok(Some((file, stamp)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -3,6 +3,10 @@
 //! They are in its `config` file, not on command lines: git then reads them once, not also from a variable that every
 //! start of it has to take apart.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
 use super::git::{Git, GitError, GitView};
 
 /// What our git does whatever the user's does. Nothing that starts a program, asks, or writes more than it must.
@@ -82,6 +86,22 @@ impl GitSettings {
             }
         }
         settings
+    }
+
+    /// Files outside of the work tree and of git folders from which git reads what it ignores and converts: those of these
+    /// settings, else those that it looks for without any (gitignore(5), gitattributes(5)). Each may be missing.
+    pub(super) fn rule_files(&self, git: &Git) -> Vec<PathBuf> {
+        let carried = |name: &[u8]| self.carried.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let usual = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
+        let of_user = |key: &[u8], name: &str| match carried(key) {
+            Some(value) => Some(git.root_path().join(OsStr::from_bytes(value))),
+            None => Some(usual.as_ref()?.join("git").join(name)),
+        };
+        let prefix = git.program_path().parent().and_then(Path::parent);
+        let of_system = prefix.map(|prefix| prefix.join("etc/gitattributes"));
+        let files = [of_user(b"core.excludesfile", "ignore"), of_user(b"core.attributesfile", "attributes"), of_system];
+        files.into_iter().flatten().chain([PathBuf::from("/etc/gitattributes")]).collect()
     }
 
     /// The content of our git folder's `config`.

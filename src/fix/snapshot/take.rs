@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,8 @@ use super::git::{Git, GitError, GitFolders, GitView};
 use super::look::WorkTreeScan;
 use super::place::ObjectFolder;
 use super::settings::GitSettings;
+use super::stamp::{StampedLook, WorkTreeStamp};
+use super::taken::{TakenSnapshot, tick_micros};
 use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
@@ -18,52 +20,8 @@ use crate::config::{Places, Repository};
 /// A file may change while git reads it; then everything is looked at again, this many times in all.
 const TRIES: usize = 3;
 
-/// A work tree as a git tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TakenSnapshot {
-    /// The tree's id, hex.
-    pub tree: String,
-    /// When a file of the tree changed last, by its content or its attributes; for a removed one, its folder.
-    pub changed_at: Timestamp,
-    /// Something in the work tree is out of git's sight: a populated submodule, another repository, a file that can't
-    /// be read, a known one that is too large.
-    pub blind: bool,
-    /// Whether it is so for another reason than submodules that are checked out.
-    pub has_unseen: bool,
-    /// The submodules that are checked out, relative to the root.
-    pub submodules: Vec<PathBuf>,
-    /// Files that are not in the tree.
-    pub left_out: u64,
-    /// Whether a folder that the options leave out has files in git's sight: without that option the tree is another one.
-    pub has_excluded: bool,
-    /// When the snapshot was begun.
-    pub at: Timestamp,
-}
-
-impl TakenSnapshot {
-    /// Whether a run that was started then saw this tree, so far as times can tell: a file system's clock may be behind
-    /// by one tick of the system's.
-    pub(crate) fn is_exact_for(&self, started_at: Timestamp) -> bool {
-        !self.blind && self.changed_at.0.saturating_add(tick_micros()) < started_at.0
-    }
-}
-
 /// Fewer new trees than this are written one by one.
 const COPIED_MIN: usize = 200;
-
-/// One tick of the clock that file times are made of, microseconds.
-#[cfg(target_os = "linux")]
-fn tick_micros() -> i64 {
-    const USUAL: i64 = 4_000;
-    let tick = nix::time::clock_getres(nix::time::ClockId::CLOCK_REALTIME_COARSE);
-    tick.map_or(USUAL, |tick| tick.tv_nsec() / 1_000)
-}
-
-/// One tick of the clock that file times are made of, microseconds.
-#[cfg(not(target_os = "linux"))]
-fn tick_micros() -> i64 {
-    0
-}
 
 /// The work tree of `places` as it is now. The caller holds the recorder's lock.
 ///
@@ -173,9 +131,17 @@ fn take_with(
     options: &SnapshotOptions,
     now: Timestamp,
 ) -> Result<TakenSnapshot, GitError> {
-    let (settings, listing) = ask_settings(git, place.status.tree.is_some())?;
+    let stamp = place.stamp(options);
+    let (settings, seen) = ask_settings(git, place.status.tree.is_some(), stamp.as_ref())?;
+    let rules = settings.rule_files(git);
     let is_changed = place.prepare_folder(repository, &settings)?;
-    let mut listing = listing.filter(|_| !is_changed);
+    let stamp = stamp.filter(|stamp| !is_changed && stamp.holds_outside(&rules));
+    let mut listing = None;
+    match (seen, &stamp) {
+        (SeenWorkTree::AsBefore, Some(stamp)) if !place.is_index_new(repository)? => return Ok(stamp.as_taken(now)),
+        (SeenWorkTree::Listed(listed), _) if !is_changed => listing = Some(listed),
+        _ => {}
+    }
     let mut tries = 0;
     loop {
         tries += 1;
@@ -200,8 +166,8 @@ fn take_with(
                 result => result?,
             },
         };
-        let changed_at = look.last_change(git)?;
-        return Ok(TakenSnapshot {
+        let (changed_at, files) = look.last_change(git)?;
+        let mut taken = TakenSnapshot {
             tree,
             changed_at,
             blind: look.blind || !look.submodules.is_empty(),
@@ -210,19 +176,42 @@ fn take_with(
             left_out: look.left_out,
             has_excluded: look.has_excluded,
             at: now,
-        });
+            stamp: None,
+        };
+        if !taken.blind && taken.left_out == 0 {
+            let look = StampedLook { options, taken: &taken, tick: tick_micros(), rules: &rules };
+            taken.stamp = WorkTreeStamp::write(place.scratch_path(), git, look, files, stamp.as_ref())?;
+        }
+        return Ok(taken);
     }
+}
+
+/// What is known of the work tree while the user's settings are asked for.
+enum SeenWorkTree {
+    /// Nothing.
+    Unknown,
+    /// Its files and folders are as the stamp says.
+    AsBefore,
+    /// What git lists.
+    Listed(Vec<u8>),
 }
 
 /// Asks for the user's settings and, where our git folder probably has them already, for what is in the work tree at the
 /// same time: that answer holds if nothing of what it depends on turns out to have changed.
-fn ask_settings(git: &Git, is_known: bool) -> Result<(GitSettings, Option<Vec<u8>>), GitError> {
+fn ask_settings(
+    git: &Git,
+    is_known: bool,
+    stamp: Option<&WorkTreeStamp>,
+) -> Result<(GitSettings, SeenWorkTree), GitError> {
+    let see = || match stamp.filter(|stamp| stamp.holds_inside(git.root_path())) {
+        Some(_) => SeenWorkTree::AsBefore,
+        None => WorkTreeScan::list_files(git).map_or(SeenWorkTree::Unknown, SeenWorkTree::Listed),
+    };
     thread::scope(|scope| {
-        let listed =
-            is_known.then(|| thread::Builder::new().spawn_scoped(scope, || WorkTreeScan::list_files(git).ok()));
+        let seen = is_known.then(|| thread::Builder::new().spawn_scoped(scope, see));
         let settings = GitSettings::ask_git(git);
-        let listed = listed.and_then(|begun| begun.ok()?.join().ok()?);
-        Ok((settings?, listed))
+        let seen = seen.and_then(|begun| begun.ok()?.join().ok()).unwrap_or(SeenWorkTree::Unknown);
+        Ok((settings?, seen))
     })
 }
 

@@ -300,7 +300,7 @@ impl TreeState {
             return Err("the snapshot is not the whole work tree".to_owned());
         }
         let _lock = lock(places)?;
-        let line_ends = snapshot::digest_line_ends(places, options(request).time_max);
+        let line_ends = snapshot::digest_line_ends(places, taken, options(request).time_max);
         Ok(TreeState {
             tree: taken.tree.clone(),
             submodules: BTreeMap::new(),
@@ -343,7 +343,8 @@ impl TreeState {
             });
         }
         self.changed_at = self.changed_at.max(taken.changed_at);
-        let line_ends = snapshot::digest_line_ends(places, options.time_max).map_err(|skipped| skipped.reason)?;
+        let line_ends =
+            snapshot::digest_line_ends(places, &taken, options.time_max).map_err(|skipped| skipped.reason)?;
         self.line_ends.extend(line_ends);
         for submodule in &taken.submodules {
             let root = places.root.join(submodule);
