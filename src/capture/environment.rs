@@ -190,11 +190,13 @@ fn digest(variables: impl Iterator<Item = (OsString, OsString)>, further: &[&str
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Adds the variables of this process that count for a receipt, those of `further` among them. Of PATH, the folders that
-/// verify-run and git put in front of it for their own programs are left out: a git hook sees the same programs.
-pub fn add_variables(inputs: &mut InputHasher, further: &[&str]) {
+/// Adds the variables of this process that count for a receipt, those of `further` among them, with another `PATH` where
+/// the command has one. Of PATH, the folders that verify-run and git put in front of it for their own programs are left
+/// out: a git hook sees the same programs.
+pub fn add_variables(inputs: &mut InputHasher, further: &[&str], path: Option<&OsStr>) {
     for name in receipt_variables(further) {
-        let Some(value) = env::var_os(name) else { continue };
+        let other = path.filter(|_| name == "PATH").map(OsStr::to_owned);
+        let Some(value) = other.or_else(|| env::var_os(name)) else { continue };
         match name {
             "PATH" => searched_folders(&value).for_each(|folder| inputs.add(name, folder)),
             _ => inputs.add(name, value.as_bytes()),

@@ -76,6 +76,8 @@ pub struct LongAnswer {
     pub output: Vec<u8>,
     /// Bytes between them that were not read.
     pub cut_bytes: u64,
+    /// Where they were.
+    pub cut_at: u64,
     /// How long it took.
     pub took: Duration,
 }
@@ -103,7 +105,8 @@ pub fn run_long(call: ProcessCall<'_>, streams: ReadStreams) -> io::Result<LongA
     if output.is_empty() && streams == ReadStreams::Stdout {
         output = read_start(&mut other)?;
     }
-    Ok(LongAnswer { status, output, cut_bytes, took })
+    let cut_at = if cut_bytes > 0 { LONG_HEAD_BYTES_MAX } else { output.len() as u64 };
+    Ok(LongAnswer { status, output, cut_bytes, cut_at, took })
 }
 
 #[allow(clippy::disallowed_methods, reason = "the one door to the command lines of hosts")]

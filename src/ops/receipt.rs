@@ -17,9 +17,10 @@ use serde::Serialize;
 pub(crate) use attest::{VerifiedReceipt, VerifyRequest, export_statement, verify_receipt};
 pub(crate) use import::{ImportedReceipt, import_receipt};
 pub(crate) use keys::create_key;
-pub(crate) use observe::{CheckedCommand, observe_isolated_state};
+pub(crate) use observe::{CheckedCommand, ObservedState, observe_isolated_state};
 pub(crate) use reuse::{
-    CoveringReceipt, ReceiptLookup, ReuseOffer, age_refusal, offer_isolated_reuse, offer_reuse, state_after,
+    ReceiptLookup, ReuseOffer, age_refusal, check_finished, offer_isolated_reuse, offer_reuse, state_after,
+    state_between,
 };
 pub(crate) use versions::ask_versions;
 
@@ -137,7 +138,7 @@ pub(crate) fn check_receipt(
     let whitelist = Whitelist::open(&request.places, &request.environment);
     let check = whitelist.decide_command(argv).into_check();
     let reading = request.open_for_reading()?;
-    let mut command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: false };
+    let mut command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: false, path: None };
     // It may be an item of a checklist.
     let item = CheckedCommand { is_item: true, ..command };
     if !reuse::has_receipt(request, &reading, &command)? && reuse::has_receipt(request, &reading, &item)? {
@@ -153,7 +154,7 @@ pub(crate) fn check_receipt(
     let answer = match &reading.index {
         Some(index) => {
             let store = reuse::ReceiptStore { index, segments: &reading.segments };
-            reuse::find_cover(request, store, &command, &observed)?
+            reuse::find_cover(request, store, &command, &observed, reuse::WantedCover::Closest)?
         }
         None => None,
     };

@@ -31,6 +31,13 @@ pub(crate) fn record_now(places: &Places, waiting: RecorderWaiter) {
     ask_versions_at(places, drained.as_ref().ok());
 }
 
+/// Records what waits, for a caller that recorded nothing yet of what it ran. What can't be recorded now waits on.
+pub(crate) fn record_waiting(request: &Request) {
+    let drained = recorder::drain_for_reading(&request.places);
+    promote_at(&request.places, drained.as_ref().ok());
+    ask_versions_at(&request.places, drained.as_ref().ok());
+}
+
 /// Whether a recording verify-run above this process records the same repository's failure already. (One that records
 /// another repository, such as a test suite around this one, does not.)
 pub(crate) fn is_recorded_above(places: &Places, environment: &Environment) -> bool {

@@ -1,6 +1,6 @@
 //! The run itself: one process started, one loop until it has ended and its output is with the caller.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,27 @@ pub(super) const RECORDING: &CStr = c"verify-run:rec";
 const CANARY_AFTER_MS: u64 = 10;
 /// Turns of the loop that a stopping command's last output gets, so that it is shown before the shell's prompt.
 const TURNS_BEFORE_STOP_MAX: usize = 64;
+
+/// While it is held, this process has the name of a recording wrapper: another verify-run in a command that it runs
+/// records nothing of the same repository. To be taken by the first thread of the process; on other systems it does
+/// nothing.
+#[derive(Debug)]
+pub struct RecordingName(CString);
+
+impl RecordingName {
+    /// Takes the name.
+    pub fn take() -> Self {
+        let before = sys::process_name();
+        sys::name_process(RECORDING);
+        RecordingName(before)
+    }
+}
+
+impl Drop for RecordingName {
+    fn drop(&mut self) {
+        sys::name_process(&self.0);
+    }
+}
 
 /// A command that has ended.
 pub struct FinishedCommand {

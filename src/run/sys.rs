@@ -2,7 +2,7 @@
 //! `unsafe` of a plain call is here, with the reason why.
 #![allow(unsafe_code, reason = "calls that have no safe form, each with its reason")]
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -362,6 +362,18 @@ pub(super) fn forbid_core() {
 #[cfg(target_os = "linux")]
 pub(super) fn name_process(name: &CStr) {
     let _ = nix::sys::prctl::set_name(name);
+}
+
+/// The name that this process has in `/proc/PID/stat`.
+#[cfg(target_os = "linux")]
+pub(super) fn process_name() -> CString {
+    nix::sys::prctl::get_name().unwrap_or_default()
+}
+
+/// The kernel has no such name here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn process_name() -> CString {
+    CString::default()
 }
 
 /// The kernel has no such name here.

@@ -6,9 +6,10 @@ use std::fs;
 use anyhow::Context;
 
 use super::change::gate_snapshot_options;
-use super::execute::{CommandResult, GateCommand, failure_reason, folder_in, run_check};
+use super::execute::{GateCommand, failure_reason, folder_in, run_both};
 use super::isolated::TriedCommand;
 use super::measurement::Measurement;
+use super::record::{RecordedCheck, RunTree};
 use crate::base::file::create_private_dir;
 use crate::base::lossless::Lossless;
 use crate::diagnose::Severity;
@@ -85,20 +86,14 @@ impl Measurement<'_> {
             return Ok(items_of_run(&run));
         }
         let base = &self.change.base.tree;
-        let (result, tried) = match self.lab {
-            Some(lab) => {
-                let TriedCommand { result, items } = lab.try_on(self.request, &lab.lab().check_out(base)?, command)?;
-                (result, Some(items))
-            }
-            None => (run_on_tree(self.request, base, dir, command)?, None),
+        let TriedCommand { result, items } = match self.lab {
+            Some(lab) => lab.try_on(self.request, &lab.lab().check_out(base)?, command)?,
+            None => try_on_tree(self.request, base, dir, command)?,
         };
         let tool = command.argv.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
         match result.code {
             Some(0) => Ok(RecordedItems::default()),
-            Some(code) if judge_exit(tool, code) != ToolVerdict::Failed => {
-                let recorded = tried.or_else(|| result.run.as_ref().map(items_of_run));
-                recorded.context("its run was not recorded")
-            }
+            Some(code) if judge_exit(tool, code) != ToolVerdict::Failed => Ok(items),
             _ => anyhow::bail!(failure_reason(tool, &result)),
         }
     }
@@ -139,18 +134,18 @@ fn relevant_items(found: &RecordedItems) -> Result<Vec<&DiagnosticRecord>, Strin
 }
 
 /// Runs a command on another tree of the work tree: on a checkout in the state folder, with the dependencies of the work
-/// tree. What it records stays in the checkout, which is removed.
+/// tree. It is not recorded.
 ///
 /// # Errors
 /// When the tree can't be checked out, or the command can't be started.
-fn run_on_tree(request: &Request, tree: &str, dir: &str, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
+fn try_on_tree(request: &Request, tree: &str, dir: &str, command: &GateCommand<'_>) -> anyhow::Result<TriedCommand> {
     let folder = request.places.state.gate_checkout(&request.places.root);
     // One of an evaluation that was killed; no other one runs in this work tree.
     remove_checkout(&folder)?;
     if let Some(parent) = folder.parent() {
         create_private_dir(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     }
-    let ran = run_in(request, tree, dir, command, &folder);
+    let ran = try_in(request, tree, dir, command, &folder);
     let _ = fs::remove_dir_all(&folder);
     ran
 }
@@ -164,13 +159,13 @@ fn remove_checkout(folder: &std::path::Path) -> anyhow::Result<()> {
     }
 }
 
-fn run_in(
+fn try_in(
     request: &Request,
     tree: &str,
     dir: &str,
     command: &GateCommand<'_>,
     folder: &std::path::Path,
-) -> anyhow::Result<CommandResult> {
+) -> anyhow::Result<TriedCommand> {
     check_out_tree(&request.places, tree, folder, CheckoutLimits::LARGEST, &gate_snapshot_options(request))
         .map_err(|skipped| anyhow::anyhow!("{skipped}"))?;
     for place in ["", dir] {
@@ -186,5 +181,13 @@ fn run_in(
     anyhow::ensure!(there.is_dir(), "the base has no folder {dir}");
     let inside = request.in_folder(there.clone());
     let command = GateCommand { dir: there, reuses: false, ..command.clone() };
-    run_check(&inside, &command)
+    let check = RecordedCheck::of_command(&inside, &command);
+    let ended = run_both(&command)?;
+    let run = ended.unwrapped();
+    let result = ended.into_result();
+    let spooled = run.map(|run| check.spooled(RunTree::default(), run, result.output.clone()));
+    Ok(match spooled {
+        Some(spooled) => TriedCommand::of_run(&inside, result, &spooled),
+        None => TriedCommand { result, items: RecordedItems::default() },
+    })
 }

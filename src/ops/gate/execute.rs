@@ -1,29 +1,24 @@
-//! Runs the commands of an evaluation: checks as ordinary recorded runs, measuring tools bare.
+//! Runs the commands of an evaluation.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 
 use crate::base::clock::Timestamp;
-use crate::base::lossless::Lossless;
 use crate::base::text;
-use crate::capture::GATE_AGENT;
 use crate::diagnose::{self, count_ran};
 use crate::event::Run;
 use crate::fix::find_on_search_path;
 use crate::host::process::{LongAnswer, OrphanReaper, ProcessCall, ReadStreams, run_long};
 use crate::ops::last::LastFailure;
-use crate::ops::request::Request;
-use crate::store::RunFilter;
+use crate::ops::unwrapped::UnwrappedRun;
+use crate::run::CommandEnd;
 
 /// Time that processes of a command have to end after it.
 const ORPHAN_TIME: Duration = Duration::from_secs(1);
-/// Recorded runs that are looked at for the one that just ended.
-const RUNS_MAX: usize = 20;
-/// What the wrapper says before it names the receipt that replaced a run.
-const REUSED: &str = "verify-run: reused: ";
 
 /// Names the checklist's item that a command of its own is run for.
 pub(crate) const ITEM_VARIABLE: &str = "VERIFY_RUN_ITEM";
@@ -108,29 +103,43 @@ impl CommandResult {
     }
 }
 
-/// Runs a check as if a person had typed it after `verify-run`: it is recorded, diagnosed and learnt from.
+/// A command that was run, with all that it printed.
+#[derive(Debug)]
+pub(super) struct EndedCommand {
+    started_at: Timestamp,
+    answer: LongAnswer,
+}
+
+impl EndedCommand {
+    /// The run as it would be recorded; `None` of one that was ended by its time limit.
+    pub(super) fn unwrapped(&self) -> Option<UnwrappedRun> {
+        let LongAnswer { status, output, cut_bytes, cut_at, took } = &self.answer;
+        let status = (*status)?;
+        let exit = status.code().map(|code| CommandEnd::Exit(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
+        Some(UnwrappedRun {
+            ended: exit.or_else(|| status.signal().map(CommandEnd::Signal))?,
+            started_at: self.started_at,
+            took: *took,
+            kept_bytes: output.len() as u64,
+            cut_bytes: *cut_bytes,
+            cut_at: *cut_at,
+        })
+    }
+
+    /// The same for an item.
+    pub(super) fn into_result(self) -> CommandResult {
+        result_of(self.answer)
+    }
+}
+
+/// Runs a check, and reads both its streams in their order.
 ///
 /// # Errors
 /// When it can't be started.
-pub(super) fn run_check(request: &Request, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
-    let own = std::env::current_exe().context("cannot find verify-run's own program")?;
-    let options = ["--sync", "--record", "--agent", GATE_AGENT];
-    let reuse: &[&str] = if command.reuses { &["--reuse", "--"] } else { &["--"] };
-    let argv: Vec<OsString> = std::iter::once(own.into_os_string())
-        .chain(options.iter().chain(reuse).map(OsString::from))
-        .chain(command.argv.iter().map(OsString::from))
-        .collect();
-    let since = request.now();
-    let answer = run_argv(command, &argv, ReadStreams::Both)?;
-    let mut result = result_of(answer);
-    if command.reuses {
-        take_notes_of_reuse(&mut result);
-    }
-    if result.code != Some(0) {
-        result.run = recorded_run(request, command.argv, since);
-        result.failures = result.run.as_ref().map(LastFailure::first_of_run).unwrap_or_default();
-    }
-    Ok(result)
+pub(super) fn run_both(command: &GateCommand<'_>) -> anyhow::Result<EndedCommand> {
+    let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
+    let started_at = Timestamp::now();
+    Ok(EndedCommand { started_at, answer: run_argv(command, &argv, ReadStreams::Both)? })
 }
 
 /// Runs a measuring tool: what it prints is read and not recorded.
@@ -171,7 +180,7 @@ impl GateCommand<'_> {
 
     /// The process's PATH where that leads to the program, so that the run is the one that a person would have typed; else
     /// the project's own program comes first, as its package runner would have it.
-    fn search_path(&self) -> OsString {
+    pub(super) fn search_path(&self) -> OsString {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(folder) = self.program.parent().filter(|folder| folder.is_absolute()) else { return path };
         let name = self.argv.first().map_or("", String::as_str);
@@ -204,28 +213,6 @@ fn result_of(answer: LongAnswer) -> CommandResult {
         failures: Vec::new(),
         reused: None,
     }
-}
-
-/// Takes verify-run's own line about reuse out of an output; where it is all that there is, a receipt replaced the run.
-fn take_notes_of_reuse(result: &mut CommandResult) {
-    let is_note = |line: &&str| {
-        [REUSED, "verify-run: not reused: ", "verify-run: no receipt: "].iter().any(|it| line.starts_with(it))
-    };
-    let others: Vec<&str> = result.text.lines().filter(|line| !is_note(line)).collect();
-    let note = result.text.lines().find_map(|line| line.strip_prefix(REUSED));
-    result.reused = note.filter(|_| others.is_empty() && result.code == Some(0)).map(str::to_owned);
-    result.text = others.join("\n");
-}
-
-/// The run that just ended, as it is in the store; `None` where it can't be found.
-fn recorded_run(request: &Request, argv: &[String], since: Timestamp) -> Option<Run> {
-    let reading = request.open_for_reading().ok()?;
-    let index = reading.index.as_ref()?;
-    let filter = RunFilter { passed: Some(false), since: Some(since), ..RunFilter::default() };
-    let rows = index.runs_under(&Lossless::from(&request.places.root), &filter, RUNS_MAX).ok()?;
-    let words = argv.iter().map(String::as_str);
-    let row = rows.into_iter().find(|row| row.argv.iter().map(Lossless::display).eq(words.clone()))?;
-    index.read_run(&reading.segments, &row.id).ok()?
 }
 
 /// A folder below another one. Joined with nothing, a path would end in `/`, and be another one where it is compared.

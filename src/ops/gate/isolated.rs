@@ -11,21 +11,17 @@ use anyhow::Context;
 use super::change::gate_snapshot_options;
 use super::execute::{CommandResult, GateCommand};
 use super::isolate::open_lab;
-use crate::base::lossless::Lossless;
+use super::record::{RecordedCheck, RunTree, record_run, spool_run};
 use crate::base::text;
-use crate::capture::{CheckedState, EnvironmentDigest, GATE_AGENT, Identity, SpoolHeader, SpooledRun, write_spool};
-use crate::config::{Places, is_disabled};
+use crate::capture::{CheckedState, SpooledRun};
+use crate::config::Places;
 use crate::diagnose;
-use crate::event::Run;
 use crate::fix::snapshot::{SnapshotOptions, without_ignored};
 use crate::lab::{Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun, LabTree};
-use crate::ops::lab_run::{LabRunCommand, header_of_lab_run};
 use crate::ops::last::LastFailure;
-use crate::ops::receipt::{CheckedCommand, observe_isolated_state, offer_isolated_reuse};
-use crate::ops::recording::is_recorded_above;
+use crate::ops::receipt::{observe_isolated_state, offer_isolated_reuse};
 use crate::ops::request::Request;
 use crate::recorder::{self, RecordedItems};
-use crate::whitelist::{self, Check, Whitelist};
 
 /// The walls of an evaluation: tools find the project at its own path only there.
 pub(super) const GATE_LEVEL: LabLevel = LabLevel::Namespaces;
@@ -101,25 +97,22 @@ impl GateLab {
     /// # Errors
     /// When it was not started.
     pub(super) fn run_check(&self, request: &Request, command: &GateCommand<'_>) -> anyhow::Result<CommandResult> {
-        let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
-        let inside = inside(request, command);
-        let check = check_of(request, &argv);
-        let is_item = command.item.is_some();
-        let checked = CheckedCommand { argv: &argv, check: check.as_ref(), is_item, has_no_input: true };
+        let check = RecordedCheck { path: None, ..RecordedCheck::of_command(request, command) };
+        let (inside, checked) = (&check.inside, check.checked());
         let offer = (command.reuses && checked.may_have_receipt())
-            .then(|| offer_isolated_reuse(&inside, &checked, &self.tree.tree, GATE_LEVEL));
+            .then(|| offer_isolated_reuse(inside, &checked, &self.tree.tree, GATE_LEVEL));
         if let Some(line) = offer.as_ref().and_then(|offer| offer.reused.as_deref()) {
             let receipt = line.strip_prefix("verify-run: reused: ").unwrap_or(line).to_owned();
-            return Ok(CommandResult { code: Some(0), reused: Some(receipt), ..CommandResult::default() });
+            return Ok(CommandResult::from_receipt(receipt));
         }
         let mut before = offer.and_then(|offer| offer.before.ok()).map(|observed| observed.state);
         let mut runs = 0;
         let (run, state) = loop {
             runs += 1;
-            let run = self.run(command, &argv, LabOutput::Both)?;
+            let run = self.run(command, &check.argv, LabOutput::Both)?;
             let after = before
                 .as_ref()
-                .and_then(|_| observe_isolated_state(&inside, &checked, &self.tree.tree, GATE_LEVEL).ok());
+                .and_then(|_| observe_isolated_state(inside, &checked, &self.tree.tree, GATE_LEVEL).ok());
             let after = after.map(|observed| observed.state);
             // An installer that worked meanwhile changed what the run was lent.
             if after.is_some() && after != before && runs < RUNS_MAX {
@@ -129,14 +122,20 @@ impl GateLab {
             break (run, after.filter(|after| Some(after) == before.as_ref()));
         };
         let mut result = self.result_of(&run);
-        if run.stopped_by.is_none() && !is_disabled() && !is_recorded_above(&request.places, &request.environment) {
+        if run.stopped_by.is_none() && check.is_recorded() {
             // A command that changed its own sources passed on no tree that is known.
             let state = state.filter(|_| self.lock_changed().paths.is_empty());
-            let recorded = LabRunRecord { argv, check, state };
-            result.run = recorded.record(&inside, &self.tree.tree, &run)?;
+            let spooled = self.spooled(&check, state, &self.tree.tree, &run);
+            spool_run(request, &spooled)?;
+            result.run = record_run(request, &spooled)?;
             result.failures = result.run.as_ref().map(LastFailure::first_of_run).unwrap_or_default();
         }
         Ok(result)
+    }
+
+    fn spooled(&self, check: &RecordedCheck, state: Option<CheckedState>, tree: &str, run: &LabRun) -> SpooledRun {
+        let of = RunTree { tree: Some(tree.to_owned()), state };
+        check.spooled(of, run.into(), run.transcript.pieces().concat())
     }
 
     /// Runs a measuring tool: what it prints is read and not recorded.
@@ -159,18 +158,10 @@ impl GateLab {
         tree: &LabTree,
         command: &GateCommand<'_>,
     ) -> anyhow::Result<TriedCommand> {
-        let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
-        let run = self.run_on(tree, command, &argv, LabOutput::Both)?;
-        let result = self.result_of(&run);
-        let inside = inside(request, command);
-        let check = check_of(request, &argv);
-        let tried = LabRunRecord { argv, check, state: None };
-        let spooled = tried.spooled(&inside, &tree.tree, &run);
-        let items = match result.code {
-            Some(0) => RecordedItems::default(),
-            _ => recorder::diagnose_items(&request.places, &request.environment, request.settings(), &spooled),
-        };
-        Ok(TriedCommand { result, items })
+        let check = RecordedCheck::of_command(request, command);
+        let run = self.run_on(tree, command, &check.argv, LabOutput::Both)?;
+        let spooled = self.spooled(&check, None, &tree.tree, &run);
+        Ok(TriedCommand::of_run(request, self.result_of(&run), &spooled))
     }
 
     /// Runs a command of the evaluation, and notes what it changed of the tree: what git ignores is not a part of it.
@@ -228,58 +219,13 @@ pub(super) struct TriedCommand {
     pub items: RecordedItems,
 }
 
-/// The request as from the folder of a command, without a slash at its end, as the command would have found it.
-fn inside(request: &Request, command: &GateCommand<'_>) -> Request {
-    request.clone().with_cwd(command.dir.components().collect())
-}
-
-fn check_of(request: &Request, argv: &[OsString]) -> Option<Check> {
-    Whitelist::open(&request.places, &request.environment).decide_command(argv).into_check()
-}
-
-/// A command that ran in the lab, as it would be recorded.
-struct LabRunRecord {
-    argv: Vec<OsString>,
-    check: Option<Check>,
-    /// What a receipt of it is about, if it can have one.
-    state: Option<CheckedState>,
-}
-
-impl LabRunRecord {
-    fn spooled(self, request: &Request, tree: &str, run: &LabRun) -> SpooledRun {
-        let places = &request.places;
-        let worktree = places.repository.as_ref().and_then(|repository| repository.worktree.as_deref());
-        let key =
-            whitelist::command_key(worktree.unwrap_or(&places.root), &request.cwd, self.check.as_ref(), &self.argv);
-        let argv = self.argv.iter().map(Lossless::from).collect();
-        let command = LabRunCommand { argv, dir: &request.cwd, check: self.check, key };
-        let mut header = SpoolHeader {
-            identity: Identity { agent: Some(GATE_AGENT.to_owned()), ..request.identity.clone() },
-            environment: Some(EnvironmentDigest::now(&places.state)),
-            tree: Some(tree.to_owned()),
-            ..header_of_lab_run(places, command, run)
+impl TriedCommand {
+    /// Reads what fails in a run.
+    pub(super) fn of_run(request: &Request, result: CommandResult, spooled: &SpooledRun) -> Self {
+        let items = match result.code {
+            Some(0) => RecordedItems::default(),
+            _ => recorder::diagnose_items(&request.places, &request.environment, request.settings(), spooled),
         };
-        let output = run.transcript.pieces().concat();
-        let ran = recorder::ran_from_header(&header, &output);
-        let by_exit_code = self.state.as_ref().is_some_and(|state| state.approved_command.is_some());
-        if recorder::refusal_of_run(&header, ran.tests, ran.stopped_early, by_exit_code).is_none() {
-            header.checked_state = self.state.map(Box::new);
-        }
-        SpooledRun { header, output }
-    }
-
-    /// Records the run; as it was recorded, where it failed.
-    fn record(self, request: &Request, tree: &str, run: &LabRun) -> anyhow::Result<Option<Run>> {
-        let places = &request.places;
-        let spooled = self.spooled(request, tree, run);
-        write_spool(&places.state, &spooled.header, &[&spooled.output]).context("cannot record the run")?;
-        let drained = recorder::drain_for_reading(places).context("cannot record the run")?;
-        anyhow::ensure!(!drained.busy, "another verify-run is recording, so the run could not be recorded");
-        if spooled.header.ended.passed() {
-            return Ok(None);
-        }
-        let reading = request.open_for_reading()?;
-        let Some(index) = &reading.index else { return Ok(None) };
-        Ok(index.read_run(&reading.segments, &spooled.header.run.to_string())?)
+        TriedCommand { result, items }
     }
 }

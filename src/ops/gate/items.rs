@@ -57,9 +57,9 @@ impl Evaluation<'_> {
         memory: Option<MemorySearch>,
     ) -> ItemPreparation<'a> {
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
-        let measurement =
+        let mut measurement =
             Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
-        let measurement = Measurement { memory: AskedMemory::new(memory), ..measurement };
+        measurement.memory = AskedMemory::new(memory);
         let projects = self.judged_projects(change);
         let planned = self.plan_items(&projects, kind);
         ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }

@@ -80,8 +80,9 @@ impl ItemWork<'_> {
         needs_command: &dyn Fn(&ItemJob<'_>) -> bool,
     ) -> anyhow::Result<(Vec<Option<ItemEvidence>>, String)> {
         let Measurement { request, watch, reuses, lab, .. } = self.measurement;
+        watch.begin(judged);
         if *reuses && jobs.iter().copied().any(needs_command) {
-            watch.open_receipts(request, judged);
+            watch.open_receipts(request);
         }
         let measure = |&job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();
         let evidence = jobs.iter().map(measure).collect::<anyhow::Result<Vec<_>>>()?;

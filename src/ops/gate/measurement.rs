@@ -1,17 +1,25 @@
 //! What every measurement of an evaluation works with, and the commands that it runs.
 
-use std::sync::Mutex;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::change::Change;
-use super::execute::{CommandResult, GateCommand, run_check, run_tool};
+use super::execute::{CommandResult, GateCommand, run_both, run_tool};
 use super::isolated::GateLab;
 use super::judged_functions::FunctionsByScope;
 use super::memory::AskedMemory;
+use super::record::{RecordedCheck, RunTree, record_run, spool_run};
 use super::tool_output::ToolOutputs;
 use super::watch::TreeWatch;
+use crate::capture::CheckedState;
 use crate::fix::weakened::{WeakenedCheck, detect};
+use crate::ops::last::LastFailure;
+use crate::ops::receipt::{ObservedState, state_between};
+use crate::ops::recording::record_waiting;
 use crate::ops::request::Request;
+use crate::run::RecordingName;
 
 /// What every measurement of one evaluation works with.
 #[derive(Debug)]
@@ -36,6 +44,8 @@ pub(super) struct Measurement<'a> {
     pub memory: AskedMemory,
     /// What commands may have done to the work tree.
     pub watch: TreeWatch,
+    /// Passes of this evaluation that wait for the recorder: their words and folders.
+    waiting: Mutex<Vec<(Vec<OsString>, PathBuf)>>,
     /// What measuring tools printed.
     pub outputs: ToolOutputs,
     /// Functions that were measured before, by project and scope.
@@ -66,6 +76,7 @@ impl<'a> Measurement<'a> {
             weakened,
             memory: AskedMemory::default(),
             watch: TreeWatch::default(),
+            waiting: Mutex::default(),
             outputs: ToolOutputs::default(),
             functions: Mutex::default(),
         }
@@ -80,19 +91,75 @@ impl<'a> Measurement<'a> {
             self.memory.finish();
             return lab.run_check(self.request, command);
         }
-        let find_cover = || self.watch.find_cover(self.request, command).filter(|_| command.reuses);
-        let find_typed = || self.watch.find_typed_cover(self.request, command).filter(|_| command.reuses);
-        if let Some(receipt) = find_cover().or_else(find_typed) {
-            return Ok(CommandResult::from_receipt(receipt.text));
+        let check = RecordedCheck::of_command(self.request, command);
+        if command.reuses
+            && let Some(receipt) = self.find_cover(command, &check)
+        {
+            return Ok(CommandResult::from_receipt(receipt));
         }
         self.memory.finish();
-        let result = run_check(self.request, command)?;
-        if result.reused.is_none() {
-            // A receipt of this run is evidence that the tree after it is the one before it.
-            let is_proven = result.code == Some(0) && find_cover().is_some_and(|receipt| receipt.is_own);
-            self.watch.note_run(is_proven);
+        self.run_recorded(command, &check)
+    }
+
+    /// The receipt that covers a check, as it is run or as a person types it.
+    fn find_cover(&self, command: &GateCommand<'_>, check: &RecordedCheck) -> Option<String> {
+        let is_it = |(argv, cwd): &(Vec<OsString>, PathBuf)| *argv == check.argv && *cwd == check.inside.cwd;
+        let waits = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).iter().any(is_it);
+        if waits {
+            self.record_waiting();
+        }
+        let found = self.watch.find_cover(&check.inside, &check.checked());
+        found.or_else(|| {
+            let typed = GateCommand { argv: command.as_written?, item: None, ..command.clone() };
+            let typed = RecordedCheck { path: None, ..RecordedCheck::of_command(self.request, &typed) };
+            self.watch.find_cover(&typed.inside, &typed.checked())
+        })
+    }
+
+    /// Runs a check as if a person had typed it after `verify-run`: it is recorded, diagnosed and learnt from. The look at
+    /// the tree after it tells what it was about, so the recorder needs none of its own.
+    fn run_recorded(&self, command: &GateCommand<'_>, check: &RecordedCheck) -> anyhow::Result<CommandResult> {
+        let (request, watch) = (self.request, &self.watch);
+        let before = watch.observe(&check.inside, &check.checked()).filter(|_| command.reuses);
+        let ended = {
+            // Another verify-run in the command is not to record it once more.
+            let _named = RecordingName::take();
+            run_both(command)?
+        };
+        let is_unchanged = watch.look_after_run(request);
+        let run = ended.unwrapped();
+        let mut result = ended.into_result();
+        let Some(run) = run.filter(|_| check.is_recorded()) else { return Ok(result) };
+        let mut seen = RunTree::default();
+        if is_unchanged {
+            seen.tree = Some(self.change.tree.clone());
+            seen.state = before.and_then(|before| self.state_after(check, before));
+        }
+        let spooled = check.spooled(seen, run, result.output.clone());
+        spool_run(request, &spooled)?;
+        if is_unchanged && result.code == Some(0) {
+            let of = (check.argv.clone(), check.inside.cwd.clone());
+            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(of);
+        } else {
+            // Only now is the tree what the run left, and the caller wants to know what failed.
+            result.run = record_run(request, &spooled).unwrap_or_default();
+            result.failures = result.run.as_ref().map(LastFailure::first_of_run).unwrap_or_default();
         }
         Ok(result)
+    }
+
+    /// What a run that left the tree as it was is evidence about.
+    fn state_after(&self, check: &RecordedCheck, before: ObservedState) -> Option<CheckedState> {
+        let after = self.watch.observe(&check.inside, &check.checked())?;
+        state_between(&check.inside, before, after).ok()
+    }
+
+    /// Records the passes of this evaluation that wait for it.
+    pub(super) fn record_waiting(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if !waiting.is_empty() {
+            record_waiting(self.request);
+        }
     }
 
     /// Runs a measuring tool, or takes what it printed over the same tree.
@@ -111,7 +178,7 @@ impl<'a> Measurement<'a> {
             return Ok(result);
         }
         self.memory.finish();
-        self.watch.note_run(false);
+        self.watch.note_run();
         let result = run_tool(command)?;
         if let Some(key) = key
             && digest().as_ref() == Some(&key)

@@ -31,6 +31,7 @@ mod patience;
 mod phase;
 mod plan;
 mod policy;
+mod record;
 mod red;
 mod red_trial;
 mod review;

@@ -259,7 +259,9 @@ impl Evaluation<'_> {
         }
         let mut tree = before.tree.clone();
         let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()), memory);
-        let JudgedItems { items, tree_after } = self.measure_items(&preparation, &gate, &mut tree)?;
+        let judged = self.measure_items(&preparation, &gate, &mut tree);
+        preparation.measurement().record_waiting();
+        let JudgedItems { items, tree_after } = judged?;
         let reading = preparation.measurement().memory.take_reading();
         let Some(MemoryReading { memory, told }) = reading else { return Ok(EvaluationEnd::Partial(items)) };
         let mut outcome = GateOutcome { tree: start.tree.clone(), items, issues, memory, ..GateOutcome::default() };

@@ -17,8 +17,8 @@ use crate::fix::snapshot::SnapshotOptions;
 use crate::lab::{Lab, LabCommand, LabLevel, LabLimit, LabLimits, LabOutput, LabRun};
 use crate::learn::trial::Perturbation;
 use crate::ops::gate::open_lab;
-use crate::ops::lab_run::{LabRunCommand, header_of_lab_run};
 use crate::ops::request::Request;
+use crate::ops::unwrapped::{UnwrappedCommand, header_of_run};
 use crate::recorder;
 use crate::whitelist::{Check, CheckKind, Whitelist};
 
@@ -220,13 +220,13 @@ impl<'a> TrialLab<'a> {
     fn header_of(&self, run: &LabRun) -> SpoolHeader {
         let places = &self.request.places;
         let dir: PathBuf = places.root.join(&self.scenario.entrypoint.dir);
-        let command = LabRunCommand {
+        let command = UnwrappedCommand {
             argv: self.scenario.entrypoint.argv.iter().map(|word| Lossless::from(word.as_str())).collect(),
             dir: &dir.components().collect::<PathBuf>(),
             check: self.check.clone(),
             key: self.key.clone(),
         };
-        header_of_lab_run(places, command, run)
+        header_of_run(places, command, run.into())
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct CheckedCommand<'a> {
     pub is_item: bool,
     /// Whether its standard input will be empty, whatever this process's is.
     pub has_no_input: bool,
+    /// The PATH that it will have; `None` for this process's.
+    pub path: Option<&'a OsStr>,
 }
 
 impl CheckedCommand<'_> {
@@ -125,12 +127,13 @@ pub(super) fn state_over(
 /// Digests of the programs and dependencies of a command.
 fn digest_inputs(request: &Request, command: &CheckedCommand<'_>) -> Result<ObservedInputs, String> {
     let settings = request.settings();
-    let path = std::env::var_os("PATH").ok_or("PATH is not set")?;
+    let own = std::env::var_os("PATH");
+    let path = command.path.or(own.as_deref()).ok_or("PATH is not set")?;
     let files = settings.fix.files();
     let programs = CommandPrograms {
         argv: command.argv,
         check: command.check,
-        path: &path,
+        path,
         cwd: &request.cwd,
         root: &request.places.root,
     };
@@ -148,7 +151,7 @@ fn observed_state(
     let variables = request.settings().fix.variables();
     let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
     let mut environment = InputHasher::default();
-    add_variables(&mut environment, &variables);
+    add_variables(&mut environment, &variables, command.path);
     trees.line_ends.iter().for_each(|digest| environment.add("line ends of files", digest.as_bytes()));
     let user = nix::unistd::geteuid().as_raw();
     environment.add("user", &user.to_le_bytes());

@@ -167,15 +167,6 @@ fn offer_for_state(
     ReuseOffer { reused, not_reused, before }
 }
 
-/// A receipt that covers a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CoveringReceipt {
-    /// For people: `passed 3 min ago on this tree (e-…), 41 tests`.
-    pub text: String,
-    /// Whether the run was on this machine.
-    pub is_own: bool,
-}
-
 /// Receipts of several commands over one state of the work tree, which nothing may have changed since.
 #[derive(Debug)]
 pub(crate) struct ReceiptLookup {
@@ -183,30 +174,31 @@ pub(crate) struct ReceiptLookup {
 }
 
 impl ReceiptLookup {
-    /// For the work tree of which this snapshot was taken.
+    /// For the work tree of which this snapshot was taken, and everything that was recorded of it.
     ///
     /// # Errors
     /// Why receipts cannot be compared with it, a lowercase fragment.
     pub(crate) fn over_snapshot(request: &Request, taken: &TakenSnapshot) -> Result<ReceiptLookup, String> {
-        Ok(ReceiptLookup { trees: TreeState::of_snapshot(request, taken)? })
+        let trees = TreeState::of_snapshot(request, taken)?;
+        record_pending(request).map_err(|error| error.to_string())?;
+        Ok(ReceiptLookup { trees })
     }
 
-    /// The receipt that covers a command without input in the folder of `request`; `is_item` of a command that is an item of
-    /// the checklist. `None` where there is none, or where that cannot be known.
-    pub(crate) fn find_cover(&self, request: &Request, argv: &[OsString], is_item: bool) -> Option<CoveringReceipt> {
-        let whitelist = Whitelist::open(&request.places, &request.environment);
-        let check = whitelist.decide_command(argv).into_check();
-        let command = CheckedCommand { argv, check: check.as_ref(), is_item, has_no_input: true };
-        if !command.may_have_receipt() {
+    /// The line about the receipt that covers a command without input in the folder of `request`: `passed 3 min ago on this
+    /// tree (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
+    pub(crate) fn find_cover(&self, request: &Request, command: &CheckedCommand<'_>) -> Option<String> {
+        let state = self.observe(request, command)?;
+        let cover = find_in_store(request, command, Ok(&state), WantedCover::Reusable).ok()??;
+        cover.say(request).ok()
+    }
+
+    /// What a command without input in the folder of `request` depends on now, over these files. `None` where it can have no
+    /// receipt, or where that is not known.
+    pub(crate) fn observe(&self, request: &Request, command: &CheckedCommand<'_>) -> Option<ObservedState> {
+        if !command.may_have_receipt() || refusal_of_command(request, command).is_some() {
             return None;
         }
-        if refusal_of_command(request, &command).is_some() {
-            return None;
-        }
-        let state = state_over(request, &command, &self.trees).ok()?;
-        let cover = find_recorded(request, &command, Ok(&state)).ok()??;
-        let text = cover.say(request).ok()?;
-        Some(CoveringReceipt { text, is_own: cover.signer.is_none() })
+        state_over(request, command, &self.trees).ok()
     }
 
     /// A digest of what a command without input in the folder of `request` depends on but for the files of the tree: its
@@ -219,7 +211,7 @@ impl ReceiptLookup {
     ) -> Option<String> {
         let whitelist = Whitelist::open(&request.places, &request.environment);
         let check = whitelist.decide_command(argv).into_check();
-        let command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: true };
+        let command = CheckedCommand { argv, check: check.as_ref(), is_item: false, has_no_input: true, path: None };
         if refusal_of_command(request, &command).is_some() {
             return None;
         }
@@ -242,14 +234,32 @@ pub(crate) fn state_after(
     before: ObservedState,
     finished: &SpooledRun,
 ) -> Result<CheckedState, String> {
+    check_finished(command, finished)?;
+    state_between(request, before, observe_state(request, command)?)
+}
+
+/// Whether a run that ended may have a receipt.
+///
+/// # Errors
+/// Why it can have none, a lowercase fragment.
+pub(crate) fn check_finished(command: &CheckedCommand<'_>, finished: &SpooledRun) -> Result<(), String> {
     let header = &finished.header;
     // What is cut here may be whole for the recorder, which decides.
     let ran = recorder::ran_from_header(header, &finished.output);
     let by_exit_code = command.counts_by_exit_code();
-    if let Some(why) = recorder::refusal_of_run(header, ran.tests, ran.stopped_early, by_exit_code) {
-        return Err(why.to_owned());
-    }
-    let after = observe_state(request, command)?;
+    let refusal = recorder::refusal_of_run(header, ran.tests, ran.stopped_early, by_exit_code);
+    refusal.map_or(Ok(()), |why| Err(why.to_owned()))
+}
+
+/// What a run is evidence about, between these states.
+///
+/// # Errors
+/// Why about nothing, a lowercase fragment.
+pub(crate) fn state_between(
+    request: &Request,
+    before: ObservedState,
+    after: ObservedState,
+) -> Result<CheckedState, String> {
     match find_difference(&before.state, &after.state) {
         None if after.changed_at <= before.changed_at => {
             // Other machines get no toolchain that changed meanwhile.
@@ -272,20 +282,44 @@ fn find_recorded(
     command: &CheckedCommand<'_>,
     before: Result<&ObservedState, &String>,
 ) -> Result<Option<ReceiptCover>, StoreError> {
-    // A pass of a moment ago, or a failure, may still wait for the recorder.
-    if !recorder::pending_entries(&request.places).is_empty() && recorder::drain_for_reading(&request.places)?.busy {
+    if !record_pending(request)? {
         return Ok(None);
     }
+    find_in_store(request, command, before, WantedCover::Closest)
+}
+
+/// Records what waits: a pass of a moment ago, or a failure. Whether nothing waits any more.
+fn record_pending(request: &Request) -> Result<bool, StoreError> {
+    let places = &request.places;
+    Ok(recorder::pending_entries(places).is_empty() || !recorder::drain_for_reading(places)?.busy)
+}
+
+/// Which receipt is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantedCover {
+    /// One that replaces a run.
+    Reusable,
+    /// If there is none, the one that says best why not.
+    Closest,
+}
+
+/// As [`find_recorded`], of what is recorded.
+fn find_in_store(
+    request: &Request,
+    command: &CheckedCommand<'_>,
+    before: Result<&ObservedState, &String>,
+    wanted: WantedCover,
+) -> Result<Option<ReceiptCover>, StoreError> {
     let Some(index) = Index::open_read(&request.places.state.index())? else { return Ok(None) };
     let segments = SegmentFolder::new(request.places.state.events());
     let store = ReceiptStore { index: &index, segments: &segments };
     match before {
         Ok(before) => {
-            let cover = find_cover(request, store, command, before)?;
+            let cover = find_cover(request, store, command, before, wanted)?;
             Ok(cover.map(|cover| refuse_build(command, cover)))
         }
         Err(why) => {
-            let newest = receipts_of(request, store, command, 1)?.pop();
+            let newest = receipts_of(request, store, command, (None, 1))?.pop();
             Ok(newest.map(|receipt| ReceiptCover::own(&receipt, Some(why.clone().into()))))
         }
     }
@@ -307,12 +341,13 @@ pub(super) fn find_cover(
     store: ReceiptStore<'_>,
     command: &CheckedCommand<'_>,
     observed: &ObservedState,
+    wanted: WantedCover,
 ) -> Result<Option<ReceiptCover>, StoreError> {
     if let Some(why) = refusal_of_command(request, command) {
-        let newest = receipts_of(request, store, command, 1)?.pop();
+        let newest = receipts_of(request, store, command, (None, 1))?.pop();
         return Ok(newest.map(|receipt| ReceiptCover::own(&receipt, Some(why.into()))));
     }
-    let own = find_own_cover(request, store, command, &observed.state)?;
+    let own = find_own_cover(request, store, command, &observed.state, wanted)?;
     if own.as_ref().is_some_and(|cover| cover.obstacle.is_none()) {
         return Ok(own);
     }
@@ -331,10 +366,13 @@ fn find_own_cover(
     store: ReceiptStore<'_>,
     command: &CheckedCommand<'_>,
     state: &CheckedState,
+    wanted: WantedCover,
 ) -> Result<Option<ReceiptCover>, StoreError> {
     let mut closest = None;
     let mut distance = usize::MAX;
-    for receipt in receipts_of(request, store, command, RECEIPTS_MAX)? {
+    // Only one of the same tree can replace a run.
+    let tree = (wanted == WantedCover::Reusable).then_some(state.tree.as_str());
+    for receipt in receipts_of(request, store, command, (tree, RECEIPTS_MAX))? {
         let differences = count_differences(&receipt.state, state);
         if differences >= distance {
             continue;
@@ -347,7 +385,7 @@ fn find_own_cover(
         distance = differences.max(1) - usize::from(obstacle.is_some());
         closest = Some((receipt, obstacle));
     }
-    Ok(closest.map(|(receipt, obstacle)| {
+    Ok(closest.filter(|_| wanted == WantedCover::Closest).map(|(receipt, obstacle)| {
         let obstacle = obstacle.unwrap_or_else(|| describe_difference(request, &receipt.state, state));
         ReceiptCover::own(&receipt, Some(obstacle))
     }))
@@ -364,20 +402,23 @@ pub(super) fn has_receipt(
 ) -> Result<bool, StoreError> {
     let Some(index) = &reading.index else { return Ok(false) };
     let store = ReceiptStore { index, segments: &reading.segments };
-    Ok(!receipts_of(request, store, command, 1)?.is_empty() || has_signed(request, store, command)?)
+    Ok(!receipts_of(request, store, command, (None, 1))?.is_empty() || has_signed(request, store, command)?)
 }
 
 fn receipts_of(
     request: &Request,
     store: ReceiptStore<'_>,
     command: &CheckedCommand<'_>,
-    limit: usize,
+    (tree, limit): (Option<&str>, usize),
 ) -> Result<Vec<Receipt>, StoreError> {
     let Some(writer) = own_writer(&request.places.state) else { return Ok(Vec::new()) };
     let digests = [Some(command.digest(request)), command.approved_digest(request)];
     let mut receipts = Vec::new();
     for digest in digests.into_iter().flatten() {
-        let filter = ReceiptFilter::Command { digest: &digest, writer: &writer };
+        let filter = match tree {
+            Some(tree) => ReceiptFilter::CommandOnTree { digest: &digest, writer: &writer, tree },
+            None => ReceiptFilter::Command { digest: &digest, writer: &writer },
+        };
         receipts.extend(store.index.list_receipts(store.segments, filter, limit)?);
     }
     Ok(receipts)

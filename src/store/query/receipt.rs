@@ -15,6 +15,8 @@ use crate::store::to_json;
 pub(crate) enum ReceiptFilter<'a> {
     /// The digest of a command, of receipts that this writer wrote.
     Command { digest: &'a str, writer: &'a str },
+    /// The same, over this tree.
+    CommandOnTree { digest: &'a str, writer: &'a str, tree: &'a str },
     /// The work tree.
     Root(&'a Lossless),
     /// The id, or the start of one.
@@ -45,22 +47,23 @@ impl Index {
         filter: ReceiptFilter<'_>,
         limit: usize,
     ) -> Result<Vec<Receipt>, StoreError> {
-        let (condition, one, other) = match filter {
-            ReceiptFilter::Command { digest, writer } => (
-                "command = ?1 AND writer = ?2 AND EXISTS (SELECT 1 FROM events e JOIN segments USING (segment_no)
-                    WHERE e.event_id = receipts.event_id AND substr(name, 1, length(?2) + 1) = ?2 || '-')",
-                digest.to_owned(),
-                writer,
-            ),
-            ReceiptFilter::Root(root) => ("root = ?1 AND ?2 = ''", to_json(root), ""),
-            ReceiptFilter::Id(id) => ("substr(receipt_id, 1, length(?1)) = ?1 AND ?2 = ''", id.to_owned(), ""),
+        const OF_COMMAND: &str = "command = ?1 AND writer = ?2 AND (tree = ?3 OR ?3 = '') AND EXISTS (
+            SELECT 1 FROM events e JOIN segments USING (segment_no)
+            WHERE e.event_id = receipts.event_id AND substr(name, 1, length(?2) + 1) = ?2 || '-')";
+        let (condition, one, other, tree) = match filter {
+            ReceiptFilter::Command { digest, writer } => (OF_COMMAND, digest.to_owned(), writer, ""),
+            ReceiptFilter::CommandOnTree { digest, writer, tree } => (OF_COMMAND, digest.to_owned(), writer, tree),
+            ReceiptFilter::Root(root) => ("root = ?1 AND ?2 || ?3 = ''", to_json(root), "", ""),
+            ReceiptFilter::Id(id) => {
+                ("substr(receipt_id, 1, length(?1)) = ?1 AND ?2 || ?3 = ''", id.to_owned(), "", "")
+            }
         };
         let find = || {
             let sql =
-                format!("SELECT event_id FROM receipts WHERE {condition} ORDER BY ended_at DESC, event_id LIMIT ?3");
+                format!("SELECT event_id FROM receipts WHERE {condition} ORDER BY ended_at DESC, event_id LIMIT ?4");
             let mut statement = self.connection.prepare_cached(&sql)?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            statement.query_map(params![one, other, limit], |row| row.get::<_, String>(0))?.collect()
+            statement.query_map(params![one, other, tree, limit], |row| row.get::<_, String>(0))?.collect()
         };
         let ids: Vec<String> = self.sql_result("read", find())?;
         let mut receipts = Vec::new();

@@ -86,6 +86,7 @@ fn run(program: &Program, options: RunOptions) -> c_int {
                 check: check.as_ref(),
                 is_item: is_checklist_item(&options, &places),
                 has_no_input: false,
+                path: None,
             });
             let reusable = reusable.filter(CheckedCommand::may_have_receipt);
             let reusable = reusable.map(|command| ReusableRun::begin(&cwd, &places, &here.environment, &command));

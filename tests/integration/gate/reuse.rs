@@ -113,6 +113,17 @@ fn a_script_that_counts_its_tests_serves_both() {
 }
 
 #[test]
+fn a_verify_run_in_a_command_of_the_gate_records_nothing_more() {
+    let verify_run = crate::sandbox::VERIFY_RUN;
+    let sandbox = project("sh check.sh", "");
+    sandbox.tool("pytest", "echo '= 3 passed in 1s ='");
+    sandbox.write("check.sh", format!("{verify_run} --sync pytest\n"));
+    judge(&sandbox);
+    let runs: Vec<Value> = sandbox.events().into_iter().filter(|event| event["ended"].is_object()).collect();
+    assert_eq!(runs.iter().map(|run| &run["argv"]).collect::<Vec<_>>(), [&serde_json::json!(["sh", "check.sh"])]);
+}
+
+#[test]
 fn what_depends_on_more_than_the_files_is_run_each_time() {
     let count = |sandbox: &Sandbox| {
         let first = judge(sandbox).0;

@@ -43,7 +43,7 @@ impl ReusableRun {
             return None;
         }
         let (check, is_item) = (run.check.as_ref(), self.is_item);
-        let command = CheckedCommand { argv: &run.argv, check, is_item, has_no_input: false };
+        let command = CheckedCommand { argv: &run.argv, check, is_item, has_no_input: false, path: None };
         let was_said = self.offer.before.is_err() && self.offer.not_reused.is_some();
         let after =
             self.offer.before.and_then(|before| state_after(&self.request, &command, before, &run.copy(finished)));
