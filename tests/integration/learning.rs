@@ -4,6 +4,7 @@ mod agents_read;
 mod by_itself;
 mod harvest;
 mod hostile;
+mod imported;
 mod interrupted;
 mod proof;
 mod proofs_again;
