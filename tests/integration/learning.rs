@@ -1,6 +1,7 @@
 //! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
 
 mod agents_read;
+mod before_edit;
 mod by_itself;
 mod harvest;
 mod hostile;
