@@ -9,6 +9,7 @@ mod imported;
 mod interrupted;
 mod proof;
 mod proofs_again;
+mod quoting;
 mod returns;
 mod scenarios;
 mod stacks;
