@@ -7,6 +7,7 @@ mod harvest;
 mod hostile;
 mod imported;
 mod interrupted;
+mod kept;
 mod proof;
 mod proofs_again;
 mod quoting;
@@ -14,6 +15,7 @@ mod returns;
 mod scenarios;
 mod stacks;
 mod verdicts;
+mod weaker_labs;
 
 use std::path::Path;
 
