@@ -2,7 +2,7 @@
 
 use crate::base::clock::Timestamp;
 use crate::event::{
-    CaptureRecord, CrystallisedPage, HarvestRecord, JobState, JudgementRecord, LearnStep, MinimalChange,
+    CaptureRecord, CrystallisedPage, EvidenceLabel, HarvestRecord, JobState, JudgementRecord, LearnStep, MinimalChange,
     MissingScenario, RunnerLease, ScenarioRecord, SignedScenario, SkippedHarvest, TrialFailureCause, TrialRecord,
 };
 use crate::store::LearnStepRow;
@@ -27,6 +27,15 @@ pub(crate) struct JobDecision {
     pub scenario: Option<String>,
 }
 
+/// What another store says of a job. Nothing of it was run here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobClaim {
+    /// The writer that its event names.
+    pub writer: String,
+    /// How sure the fix is, by its own account.
+    pub evidence: EvidenceLabel,
+}
+
 /// A job as its steps tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Job {
@@ -38,8 +47,11 @@ pub(crate) struct Job {
     pub first_at: Timestamp,
     /// When it got to its state.
     pub at: Timestamp,
-    /// Who recorded the harvest.
-    pub writer: String,
+    /// This store recorded the harvest. Of a job of another one, only what was done here since a person here queued it
+    /// counts.
+    pub is_own: bool,
+    /// What another store says that it showed.
+    pub claim: Option<JobClaim>,
     /// What was harvested.
     pub harvest: Option<HarvestRecord>,
     /// Why there is no job.
@@ -89,7 +101,10 @@ impl Job {
             state: JobState::Harvested,
             first_at: first.at,
             at: first.at,
-            writer: first.writer.clone(),
+            is_own: steps
+                .iter()
+                .any(|step| step.is_own && matches!(step.note.step, LearnStep::Harvested(_) | LearnStep::Skipped(_))),
+            claim: None,
             harvest: None,
             skipped: None,
             capture: None,
@@ -110,8 +125,40 @@ impl Job {
             git_status: None,
             decisions: Vec::new(),
         };
-        steps.iter().for_each(|step| job.apply(step));
+        let mut is_taken_on = job.is_own;
+        for step in steps {
+            is_taken_on |= step.is_own;
+            match step.is_own {
+                true => job.apply(step),
+                // A job of this store, or one that was queued here, takes no step from elsewhere.
+                false if is_taken_on => {}
+                false => job.apply_claim(step),
+            }
+        }
         Some(job)
+    }
+
+    /// Applies a step of another store: what the job is about and where it is, but nothing that it says was run, signed
+    /// or shown.
+    fn apply_claim(&mut self, row: &LearnStepRow) {
+        match &row.note.step {
+            LearnStep::Judged(judgement) => {
+                let (writer, evidence) = (row.writer.clone(), judgement.evidence);
+                self.claim = Some(JobClaim { writer, evidence });
+            }
+            LearnStep::Claimed(_)
+            | LearnStep::Scenario(_)
+            | LearnStep::Requeued { .. }
+            | LearnStep::Trial(_)
+            | LearnStep::Minimised(_)
+            | LearnStep::Crystallised(_)
+            | LearnStep::FurtherProof { .. }
+            | LearnStep::Cancelled { .. } => {}
+            _ => return self.apply(row),
+        }
+        if let Some(state) = row.note.step.leads_to() {
+            (self.state, self.at) = (state, row.at);
+        }
     }
 
     fn apply(&mut self, row: &LearnStepRow) {
@@ -120,7 +167,7 @@ impl Job {
         }
         match &row.note.step {
             LearnStep::Harvested(harvest) => {
-                (self.harvest, self.writer) = (Some((**harvest).clone()), row.writer.clone());
+                self.harvest = Some((**harvest).clone());
             }
             LearnStep::Skipped(skipped) => self.skipped = Some((**skipped).clone()),
             LearnStep::Captured(capture) => {
@@ -193,6 +240,7 @@ mod tests {
         let row = |(n, step): (usize, LearnStep)| LearnStepRow {
             at: Timestamp(i64::try_from(n).expect("small")),
             writer: "w".into(),
+            is_own: true,
             note: LearnNote { job: "j-1".into(), step, by: by.clone() },
         };
         steps.into_iter().enumerate().map(row).collect()
@@ -232,5 +280,31 @@ mod tests {
         let job = Job::from_steps(&steps(list)).expect("a job");
         assert!(job.find_trial("aa", "c").is_some() && job.find_trial("aa", "d").is_none());
         assert!(job.find_trial("bb", "c").is_none());
+    }
+
+    #[test]
+    fn what_another_store_says_of_a_job_is_a_claim_and_is_never_added_to_an_own_one() {
+        let judged =
+            || LearnStep::Judged(Box::new(JudgementRecord { evidence: EvidenceLabel::Proven, ..Default::default() }));
+        let signed = || LearnStep::Requeued { reason: "mine".into(), scenario: Some(Box::default()) };
+        let all =
+            || vec![LearnStep::Harvested(Box::default()), LearnStep::Captured(Box::default()), signed(), judged()];
+        let mut foreign = steps(all());
+        foreign.iter_mut().for_each(|step| step.is_own = false);
+        let job = Job::from_steps(&foreign).expect("a job");
+        let claim = JobClaim { writer: "w".into(), evidence: EvidenceLabel::Proven };
+        assert_eq!((job.is_own, &job.claim, &job.judgement), (false, &Some(claim), &None));
+        assert_eq!((&job.signed, job.decisions.len()), (&None, 0));
+        let mut mixed = steps(all());
+        mixed[2..].iter_mut().for_each(|step| step.is_own = false);
+        let job = Job::from_steps(&mixed).expect("a job");
+        assert_eq!((job.is_own, job.state, &job.claim, &job.signed), (true, JobState::Queued, &None, &None));
+        // What a person here queued is shown here, whatever was claimed.
+        let mut requeued =
+            steps([all(), vec![LearnStep::Requeued { reason: "here".into(), scenario: None }, judged()]].concat());
+        requeued[..4].iter_mut().for_each(|step| step.is_own = false);
+        let job = Job::from_steps(&requeued).expect("a job");
+        assert_eq!(job.judgement.map(|it| it.evidence), Some(EvidenceLabel::Proven));
+        assert_eq!((job.is_own, &job.signed, job.decisions.len()), (false, &None, 1));
     }
 }

@@ -1,5 +1,6 @@
 //! A question about what is going to fail: as it is asked, and as the index understands it.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use crate::base::clock::Timestamp;
@@ -79,13 +80,23 @@ pub(crate) fn relative_files(places: &Places, cwd: &Path, files: &[PathBuf]) -> 
                 part => path.push(part),
             }
         }
-        let Some(relative) = places.relative(&path) else { continue };
+        let Some(relative) = places.relative(&path).or_else(|| relative_by_links(places, &path)) else { continue };
         let relative = redact_text(&relative.to_string_lossy()).0.into_owned();
         if !relative.is_empty() && !found.contains(&relative) && found.len() < FILES_MAX {
             found.push(relative);
         }
     }
     found
+}
+
+/// The path relative to the root where one of the two is named by way of a link, as a host may do.
+fn relative_by_links(places: &Places, path: &Path) -> Option<OsString> {
+    let root = places.root.canonicalize().ok()?;
+    // The file may be about to be made, and its folder with it.
+    let known = path.ancestors().find_map(|dir| Some((dir, dir.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(known.0).ok()?;
+    let parts = known.1.strip_prefix(root).ok()?.components().chain(rest.components());
+    Some(parts.collect::<PathBuf>().into_os_string())
 }
 
 #[cfg(test)]
@@ -104,5 +115,24 @@ mod tests {
         let asked = ["a.py", "./a.py", "../web/b.ts", "../../outside", "/etc/passwd", ".."].map(PathBuf::from);
         let found = relative_files(&places, &dir.path().join("src"), &asked);
         assert_eq!(found, ["src/a.py", "web/b.ts"]);
+    }
+
+    #[test]
+    fn a_link_to_the_project_names_its_files() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::create_dir_all(real.join("src")).expect("a folder");
+        std::fs::write(real.join("src/a.py"), "").expect("a file");
+        std::os::unix::fs::symlink(&real, &link).expect("a link");
+        for (root, named) in [(&real, &link), (&link, &real)] {
+            let places = Places {
+                root: root.clone(),
+                repository: None,
+                state: dir.path().join("state").into(),
+                fallbacks: Vec::new(),
+            };
+            let asked = [named.join("src/a.py"), named.join("new/b.py"), dir.path().join("c.py")];
+            assert_eq!(relative_files(&places, root, &asked), ["src/a.py", "new/b.py"]);
+        }
     }
 }

@@ -230,10 +230,10 @@ impl ImportBatch {
     }
 }
 
-/// Whether it is evidence that a check passed. That counts only where it was recorded, however much the rest of an import
-/// is trusted.
+/// Whether it is evidence that a check passed, or that a fix was shown again. That counts only where it was recorded,
+/// however much the rest of an import is trusted.
 fn is_evidence(event: &Event) -> bool {
-    matches!(event.body, EventBody::Receipt(_))
+    matches!(event.body, EventBody::Receipt(_) | EventBody::Learn(_) | EventBody::Library(_))
 }
 
 /// The segment that an event belongs to. Its writer's name comes from a file: it is not trusted to be one.

@@ -726,7 +726,27 @@ CREATE TABLE learn_steps (
 CREATE INDEX learn_steps_of_job ON learn_steps (job_id, at, event_id);
 CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id) WHERE fix_id IS NOT NULL;
 CREATE INDEX learn_steps_of_artifact ON learn_steps (artifact_id) WHERE artifact_id IS NOT NULL;
-CREATE INDEX learn_steps_by_state ON learn_steps (job_id, at, event_id, state) WHERE state IS NOT NULL;
+
+-- The state of every job: what its last step led to. Imported steps count only until this store records one itself.
+CREATE TABLE learn_jobs (
+    job_id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    first_at TEXT NOT NULL,
+    -- Of the step that led to the state, with the event.
+    at TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    is_own INTEGER NOT NULL CHECK (is_own IN (0, 1)),
+    -- Of its harvest, for the order of the queue: where it was, and how new and how frequent its failure is.
+    root TEXT CHECK (json_valid(root)),
+    is_known INTEGER NOT NULL DEFAULT 0 CHECK (is_known IN (0, 1)),
+    tasks INTEGER NOT NULL DEFAULT 0,
+    is_new_family INTEGER NOT NULL DEFAULT 0 CHECK (is_new_family IN (0, 1)),
+    is_own_harvest INTEGER NOT NULL DEFAULT 0 CHECK (is_own_harvest IN (0, 1))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learn_jobs_by_state ON learn_jobs (state, at);
+CREATE INDEX learn_jobs_in_order
+    ON learn_jobs (state, root, is_known, tasks DESC, is_new_family DESC, first_at, job_id, at);
+CREATE INDEX learn_jobs_by_time ON learn_jobs (at DESC, job_id);
 
 -- The shapes of the changed lines of a harvest: the same shape is the same change in another task.
 CREATE TABLE learn_shapes (
@@ -1242,13 +1262,3 @@ INSERT INTO knowledge_types VALUES
     ('gotcha', 'a mistake that happens here, and what to do instead'),
     ('pattern', 'a way of doing something that works here'),
     ('decision', 'what was chosen, and why');
-
--- The state of every job: what its last step led to.
-CREATE VIEW learn_job_states AS
-SELECT job_id, state, at, (SELECT MIN(at) FROM learn_steps first WHERE first.job_id = last.job_id) AS first_at
-FROM learn_steps last
-WHERE state IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM learn_steps later
-    WHERE later.job_id = last.job_id AND later.state IS NOT NULL
-        AND (later.at, later.event_id) > (last.at, last.event_id)
-);

@@ -5,7 +5,7 @@ pub(crate) mod fixtures;
 mod gate;
 mod hostile;
 mod killed;
-mod levels;
+pub(crate) mod levels;
 mod limits;
 
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ pub(crate) fn has_namespaces() -> bool {
 }
 
 /// Whether this kernel has Landlock. If not, the calling test is reported as skipped.
-fn has_landlock() -> bool {
+pub(crate) fn has_landlock() -> bool {
     // The call that tells its version.
     let script = "import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))";
     let version = Command::new("/usr/bin/python3").args(["-c", script]).output();

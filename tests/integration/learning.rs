@@ -1,16 +1,21 @@
 //! The learning pipeline on real projects, by the built program: what a finished task leaves, jobs, pages, who reads them.
 
 mod agents_read;
+mod before_edit;
 mod by_itself;
 mod harvest;
 mod hostile;
+mod imported;
 mod interrupted;
+mod kept;
 mod proof;
 mod proofs_again;
+mod quoting;
 mod returns;
 mod scenarios;
 mod stacks;
 mod verdicts;
+mod weaker_labs;
 
 use std::path::Path;
 

@@ -22,6 +22,8 @@ pub(crate) fn render_library_page(facts: &PageFacts, wording: &GroundedWording) 
     if let Some(title) = &wording.title {
         front_matter.title.clone_from(title);
     }
+    // What was removed from a message may have left blanks, which Markdown would make one.
+    front_matter.title = front_matter.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut page = front_matter.render();
     let heading = escaped(front_matter.title.trim_end_matches(['.', ',', ';', ':', '!']));
     let _ =

@@ -41,8 +41,10 @@ pub(crate) struct LibraryPage {
     pub id: String,
     /// The folder that the last step put it into; `None` of a page that was rejected, or that was not written here.
     pub folder: Option<LibraryFolderName>,
-    /// As it was written.
+    /// As it was written here.
     pub written: Option<WrittenPage>,
+    /// As another store says that it wrote it, and the writer that its event names. Of a page that was not written here.
+    pub claimed: Option<(WrittenPage, String)>,
     /// When.
     pub written_at: Option<Timestamp>,
     /// `sha256:…` of the file that a person last approved or restored.
@@ -87,17 +89,18 @@ pub(crate) struct PagesFold {
 }
 
 impl PagesFold {
-    /// Folds steps, the oldest first. Approvals count that `accepts` their writer.
-    pub(crate) fn from_steps(steps: &[LibraryStepRow], accepts: impl Fn(&str) -> bool) -> PagesFold {
+    /// Folds steps, the oldest first. Of what another store recorded only the text of a page is taken, as its claim.
+    pub(crate) fn from_steps(steps: &[LibraryStepRow]) -> PagesFold {
         let mut fold = PagesFold::default();
         for step in steps {
             let id = &step.note.artifact;
             let page = fold.pages.entry(id.clone()).or_default();
             page.id.clone_from(id);
-            if step.note.step.is_decision() && !accepts(&step.writer) {
-                continue;
+            match &step.note.step {
+                _ if step.is_own => page.apply(step),
+                LibraryStep::Written(written) => page.claimed = Some(((**written).clone(), step.writer.clone())),
+                _ => {}
             }
-            page.apply(step);
         }
         fold
     }
@@ -184,6 +187,7 @@ mod tests {
         let row = |(n, (writer, step)): (usize, (&str, LibraryStep))| LibraryStepRow {
             at: Timestamp(i64::try_from(n).expect("small")),
             writer: writer.to_owned(),
+            is_own: writer == "me",
             note: LibraryNote {
                 artifact: "a-1".into(),
                 step,
@@ -191,7 +195,7 @@ mod tests {
             },
         };
         let rows: Vec<LibraryStepRow> = steps.into_iter().enumerate().map(row).collect();
-        PagesFold::from_steps(&rows, |writer| writer == "me").pages.remove("a-1").expect("the page")
+        PagesFold::from_steps(&rows).pages.remove("a-1").expect("the page")
     }
 
     fn approved(digest: &str) -> LibraryStep {
@@ -237,5 +241,16 @@ mod tests {
         let deprecated = LibraryStep::Deprecated { reason: "it harms".into(), replaced_by: None };
         let page = fold(vec![("me", approved("d")), ("me", deprecated), ("me", restored)]);
         assert_eq!(LibraryPage::check_served(Some(&page), &merged), Ok(()));
+    }
+
+    #[test]
+    fn what_another_store_wrote_is_a_claim() {
+        let moved =
+            LibraryStep::Moved { from: LibraryFolderName::Candidates, to: LibraryFolderName::Deprecated, commit: None };
+        let page = fold(vec![("other", written()), ("other", moved.clone())]);
+        assert_eq!((&page.written, page.folder), (&None, None));
+        assert_eq!(page.claimed.map(|(_, writer)| writer), Some("other".into()));
+        let page = fold(vec![("me", written()), ("other", moved)]);
+        assert_eq!((page.written.is_some(), page.folder), (true, Some(LibraryFolderName::Candidates)));
     }
 }

@@ -13,9 +13,10 @@ use super::job_trial::{GIT_TIME_MAX, JobTrial, job_snapshot_options};
 use super::job_writer::JobWriter;
 use super::page_writer::PageWriter;
 use super::proof::keep_proof;
-use super::reduction::ChangeReduction;
+use super::reduction::{ChangeReduction, FailureOrigin};
 use super::scenario_inputs::scenario_inputs;
 use super::trial_lab::TrialLab;
+use crate::base::ids::RunId;
 use crate::event::{
     Atom, AtomList, EvidenceLabel, HarvestRecord, LearnStep, NAMES_NO_PROBLEM, NoPageRule, ScenarioRecord,
     TrialFailureCause, TrialPurpose,
@@ -150,7 +151,8 @@ impl<'a> JobCourse<'a> {
             Ok(false) => return Ok(()),
             Err(error) => return self.fail(TrialFailureCause::LabUnsuitable, format!("{error:#}")),
         }
-        let reduced = ChangeReduction::new(request, &trial, &mut self.writer, self.until).reduce(scenario);
+        let origin = self.failure_origin(&harvest)?;
+        let reduced = ChangeReduction::new(request, &trial, &mut self.writer, self.until, origin).reduce(scenario);
         let kept = reduced.and_then(|minimal| {
             keep_proof(request, &trial.vault, &self.writer.job, &minimal)?;
             Ok(minimal)
@@ -160,6 +162,15 @@ impl<'a> JobCourse<'a> {
             Err(error) => return self.fail(TrialFailureCause::LabUnsuitable, format!("{error:#}")),
         }
         PageWriter { request, index: self.index, segments: &self.segments }.write(&trial, &mut self.writer)
+    }
+
+    fn failure_origin(&self, harvest: &HarvestRecord) -> anyhow::Result<FailureOrigin> {
+        let read = |run: Option<RunId>| match run {
+            Some(run) => self.index.read_run(&self.segments, &run.to_string()),
+            None => Ok(None),
+        };
+        let is_of_task = read(harvest.runs.base)?.is_some_and(|run| run.task == harvest.task);
+        Ok(FailureOrigin { is_of_task, commit: read(harvest.runs.before)?.and_then(|run| run.commit) })
     }
 
     fn fail(&mut self, cause: TrialFailureCause, why: String) -> anyhow::Result<()> {

@@ -219,13 +219,16 @@ impl Harvester<'_> {
         match row.state {
             FixState::Weakened => return skipped(SkippedHarvestRule::Weakened, "the check was made weaker"),
             FixState::Flaky => return skipped(SkippedHarvestRule::Flaky, "it fails and passes over the same tree"),
-            FixState::Undone => return skipped(SkippedHarvestRule::Undone, "the files went back to an earlier state"),
-            FixState::Success | FixState::Partial | FixState::Failure => {}
+            FixState::Undone | FixState::Success | FixState::Partial | FixState::Failure => {}
         }
         if row.suspect {
             return skipped(SkippedHarvestRule::Flaky, "one of its failing runs was flaky");
         }
-        let Some(record) = self.record_of_fix(row, &attempts)? else {
+        let record = self.record_of_fix(row, &attempts)?;
+        if row.state == FixState::Undone && !self.corrects_old_code(record.as_ref())? {
+            return skipped(SkippedHarvestRule::Undone, "the files went back to an earlier state");
+        }
+        let Some(record) = record else {
             return skipped(SkippedHarvestRule::NoTrees, "its trees are not known");
         };
         let proofs = self.index.jobs_of_shapes(&record.shapes)?;
@@ -233,6 +236,18 @@ impl Harvester<'_> {
             return skipped(SkippedHarvestRule::Known, "the same change is proven often enough");
         }
         Ok(LearnStep::Harvested(Box::new(record)))
+    }
+
+    /// Whether what failed may have been committed since another task, in which the check passed. Then the way back is a
+    /// correction, and no slip; the job looks into the commit.
+    fn corrects_old_code(&self, record: Option<&HarvestRecord>) -> anyhow::Result<bool> {
+        let runs = record.map(|record| &record.runs);
+        let (Some(base), Some(before)) = (runs.and_then(|runs| runs.base), runs.and_then(|runs| runs.before)) else {
+            return Ok(false);
+        };
+        let read = |run: RunId| self.index.read_run(self.segments, &run.to_string());
+        let (Some(base), Some(before)) = (read(base)?, read(before)?) else { return Ok(false) };
+        Ok(base.task != self.task && before.commit.is_some() && base.commit != before.commit)
     }
 
     /// What the attempts of a fix say; `None` where the trees are unknown and no command did it.

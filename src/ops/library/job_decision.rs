@@ -54,7 +54,7 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
     let step = match review.decision {
         JobReviewDecision::Requeue => {
             ensure!(
-                state.waits_for_person() || state == JobState::Failed,
+                state.waits_for_person() || state == JobState::Failed || job.claim.is_some(),
                 Refusal::conflict(format!("{id} is {state}: it does not wait for a person"))
                     .then_run(format!("library job {id}"))
             );

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::page_list::EvidenceClaim;
 use crate::base::clock::Timestamp;
 use crate::event::{
     CaptureRecord, HarvestNovelty, HarvestRuns, HarvestTrees, HarvestTrigger, JobState, JudgementRecord, MinimalChange,
@@ -69,6 +70,8 @@ pub(crate) struct JobPage {
     pub trials: Vec<TrialRecord>,
     /// What they show.
     pub judgement: Option<JudgementRecord>,
+    /// What another store says that it showed, whose events were imported. Nothing of that was run here.
+    pub claim: Option<EvidenceClaim>,
     /// The smallest change that still works.
     pub minimal: Option<MinimalChange>,
     /// The page's file, relative to the root.
@@ -139,6 +142,7 @@ impl JobPage {
             scenario: job.scenario.clone(),
             trials: job.trials.clone(),
             judgement: job.judgement.clone(),
+            claim: EvidenceClaim::of_job(job),
             minimal: job.minimal.clone(),
             path: job.page.as_ref().map(|page| page.path.clone()),
             git_status: job.git_status.clone(),

@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::standing::LibraryView;
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
+use crate::base::text::one_line;
 use crate::event::{EvidenceLabel, IsolationLevel, LibraryFolderName};
+use crate::learn::job::Job;
 use crate::learn::library::{LibraryPage, PageFrontMatter, digest_page, parse_page};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
@@ -26,8 +28,10 @@ pub(crate) struct PageSummary {
     pub path: Option<String>,
     /// `fix`, `optimization`, `convention`, `procedure` or `antipattern`.
     pub kind: String,
-    /// How sure it is, as its job found.
+    /// How sure it is, as its job found here.
     pub evidence: EvidenceLabel,
+    /// What another store says of it, whose events were imported. Nothing of that was run here.
+    pub claim: Option<EvidenceClaim>,
     /// The isolation of its proof.
     pub level: IsolationLevel,
     /// Whether agents get to read it.
@@ -42,6 +46,29 @@ pub(crate) struct PageSummary {
     pub job: Option<String>,
     /// When it was written; absent of a page that was not written here.
     pub at: Option<Timestamp>,
+}
+
+/// How sure another store says that something is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct EvidenceClaim {
+    /// How sure, by its own account.
+    pub evidence: EvidenceLabel,
+    /// The writer that its events name.
+    pub writer: String,
+}
+
+impl EvidenceClaim {
+    /// For people: `claimed proven by 4k2m…, not run here`
+    pub(crate) fn claim_text(&self) -> String {
+        format!("claimed {} by {}, not run here", self.evidence, one_line(&self.writer))
+    }
+
+    pub(super) fn of_job(job: &Job) -> Option<Self> {
+        // What was shown here since then is no claim any more.
+        let claim = job.claim.as_ref().filter(|_| job.judgement.is_none())?;
+        Some(EvidenceClaim { evidence: claim.evidence, writer: claim.writer.clone() })
+    }
 }
 
 /// What `library list --json` prints.
@@ -131,7 +158,8 @@ pub(crate) fn show_page(request: &Request, id: &str) -> anyhow::Result<Reply<Pag
     let id = resolve_id(&view, index, id)?;
     let recorded = view.recorded.pages.get(&id);
     let found = view.found.iter().find(|page| page.front_matter.id == id);
-    let written = recorded.and_then(|page| page.written.as_ref());
+    let claimed = || recorded.and_then(|page| page.claimed.as_ref()).map(|(written, _)| written);
+    let written = recorded.and_then(|page| page.written.as_ref()).or_else(claimed);
     let (front_matter, markdown) = match (found, written) {
         (Some(found), _) => (found.front_matter.clone(), found.text.clone()),
         (None, Some(written)) => (parse_page(&written.text)?.0, written.text.clone()),
@@ -147,7 +175,8 @@ pub(crate) fn show_page(request: &Request, id: &str) -> anyhow::Result<Reply<Pag
     }
     let mut proofs = Vec::new();
     if let Some(index) = index {
-        proofs = index.proofs_of_artifact(&id)?.into_iter().map(|step| step.note.job).collect();
+        let steps = index.proofs_of_artifact(&id)?.into_iter().filter(|step| step.is_own);
+        proofs = steps.map(|step| step.note.job).collect();
         proofs.dedup();
     }
     let decisions = recorded.map_or(&[][..], |page| &page.decisions).iter().map(|decision| PageDecisionRecord {
@@ -181,10 +210,7 @@ impl PageSummary {
         index: Option<&Index>,
     ) -> Result<PageSummary, StoreError> {
         let job = recorded.and_then(|it| it.written.as_ref()).and_then(|written| written.job.clone());
-        let evidence = match (index, &job) {
-            (Some(index), Some(job)) => recorded_evidence(index, job)?,
-            _ => EvidenceLabel::Recorded,
-        };
+        let (evidence, claim) = recorded_evidence(index, recorded)?;
         Ok(PageSummary {
             id: page.id.clone(),
             title: page.title.clone(),
@@ -192,6 +218,7 @@ impl PageSummary {
             path: None,
             kind: page.kind.as_str().to_owned(),
             evidence,
+            claim,
             level: page.level,
             served: false,
             why_not: None,
@@ -203,9 +230,19 @@ impl PageSummary {
     }
 }
 
-/// The evidence that a job found.
-pub(super) fn recorded_evidence(index: &Index, job: &str) -> Result<EvidenceLabel, StoreError> {
-    use crate::learn::job::Job;
-    let job = Job::from_steps(&index.job_steps(job)?);
-    Ok(job.and_then(|job| job.judgement).map(|judgement| judgement.evidence).unwrap_or_default())
+/// The evidence for a page that a job found here, and what another store claims of it. What its file says of itself anybody
+/// may have written.
+pub(super) fn recorded_evidence(
+    index: Option<&Index>,
+    page: Option<&LibraryPage>,
+) -> Result<(EvidenceLabel, Option<EvidenceClaim>), StoreError> {
+    let nothing = (EvidenceLabel::Recorded, None);
+    let (Some(index), Some(page)) = (index, page) else { return Ok(nothing) };
+    let written = page.written.as_ref().or(page.claimed.as_ref().map(|(written, _)| written));
+    let Some(id) = written.and_then(|written| written.job.as_ref()) else { return Ok(nothing) };
+    let Some(job) = Job::from_steps(&index.job_steps(id)?) else { return Ok(nothing) };
+    let claim = EvidenceClaim::of_job(&job);
+    // A text from elsewhere may name a job of this store.
+    let shown = job.judgement.filter(|_| page.written.is_some());
+    Ok((shown.map(|judgement| judgement.evidence).unwrap_or_default(), claim))
 }

@@ -21,7 +21,7 @@ use crate::learn::job::Job;
 use crate::learn::library::{PageFrontMatter, PageScope, PagesFold, digest_page};
 use crate::ops::request::Request;
 use crate::redact::redact_text;
-use crate::store::{Index, SegmentFolder, own_writer};
+use crate::store::{Index, SegmentFolder};
 
 /// Lines of context in the diff of a page.
 const CONTEXT_LINES: usize = 3;
@@ -114,8 +114,7 @@ impl PageWriter<'_> {
     /// A page that this job proves once more: of the same smallest change, or of a change of the same shape. Not one that a
     /// person rejected.
     fn known_page(&self, harvest: &HarvestRecord, job: &str, artifact: &str) -> anyhow::Result<Option<String>> {
-        let own = own_writer(&self.request.places.state);
-        let pages = PagesFold::from_steps(&self.index.library_steps(None)?, |writer| own.as_deref() == Some(writer));
+        let pages = PagesFold::from_steps(&self.index.library_steps(None)?);
         let is_kept = |id: &String| pages.pages.get(id).is_some_and(|page| page.folder.is_some());
         let same = Some(artifact.to_owned()).filter(|id| {
             // The page of this very job, which a runner wrote before it was killed, is written again.

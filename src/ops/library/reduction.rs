@@ -14,12 +14,22 @@ use crate::learn::minimal::{
 use crate::learn::trial::{Perturbation, is_undo, perturbations_of};
 use crate::ops::request::Request;
 
+/// Since when the failure of a job was there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FailureOrigin {
+    /// The check passed in the same task before.
+    pub is_of_task: bool,
+    /// The commit that was checked out when it failed.
+    pub commit: Option<String>,
+}
+
 /// The search for the smallest change of one job.
 pub(super) struct ChangeReduction<'a, 'b> {
     request: &'a Request,
     trial: &'a JobTrial<'a>,
     writer: &'a mut JobWriter<'b>,
     until: Instant,
+    origin: FailureOrigin,
     runs: u64,
     /// Runs of the result that an interrupted runner has recorded, each to be taken once.
     recorded: Vec<TrialRecord>,
@@ -32,10 +42,11 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         trial: &'a JobTrial<'a>,
         writer: &'a mut JobWriter<'b>,
         until: Instant,
+        origin: FailureOrigin,
     ) -> Self {
         let (searched, others): (Vec<TrialRecord>, Vec<TrialRecord>) =
             writer.job.current_trials().iter().cloned().partition(|ran| ran.purpose == TrialPurpose::Reduced);
-        ChangeReduction { request, trial, writer, until, runs: searched.len() as u64, recorded: others }
+        ChangeReduction { request, trial, writer, until, origin, runs: searched.len() as u64, recorded: others }
     }
 
     /// Looks for it, confirms it, and perturbs it.
@@ -167,12 +178,19 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         tree_with_files(&self.trial.vault, self.trial.lab.lab(), &change.before, &files)
     }
 
-    /// Whether the edits only revert what brought the failure.
+    /// Whether the edits only revert a slip of the same task. What was committed since another task is old code, and its
+    /// correction is none.
     fn is_undo(&self, sources: &BTreeMap<String, FileVersions>, kept: &[&ChangeUnit]) -> anyhow::Result<bool> {
         let base = self.writer.job.harvest.as_ref().and_then(|harvest| harvest.trees.base.clone());
         let Some(base) = base else { return Ok(false) };
         let cause = read_versions(&self.trial.vault, &base, &self.trial.change.before)?;
-        Ok(is_undo(sources, kept, &cause))
+        if !is_undo(sources, kept, &cause) {
+            return Ok(false);
+        }
+        let commit = self.origin.commit.as_ref().filter(|_| !self.origin.is_of_task);
+        // A commit that is gone proves nothing.
+        let committed = commit.and_then(|commit| read_versions(&self.trial.vault, &base, commit).ok());
+        Ok(!committed.is_some_and(|committed| is_undo(sources, kept, &committed)))
     }
 
     /// Runs the result again and under other circumstances. What breaks is named; nothing is dropped for it.

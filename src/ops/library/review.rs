@@ -105,7 +105,8 @@ pub(crate) fn review_page(request: &Request, review: &PageReview) -> anyhow::Res
     }
     let digest = text.as_deref().map(|text| digest_page(text.as_bytes())).unwrap_or_default();
     let ids: Vec<String> = superseded.iter().map(|page| page.front_matter.id.clone()).collect();
-    let is_unproven = page_evidence(index, &view, page)? != EvidenceLabel::Proven;
+    let (evidence, _) = recorded_evidence(Some(index), view.recorded.pages.get(&id))?;
+    let is_unproven = evidence != EvidenceLabel::Proven;
     let step = match review.decision {
         PageReviewDecision::Approve => {
             let (supersedes, unproven) = (ids.clone(), is_unproven);
@@ -197,15 +198,6 @@ fn page_to_decide<'a>(
     bail!(Refusal::conflict(format!("{id} cannot be {verb}: {place}")).then_run(format!("library show {id}")))
 }
 
-/// How sure a page is, as the records say. What its file says of itself anybody may have written.
-fn page_evidence(index: &Index, view: &LibraryView, page: &FoundPage) -> anyhow::Result<EvidenceLabel> {
-    let recorded = view.recorded.pages.get(&page.front_matter.id).and_then(|it| it.written.as_ref());
-    Ok(match recorded.and_then(|written| written.job.as_deref()) {
-        Some(job) => recorded_evidence(index, job)?,
-        None => EvidenceLabel::Recorded,
-    })
-}
-
 fn ensure_approvable(
     request: &Request,
     index: &Index,
@@ -216,12 +208,13 @@ fn ensure_approvable(
     /// Active pages of a library.
     const ACTIVE_MAX: usize = 200;
     let id = &page.front_matter.id;
-    let evidence = page_evidence(index, view, page)?;
+    let (evidence, claim) = recorded_evidence(Some(index), view.recorded.pages.get(id))?;
     let is_person = review.person.is_some();
     if evidence != EvidenceLabel::Proven {
+        let claimed = claim.map(|claim| format!(" ({})", claim.claim_text())).unwrap_or_default();
         ensure!(
             review.accept_unproven && is_person,
-            Refusal::usage(format!("{id} is not proven: its evidence is {evidence}"))
+            Refusal::usage(format!("{id} is not proven: its evidence is {evidence}{claimed}"))
                 .then_do("read it, and give --accept-unproven with --by NAME to approve it all the same")
         );
     }

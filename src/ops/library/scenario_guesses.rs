@@ -41,8 +41,6 @@ pub(super) struct ScenarioGuesses<'a> {
     pub segments: &'a SegmentFolder,
     /// The kept trees.
     pub vault: &'a TreeVault,
-    /// The writer of this machine.
-    pub own: &'a str,
 }
 
 /// A changed tree.
@@ -122,8 +120,8 @@ impl ScenarioGuesses<'_> {
         let filter = RunFilter { passed: Some(true), since, ..RunFilter::default() };
         let mut found: Vec<CandidateCommand> = Vec::new();
         for row in self.index.runs_under(&harvest.root, &filter, RUNS_MAX)? {
-            let Some((run, writer)) = read_run(self.index, self.segments, &row.id)? else { continue };
-            let candidate = self.recorded(&run, &writer, harvest);
+            let Some((run, is_own)) = read_run(self.request, self.index, self.segments, &row.id)? else { continue };
+            let candidate = self.recorded(&run, is_own, harvest);
             let is_known = |known: &CandidateCommand| known.command == candidate.command;
             if run.check == Some(CheckKind::Test) && !found.iter().any(is_known) && found.len() < COMMANDS_MAX {
                 found.push(candidate);
@@ -133,11 +131,11 @@ impl ScenarioGuesses<'_> {
         Ok(found)
     }
 
-    fn recorded(&self, run: &Run, writer: &str, harvest: &HarvestRecord) -> CandidateCommand {
+    fn recorded(&self, run: &Run, is_own: bool, harvest: &HarvestRecord) -> CandidateCommand {
         let is_of_task = run.task == harvest.task;
         CandidateCommand {
             source: if is_of_task { ScenarioSource::ExecutionHistory } else { ScenarioSource::LastKnownGood },
-            is_own: writer == self.own && !run.dir.path().is_absolute(),
+            is_own: is_own && !run.dir.path().is_absolute(),
             // The tests of another task's tree say nothing of this one.
             tests: run.tests.filter(|_| is_of_task),
             ..candidate_of_run(run)
@@ -159,9 +157,9 @@ impl ScenarioGuesses<'_> {
                 argv.len() == words.len() && argv.iter().zip(&words).all(|(one, other)| one.display() == *other)
             };
             let Some(row) = rows.iter().find(|row| is_it(&row.argv)) else { continue };
-            let Some((run, writer)) = read_run(self.index, self.segments, &row.id)? else { continue };
+            let Some((run, is_own)) = read_run(self.request, self.index, self.segments, &row.id)? else { continue };
             let source = ScenarioSource::Prompt;
-            found.push(CandidateCommand { source, tests: None, ..self.recorded(&run, &writer, harvest) });
+            found.push(CandidateCommand { source, tests: None, ..self.recorded(&run, is_own, harvest) });
         }
         let named = named_files(prompt, |path| tree.tests.contains_key(path));
         let named: Vec<&str> = named.iter().map(String::as_str).collect();

@@ -24,7 +24,6 @@ pub(super) fn scenario_inputs(
     job: &Job,
 ) -> anyhow::Result<ScenarioInputs> {
     let Some(harvest) = &job.harvest else { return Ok(ScenarioInputs::default()) };
-    let own = own_writer(&request.places.state);
     let approved = job.capture.as_ref().map(|capture| capture.tree.clone()).unwrap_or_default();
     let mut inputs = ScenarioInputs {
         changes_dependencies: !harvest.changed_dependencies.is_empty() || pins_differ(vault, harvest, &approved)?,
@@ -32,19 +31,18 @@ pub(super) fn scenario_inputs(
     };
     // The run that closed the failure; where its event is gone, the failing run, which is of the same check.
     for run in [harvest.runs.pass, harvest.runs.before].into_iter().flatten() {
-        let Some((run, writer)) = read_run(index, segments, &run.to_string())? else { continue };
-        let is_own = own.as_deref() == Some(writer.as_str()) && own.as_deref() == Some(job.writer.as_str());
+        let Some((run, is_own)) = read_run(request, index, segments, &run.to_string())? else { continue };
         inputs.candidates.push(CandidateCommand {
             is_closing: true,
-            is_own: is_own && !run.dir.path().is_absolute(),
+            is_own: is_own && job.is_own && !run.dir.path().is_absolute(),
             ..candidate_of_run(&run)
         });
         break;
     }
     // Nothing is guessed where something was recorded, even if that may not be run.
     let has_recorded = harvest.runs.pass.is_some() || harvest.runs.before.is_some();
-    if let Some(own) = own.as_deref().filter(|own| !has_recorded && *own == job.writer) {
-        let guesses = ScenarioGuesses { request, index, segments, vault, own };
+    if job.is_own && !has_recorded {
+        let guesses = ScenarioGuesses { request, index, segments, vault };
         inputs.candidates = guesses.find_candidates(harvest, &approved)?;
     }
     Ok(inputs)
@@ -69,10 +67,17 @@ pub(super) fn candidate_of_run(run: &Run) -> CandidateCommand {
     }
 }
 
-/// A recorded run, and who recorded it.
-pub(super) fn read_run(index: &Index, segments: &SegmentFolder, id: &str) -> Result<Option<(Run, String)>, StoreError> {
-    Ok(index.read_event(segments, id)?.and_then(|event| match event.body {
-        EventBody::Run(run) => Some((*run, event.writer)),
-        _ => None,
-    }))
+/// A recorded run, and whether it was recorded here. The writer that an imported event names may be ours.
+pub(super) fn read_run(
+    request: &Request,
+    index: &Index,
+    segments: &SegmentFolder,
+    id: &str,
+) -> Result<Option<(Run, bool)>, StoreError> {
+    let Some(EventBody::Run(run)) = index.read_event(segments, id)?.map(|event| event.body) else { return Ok(None) };
+    let is_own = match own_writer(&request.places.state) {
+        Some(own) => index.is_own_event(id, &own)?,
+        None => false,
+    };
+    Ok(Some((*run, is_own)))
 }

@@ -4,11 +4,14 @@
 use serde::Serialize;
 
 use super::folder::FoundPage;
+use super::page_list::recorded_evidence;
 use super::standing::LibraryView;
 use crate::base::glob;
-use crate::base::ids;
+use crate::base::ids::{self, RunId};
 use crate::base::text::{ellipsis, one_line};
-use crate::event::{Delivery, DeliveryArm, Event, EventAuthor, EventBody, LibraryFolderName, derived_id};
+use crate::event::{
+    Delivery, DeliveryArm, Event, EventAuthor, EventBody, EvidenceLabel, LibraryFolderName, derived_id,
+};
 use crate::learn::library::PageFrontMatter;
 use crate::ops::request::Request;
 use crate::pattern::statistics::to_permille;
@@ -17,6 +20,8 @@ use crate::store::{Index, StoreError, note};
 
 /// Pages that are served at once.
 const PAGES_MAX: usize = 2;
+/// Pages that git is asked about at once: it takes longer than a hook has for a whole library.
+const LOOKED_AT: usize = 8;
 /// Words of a page that have to be in the question, where no file says that it matters.
 const WORDS_MIN: usize = 2;
 /// Lines of its change that are quoted, and bytes of them.
@@ -33,7 +38,7 @@ pub(crate) struct ServedPage {
     pub title: String,
     /// Its file, relative to the root.
     pub path: String,
-    /// How sure it is: `proven`, `replayed` or `recorded`.
+    /// How sure it is, as was found here and not as its file says: `proven`, `replayed` or `recorded`.
     pub evidence: String,
     /// The changed lines that it shows, as in a diff; cut where there are many.
     pub change: Vec<String>,
@@ -65,37 +70,49 @@ pub(crate) fn find_served_pages(
     if !dir.is_dir() {
         return Ok(served);
     }
-    let view = LibraryView::read_folders(request, Some(index), &[LibraryFolderName::Active])?;
-    let mut found: Vec<(usize, &FoundPage)> = view
-        .found
-        .iter()
-        .filter_map(|page| Some((match_page(&page.front_matter, question)?, page)))
-        .filter(|(_, page)| view.check_served(page).is_ok())
-        .collect();
-    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.front_matter.id.cmp(&b.1.front_matter.id)));
+    let mut view = LibraryView::read_without_branch(request, Some(index), &[LibraryFolderName::Active])?;
+    let matching = view.found.iter().filter_map(|page| {
+        let front_matter = &page.front_matter;
+        Some((std::cmp::Reverse(match_page(front_matter, question)?), front_matter.id.clone()))
+    });
+    let mut found: Vec<(std::cmp::Reverse<usize>, String)> = matching.collect();
+    found.sort();
+    found.dedup();
     let advice = &request.settings().advice;
-    for (_, page) in found {
+    for some in found.chunks(LOOKED_AT) {
         if served.pages.len() == PAGES_MAX {
             break;
         }
-        let id = &page.front_matter.id;
-        let event_id = derived_id("delivery", &[&question.session, id]);
-        let is_told =
-            note::is_note_waiting(&request.places, event_id) || index.has_event(crate::base::ids::RunId(event_id))?;
-        if asked.news && is_told {
-            continue;
+        let mut due = Vec::new();
+        for (_, id) in some {
+            let event_id = derived_id("delivery", &[&question.session, id]);
+            let is_told = note::is_note_waiting(&request.places, event_id) || index.has_event(RunId(event_id))?;
+            if !(asked.news && is_told) {
+                due.push((id, event_id, is_told));
+            }
         }
-        let drawn = DeliveryArm::draw_for_task(&question.task, id, advice.held_out(), &advice.salt);
-        let arm = if asked.for_gate { DeliveryArm::Gate } else { drawn };
-        if advice.learning && !is_told {
-            let rank = u32::try_from(served.pages.len() + 1).unwrap_or(u32::MAX);
-            let delivery = page_delivery(id, rank, arm, advice.held_out(), question, asked);
-            let event = Event::new(request.now(), "", EventBody::Delivery(Box::new(delivery)));
-            served.deliveries.push(Event { id: event_id, ..event });
-        }
-        match arm {
-            DeliveryArm::Holdout => served.held_out += 1,
-            DeliveryArm::Shown | DeliveryArm::Gate => served.pages.push(ServedPage::from_found(page)),
+        view.look_into_default_branch(request, |page| due.iter().any(|(id, ..)| **id == page.front_matter.id));
+        for (id, event_id, is_told) in due {
+            let mut pages = view.found.iter().filter(|page| page.front_matter.id == *id);
+            let Some(page) = pages.find(|page| view.check_served(page).is_ok()) else { continue };
+            if served.pages.len() == PAGES_MAX {
+                break;
+            }
+            let drawn = DeliveryArm::draw_for_task(&question.task, id, advice.held_out(), &advice.salt);
+            let arm = if asked.for_gate { DeliveryArm::Gate } else { drawn };
+            if advice.learning && !is_told {
+                let rank = u32::try_from(served.pages.len() + 1).unwrap_or(u32::MAX);
+                let delivery = page_delivery(id, rank, arm, advice.held_out(), question, asked);
+                let event = Event::new(request.now(), "", EventBody::Delivery(Box::new(delivery)));
+                served.deliveries.push(Event { id: event_id, ..event });
+            }
+            match arm {
+                DeliveryArm::Holdout => served.held_out += 1,
+                DeliveryArm::Shown | DeliveryArm::Gate => {
+                    let (evidence, _) = recorded_evidence(Some(index), view.recorded.pages.get(id))?;
+                    served.pages.push(ServedPage::from_found(page, evidence));
+                }
+            }
         }
     }
     Ok(served)
@@ -139,13 +156,13 @@ fn page_delivery(
 }
 
 impl ServedPage {
-    fn from_found(page: &FoundPage) -> Self {
+    fn from_found(page: &FoundPage, evidence: EvidenceLabel) -> Self {
         let front_matter = &page.front_matter;
         ServedPage {
             id: front_matter.id.clone(),
             title: one_line(&front_matter.title),
             path: page.path.to_string_lossy().into_owned(),
-            evidence: front_matter.evidence.as_str().to_owned(),
+            evidence: evidence.as_str().to_owned(),
             change: changed_lines(&page.text),
         }
     }

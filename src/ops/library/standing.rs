@@ -9,7 +9,7 @@ use crate::learn::library::{LibraryPage, PAGE_BYTES_MAX, PageDoubt, PagesFold};
 use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
 use crate::recorder;
-use crate::store::{Index, StoreError, own_writer};
+use crate::store::{Index, StoreError};
 
 /// The pages of a work tree as files and as recorded.
 #[derive(Debug, Default)]
@@ -37,6 +37,17 @@ impl LibraryView {
         index: Option<&Index>,
         wanted: &[LibraryFolderName],
     ) -> Result<Self, StoreError> {
+        let mut view = LibraryView::read_without_branch(request, index, wanted)?;
+        view.look_into_default_branch(request, |_| true);
+        Ok(view)
+    }
+
+    /// As [`LibraryView::read_folders`], without asking git: [`LibraryView::look_into_default_branch`] does.
+    pub(super) fn read_without_branch(
+        request: &Request,
+        index: Option<&Index>,
+        wanted: &[LibraryFolderName],
+    ) -> Result<Self, StoreError> {
         let folders = PageFolders::of_request(request);
         let mut view = LibraryView::default();
         for &folder in wanted {
@@ -45,19 +56,17 @@ impl LibraryView {
             view.unreadable.extend(unreadable);
         }
         if let Some(index) = index {
-            let own = own_writer(&request.places.state);
-            let is_own = |writer: &str| own.as_deref() == Some(writer);
-            view.recorded = PagesFold::from_steps(&index.library_steps(None)?, is_own);
+            view.recorded = PagesFold::from_steps(&index.library_steps(None)?);
         }
-        view.look_into_default_branch(request);
         Ok(view)
     }
 
-    /// Asks git for the active pages that no person approved here. A page that git can't be asked about is not there.
-    fn look_into_default_branch(&mut self, request: &Request) {
+    /// Asks git for those of the wanted pages that are active and that no person approved here. A page that git can't be asked about is not there.
+    pub(super) fn look_into_default_branch(&mut self, request: &Request, is_wanted: impl Fn(&FoundPage) -> bool) {
         let recorded = &self.recorded;
         let is_open = |page: &&mut FoundPage| {
             page.file.folder == LibraryFolderName::Active
+                && is_wanted(page)
                 && LibraryPage::check_served(recorded.pages.get(&page.front_matter.id), &page.file).is_err()
         };
         let mut open: Vec<&mut FoundPage> = self.found.iter_mut().filter(is_open).collect();

@@ -17,10 +17,10 @@ use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::config::LearnWork;
-use crate::event::{JobState, LearnStep, RunnerLease, TrialFailureCause};
+use crate::event::{Event, EventAuthor, EventBody, JobState, LearnNote, LearnStep, RunnerLease, TrialFailureCause};
 use crate::lab::{LabAbility, LabLevel};
 use crate::learn::job::{INTERRUPTIONS_MAX, Job};
-use crate::learn::queue::JobQueue;
+use crate::learn::queue::{JobQueue, WAITING_TIME_MAX};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::Index;
@@ -75,14 +75,10 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     let Some(index) = reading.index else { return Ok(reply) };
     release_dead_jobs(request, &index)?;
     let index = open_index(request)?;
-    let queue = read_queue(request, &index)?;
-    for job in &queue.expired {
-        JobWriter::open(request, &index, &job.id)?.record(LearnStep::Expired)?;
-    }
-    let mut waiting: Vec<Job> = queue.waiting;
+    let JobQueue { mut waiting, .. } = read_queue(request, &index)?;
     if let Some(id) = &asked.job {
         let id = index.find_job(id)?;
-        waiting.retain(|job| job.id == id);
+        waiting.retain(|job| *job == id);
         anyhow::ensure!(
             !waiting.is_empty(),
             Refusal::conflict(format!("{id} is not queued here")).then_run(format!("library job {id}"))
@@ -97,19 +93,21 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
         return Ok(reply);
     }
     let taken = if asked.is_once { 1 } else { waiting.len() };
-    for job in waiting.iter().take(taken) {
+    for id in waiting.iter().take(taken) {
         if asked.is_background && !wait_for_quiet(request)? {
             break;
         }
         // What the job before it wrote is not in an index that was opened earlier.
         let index = open_index(request)?;
         let started = Instant::now();
-        let done = work_on_job(request, &index, &job.id, (level, asked.is_background));
+        let done = work_on_job(request, &index, id, (level, asked.is_background));
         add_used_time(request, started.elapsed())?;
-        reply.data.jobs.push(done?);
+        reply.data.jobs.extend(done?);
     }
     let index = open_index(request)?;
-    reply.data.waiting = read_queue(request, &index)?.waiting.len();
+    let queue = read_queue(request, &index)?;
+    reply.data.waiting = queue.waiting.len();
+    expire_jobs(request, &queue.expired)?;
     if let Err(error) = forget_old_trees(request, &index) {
         reply.notes.push(format!("cannot forget the trees of old jobs: {error:#}"));
     }
@@ -126,12 +124,15 @@ fn work_on_job(
     index: &Index,
     id: &str,
     (level, is_idle): (LabLevel, bool),
-) -> anyhow::Result<JobSummary> {
+) -> anyhow::Result<Option<JobSummary>> {
     let mut writer = JobWriter::open(request, index, id)?;
+    if writer.job.state != JobState::Queued || !is_here(request, &writer.job) {
+        return Ok(None);
+    }
     let minutes = request.settings().learn.job_minutes;
     let until = Instant::now() + Duration::from_secs(minutes * 60);
     writer.record(LearnStep::Claimed(new_lease(request, level, minutes)))?;
-    JobCourse::new(request, index, writer, (level, is_idle), until).run()
+    JobCourse::new(request, index, writer, (level, is_idle), until).run().map(Some)
 }
 
 fn new_lease(request: &Request, level: LabLevel, minutes: u64) -> RunnerLease {
@@ -164,11 +165,26 @@ fn release_dead_jobs(request: &Request, index: &Index) -> anyhow::Result<()> {
 }
 
 fn read_queue(request: &Request, index: &Index) -> anyhow::Result<JobQueue> {
-    let mut jobs = Vec::new();
-    for row in index.list_jobs(&[JobState::Queued], JOBS_MAX)? {
-        jobs.extend(Job::from_steps(&index.job_steps(&row.id)?).filter(|job| is_here(request, job)));
+    let root = Lossless::from(&request.places.root);
+    let age = i64::try_from(WAITING_TIME_MAX.as_micros()).unwrap_or(i64::MAX);
+    let since = Timestamp(request.now().0.saturating_sub(age));
+    Ok(JobQueue::new(index.queued_jobs(&root, since)?, index.jobs_queued_before(&root, since)?))
+}
+
+/// Records that these jobs are not waited for any more, all at once: there may be thousands.
+fn expire_jobs(request: &Request, ids: &[String]) -> anyhow::Result<()> {
+    if ids.is_empty() {
+        return Ok(());
     }
-    Ok(JobQueue::order(jobs, request.now()))
+    let by = EventAuthor::from_identity(&request.identity, None);
+    let mut store = request.open_store().context("the jobs that expired cannot be recorded now")?;
+    let event = |id: &String| {
+        let note = LearnNote { job: id.clone(), step: LearnStep::Expired, by: by.clone() };
+        Event::new(request.now(), store.writer_name(), EventBody::Learn(Box::new(note)))
+    };
+    let events: Vec<Event> = ids.iter().map(event).collect();
+    store.append(&events)?;
+    Ok(())
 }
 
 /// Whether a job was harvested in this work tree.

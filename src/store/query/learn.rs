@@ -6,20 +6,29 @@ use rusqlite::params;
 
 use super::{ambiguous_id, row_time};
 use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
+use crate::config::StateDir;
 use crate::event::{JobState, LearnNote, LibraryNote};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
+use crate::store::to_json;
+use crate::store::writer::own_writer;
 
 /// Steps that are read of one job or page, the oldest first.
 const STEPS_MAX: i64 = 2_000;
+
+/// When, who, whether it is this store's own, and the step as JSON.
+type StepBodyRow = (Timestamp, String, bool, String);
 
 /// A step of a job with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LearnStepRow {
     /// When it was recorded.
     pub at: Timestamp,
-    /// Who recorded it: what another machine recorded is never run.
+    /// Who recorded it, as the event says.
     pub writer: String,
+    /// This store recorded it itself. What was imported is not its own, whatever writer it names.
+    pub is_own: bool,
     /// The step.
     pub note: LearnNote,
 }
@@ -29,8 +38,10 @@ pub(crate) struct LearnStepRow {
 pub(crate) struct LibraryStepRow {
     /// When it was recorded.
     pub at: Timestamp,
-    /// Who recorded it.
+    /// Who recorded it, as the event says.
     pub writer: String,
+    /// As [`LearnStepRow::is_own`].
+    pub is_own: bool,
     /// The step.
     pub note: LibraryNote,
 }
@@ -77,15 +88,46 @@ impl Index {
         let wanted: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
         let wanted = serde_json::to_string(&wanted).unwrap_or_default();
         let read = || -> rusqlite::Result<Vec<JobRow>> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT job_id, state, first_at, at FROM learn_job_states
-                 WHERE ?1 = '[]' OR state IN (SELECT value FROM json_each(?1)) ORDER BY at DESC, job_id LIMIT ?2",
-            )?;
+            let condition = match states {
+                [] => "?1 = '[]'",
+                _ => "state IN (SELECT value FROM json_each(?1))",
+            };
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT job_id, state, first_at, at FROM learn_jobs WHERE {condition} ORDER BY at DESC, job_id LIMIT ?2"
+            ))?;
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             let row = |row: &rusqlite::Row<'_>| {
                 Ok(JobRow { id: row.get(0)?, state: row.get(1)?, first_at: row_time(row, 2)?, at: row_time(row, 3)? })
             };
             statement.query_map(params![wanted, limit], row)?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// The ids of the queued jobs of a work tree that were queued since a moment, in their order: recurring failures first,
+    /// then new families, then the oldest. A change that has a page waits behind the others.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn queued_jobs(&self, root: &Lossless, since: Timestamp) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT job_id FROM learn_jobs WHERE state = 'queued' AND root = ?1 AND at >= ?2
+            ORDER BY is_known, tasks DESC, is_new_family DESC, first_at, job_id";
+        self.job_ids(sql, root, since)
+    }
+
+    /// The ids of the jobs of a work tree that were queued before a moment, and still are.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn jobs_queued_before(&self, root: &Lossless, before: Timestamp) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT job_id FROM learn_jobs WHERE state = 'queued' AND at < ?2 AND root = ?1 ORDER BY at, job_id";
+        self.job_ids(sql, root, before)
+    }
+
+    fn job_ids(&self, sql: &str, root: &Lossless, at: Timestamp) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![to_json(root), at.rfc3339()], |row| row.get(0))?.collect()
         };
         self.sql_result("read", read())
     }
@@ -178,35 +220,41 @@ impl Index {
         self.read_learn_steps("artifact_id = ?1", artifact)
     }
 
-    /// The fixes that a job proved, by id.
+    /// The fixes that a job of this store proved, by id. What others claim to have proven is not among them.
     ///
     /// # Errors
     /// SQLite's.
     pub(crate) fn proven_fixes(&self) -> Result<BTreeSet<String>, StoreError> {
+        let sql = format!(
+            "SELECT harvested.fix_id FROM learn_steps judged JOIN learn_steps harvested USING (job_id)
+             WHERE judged.step = 'judged' AND judged.body ->> 'evidence' = 'proven' AND harvested.fix_id IS NOT NULL
+                 AND {} AND {}",
+            is_own_step("judged", "?1"),
+            is_own_step("harvested", "?1")
+        );
         let read = || -> rusqlite::Result<BTreeSet<String>> {
-            self.connection
-                .prepare_cached(
-                    "SELECT harvested.fix_id FROM learn_steps judged JOIN learn_steps harvested USING (job_id)
-                     WHERE judged.step = 'judged' AND judged.body ->> 'evidence' = 'proven'
-                         AND harvested.fix_id IS NOT NULL",
-                )?
-                .query_map([], |row| row.get(0))?
-                .collect()
+            self.connection.prepare_cached(&sql)?.query_map([self.own_name()], |row| row.get(0))?.collect()
         };
         self.sql_result("read", read())
     }
 
-    /// Whether a job proved a fix in which a strategy worked.
+    /// Whether a job of this store proved a fix in which a strategy worked.
     ///
     /// # Errors
     /// SQLite's.
     pub(crate) fn is_strategy_proven(&self, strategy: i64) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM strategy_tries
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM strategy_tries
                 JOIN fix_attempts USING (event_id)
                 JOIN learn_steps harvested USING (fix_id)
                 JOIN learn_steps judged ON judged.job_id = harvested.job_id AND judged.step = 'judged'
-            WHERE strategy_no = ?1 AND counts_as = 'success' AND judged.body ->> 'evidence' = 'proven')";
-        let read = || self.connection.prepare_cached(sql)?.query_row([strategy], |row| row.get(0));
+            WHERE strategy_no = ?1 AND counts_as = 'success' AND judged.body ->> 'evidence' = 'proven'
+                AND {} AND {})",
+            is_own_step("judged", "?2"),
+            is_own_step("harvested", "?2")
+        );
+        let read =
+            || self.connection.prepare_cached(&sql)?.query_row(params![strategy, self.own_name()], |row| row.get(0));
         self.sql_result("read", read())
     }
 
@@ -272,11 +320,10 @@ impl Index {
     }
 
     fn read_learn_steps(&self, condition: &str, key: &str) -> Result<Vec<LearnStepRow>, StoreError> {
-        let sql = format!("SELECT at, writer, body FROM learn_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2");
-        let rows = self.read_bodies(&sql, key)?;
+        let rows = self.read_bodies("learn_steps", condition, key)?;
         // What cannot be read was written by a newer version.
-        let parse = |(at, writer, body): (Timestamp, String, String)| {
-            Some(LearnStepRow { at, writer, note: serde_json::from_str(&body).ok()? })
+        let parse = |(at, writer, is_own, body): StepBodyRow| {
+            Some(LearnStepRow { at, writer, is_own, note: serde_json::from_str(&body).ok()? })
         };
         Ok(rows.into_iter().filter_map(parse).collect())
     }
@@ -290,20 +337,35 @@ impl Index {
             Some(artifact) => ("artifact_id = ?1", artifact),
             None => ("?1 = ''", ""),
         };
-        let sql =
-            format!("SELECT at, writer, body FROM library_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2");
-        let parse = |(at, writer, body): (Timestamp, String, String)| {
-            Some(LibraryStepRow { at, writer, note: serde_json::from_str(&body).ok()? })
+        let parse = |(at, writer, is_own, body): StepBodyRow| {
+            Some(LibraryStepRow { at, writer, is_own, note: serde_json::from_str(&body).ok()? })
         };
-        Ok(self.read_bodies(&sql, key)?.into_iter().filter_map(parse).collect())
+        Ok(self.read_bodies("library_steps", condition, key)?.into_iter().filter_map(parse).collect())
     }
 
-    fn read_bodies(&self, sql: &str, key: &str) -> Result<Vec<(Timestamp, String, String)>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<(Timestamp, String, String)>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let row = |row: &rusqlite::Row<'_>| Ok((row_time(row, 0)?, row.get(1)?, row.get(2)?));
-            statement.query_map(params![key, STEPS_MAX], row)?.collect()
+    fn read_bodies(&self, table: &str, condition: &str, key: &str) -> Result<Vec<StepBodyRow>, StoreError> {
+        let is_own = is_own_step(table, "?3");
+        let sql =
+            format!("SELECT at, writer, {is_own}, body FROM {table} WHERE {condition} ORDER BY at, event_id LIMIT ?2");
+        let read = || -> rusqlite::Result<Vec<StepBodyRow>> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row_time(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            statement.query_map(params![key, STEPS_MAX, self.own_name()], row)?.collect()
         };
         self.sql_result("read", read())
     }
+
+    /// The writer of this store, as a parameter; empty where nothing was recorded yet, or elsewhere.
+    fn own_name(&self) -> String {
+        self.path.parent().and_then(|dir| own_writer(&StateDir::from(dir.to_path_buf()))).unwrap_or_default()
+    }
+}
+
+/// Whether a step is in a segment of the writer in this parameter: the segments of an import have other names, whatever
+/// writer its events name.
+fn is_own_step(table: &str, parameter: &str) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM events JOIN segments USING (segment_no) WHERE events.event_id = {table}.event_id
+             AND {parameter} <> '' AND substr(segments.name, 1, length({parameter}) + 1) = {parameter} || '-')"
+    )
 }

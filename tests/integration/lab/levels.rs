@@ -18,7 +18,7 @@ fn isolated(user: LabUser, sandbox: &Sandbox, options: &[&str], script: &str) ->
 }
 
 /// `verify-run` where no user namespace can be made, and without the right to do without.
-fn without_namespaces<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Invocation<'a> {
+pub(crate) fn without_namespaces<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Invocation<'a> {
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all --inh-caps=-all --bounding-set=-all -- \"$0\" \"$@\"";
     let words = ["--user", "--map-current-user", "--keep-caps", "sh", "-c", script, VERIFY_RUN];
     sandbox.bare("unshare").args(words).args(arguments)

@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 const SETTINGS: &str = "[advice]\nholdout = false\n[promotion]\ntasks = 1\nconfidence = 0.5\n";
 
 /// A project with a proven candidate; the page's id.
-fn with_candidate(settings: &str) -> Option<(Sandbox, String)> {
+pub(super) fn with_candidate(settings: &str) -> Option<(Sandbox, String)> {
     let sandbox = python_project()?;
     if !has_namespaces() {
         return None;
@@ -27,7 +27,7 @@ fn with_candidate(settings: &str) -> Option<(Sandbox, String)> {
     Some((sandbox, id))
 }
 
-fn approve(sandbox: &Sandbox, id: &str) {
+pub(super) fn approve(sandbox: &Sandbox, id: &str) {
     sandbox.verify_run(["library", "approve", id, "--by", "Ada", "--reason", "it is right"]).prints();
 }
 

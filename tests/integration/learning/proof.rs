@@ -24,7 +24,7 @@ fn approve(sandbox: &Sandbox, id: &str) {
 }
 
 /// Prettier and markdownlint leave a page as it is.
-fn assert_well_formed(sandbox: &Sandbox, path: &str) {
+pub(super) fn assert_well_formed(sandbox: &Sandbox, path: &str) {
     for (tool, arguments) in [("prettier", &["--check"][..]), ("markdownlint", &[])] {
         let Some(program) = need(tool) else { continue };
         let outcome = Command::new(program).args(arguments).arg(path).current_dir(sandbox.work()).output();

@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 use verify_run::run::CommandEnd;
 
-use super::{agree, done, job_page, mend_calc, passes, python_project, work};
+use super::{agree, done, job_in, job_page, mend_calc, passes, python_project, work};
 use crate::lab::has_namespaces;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, VERIFY_RUN, need};
 
 const NEW_TEST: &str = "from calc import add\n\n\ndef test_b():\n    assert add(2, 2) == 4\n";
 
@@ -148,7 +148,20 @@ fn changed_pins_of_packages_wait_for_a_person() {
     sandbox.write("tests/test_b.py", NEW_TEST);
     sandbox.write("poetry.lock", "[[package]]\nname = \"a-package-that-is-nowhere\"\n");
     assert_eq!(done(&sandbox)["harvest"]["jobs"].as_array().map(Vec::len), Some(1));
-    let page = worked(&sandbox);
+    let Some(strace) = need("strace") else { return };
+    agree(&sandbox);
+    let id = job_in(&sandbox, "queued")["id"].as_str().expect("an id").to_owned();
+    sandbox.settle();
+    let log = sandbox.tmp().join("strace");
+    let traced = ["-f", "-e", "trace=connect", "-o"];
+    let work = sandbox.bare(strace).args(traced).arg(&log).args([VERIFY_RUN, "library", "work", "--json"]).outcome();
+    assert_eq!(work.ended, CommandEnd::Exit(0), "{}", work.stderr());
+    let page = job_page(&sandbox, &id);
     assert_eq!(page["state"], "needs_manual_scenario", "{page:#}");
     assert!(page["why"].as_str().is_some_and(|why| why.contains("packages")), "{page:#}");
+    let log = std::fs::read_to_string(log).expect("a trace");
+    assert!(log.contains("exited with 0") && !log.contains("AF_INET"), "{log}");
+    let folder = format!(".runs/next/learn/{id}");
+    let manifest: Value = serde_json::from_str(&sandbox.read(format!("{folder}/manifest.json"))).expect("JSON");
+    assert_eq!(manifest["learning"]["scenario"]["reason"], "dependencies");
 }

@@ -91,10 +91,7 @@ fn a_change_of_tests_alone_is_no_fix() {
         let text = sandbox.read("tests/test_calc.py").replace("add(1, 2) == 3", "add(1, 2) == -1");
         sandbox.write("tests/test_calc.py", text);
     });
-    let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
-    if list["jobs"][0]["state"] != "skipped" {
-        assert_failed(&work_on_it(&sandbox), "test_only", "only tests were changed");
-    }
+    assert_failed(&work_on_it(&sandbox), "test_only", "only tests were changed");
     assert_no_page(&sandbox);
 }
 
@@ -235,11 +232,40 @@ fn a_slip_that_is_taken_back_in_the_same_task_is_no_knowledge() {
         sandbox.write("calc.py", sandbox.read("calc.py").replace("a +- b", "a + b"));
     });
     let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
-    if list["jobs"][0]["state"] != "skipped" {
-        let page = work_on_it(&sandbox);
-        assert_eq!((&page["state"], &page["minimal"]["is_undo"]), (&"no_artifact".into(), &true.into()), "{page:#}");
-    }
+    let (state, why) = (&list["jobs"][0]["state"], &list["jobs"][0]["why"]);
+    assert_eq!((state, why), (&"skipped".into(), &"the files went back to an earlier state".into()), "{list}");
     assert_no_page(&sandbox);
+    // Something else was changed with it: the job finds that what is needed of the change is the way back.
+    sandbox.write("calc.py", sandbox.read("calc.py").replace("a + b", "b +- a"));
+    mend(&sandbox, &PYTEST, |sandbox| {
+        sandbox.write("calc.py", format!("# Sums.\n{}", sandbox.read("calc.py").replace("b +- a", "a + b")));
+    });
+    let page = work_on_it(&sandbox);
+    assert_eq!((&page["state"], &page["minimal"]["is_undo"]), (&"no_artifact".into(), &true.into()), "{page:#}");
+    assert_eq!(page["why"], "it reverts a slip of the same task");
+    assert_no_page(&sandbox);
+}
+
+#[test]
+fn the_same_correction_of_old_code_has_a_page_that_names_what_brought_the_failure() {
+    let Some(sandbox) = project() else { return };
+    mend_calc(&sandbox);
+    sandbox.commit("Right");
+    passes(&sandbox, &[&["--task", "one"], &PYTEST[..]].concat());
+    sandbox.write("calc.py", sandbox.read("calc.py").replace("a + b", "a +- b"));
+    sandbox.commit("A slip that was not seen");
+    let command = [&["--task", "two"], &PYTEST[..]].concat();
+    fails(&sandbox, &command);
+    sandbox.write("calc.py", sandbox.read("calc.py").replace("a +- b", "a + b"));
+    passes(&sandbox, &command);
+    sandbox.settle();
+    sandbox.verify_run(["task", "done", "two"]).prints();
+    let page = work_on_it(&sandbox);
+    assert_eq!((&page["state"], &page["minimal"]["is_undo"]), (&"candidate".into(), &Value::Null), "{page:#}");
+    let markdown = library_page(&sandbox, page["artifact"].as_str().expect("a page"))["markdown"].clone();
+    let markdown = markdown.as_str().expect("a text");
+    let rationale = markdown.split("## Rationale").nth(1).expect("a section");
+    assert!(rationale.contains("calc.py") && rationale.contains("a +- b"), "{markdown}");
 }
 
 #[test]

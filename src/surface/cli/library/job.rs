@@ -166,6 +166,9 @@ pub(super) fn print_page(page: &JobPage, output: &mut Output) -> anyhow::Result<
         output.field("evidence", judgement.evidence.as_str())?;
         judgement.notes.iter().try_for_each(|note| output.field("note", note))?;
     }
+    if let Some(claim) = &page.claim {
+        output.field("evidence", &claim.claim_text())?;
+    }
     if let Some(minimal) = &page.minimal {
         let why = minimal.why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
         output.field("minimal", &format!("{} of {}{why}", minimal.kept, count(minimal.units, "change")))?;

@@ -115,7 +115,9 @@ pub(super) fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Res
 fn row(page: &PageSummary) -> Vec<String> {
     let folder = page.folder.map(|folder| folder.as_str()).unwrap_or_default();
     let served = if page.served { "served" } else { "not served" };
-    [page.id.as_str(), folder, page.evidence.as_str(), served, &page.title].iter().map(|text| one_line(text)).collect()
+    let claim = page.claim.as_ref().map(|claim| format!(" ({})", claim.claim_text())).unwrap_or_default();
+    let evidence = format!("{}{claim}", page.evidence);
+    [page.id.as_str(), folder, &evidence, served, &page.title].iter().map(|text| one_line(text)).collect()
 }
 
 pub(super) fn show(args: &ShowArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
@@ -124,6 +126,9 @@ pub(super) fn show(args: &ShowArgs, context: &mut CommandContext) -> anyhow::Res
         output.text(&printable(&page.markdown))?;
         if let Some(why) = &page.summary.why_not {
             output.note(&format!("agents do not get to read it: {}", one_line(why)));
+        }
+        if let Some(claim) = &page.summary.claim {
+            output.note(&claim.claim_text());
         }
         for decision in &page.decisions {
             let when = output.when(decision.at);
