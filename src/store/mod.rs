@@ -33,7 +33,6 @@ pub(crate) use query::board::failures::{FailureFilter, FailureScope};
 pub(crate) use query::board::files::TaskFileRow;
 pub(crate) use query::board::overview::UncountedRow;
 pub(crate) use query::board::patterns::{NewestRow, PatternKeyRow, PatternSubset};
-pub(crate) use query::board::resolution::ResolutionRow;
 pub(crate) use query::board::tasks::{TaskFilter, TaskRunRow, TaskSumsRow};
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
