@@ -211,6 +211,19 @@ fn filters_change_what_is_counted_and_lists_have_as_many_rows_as_the_figure_says
 }
 
 #[test]
+fn a_task_is_found_by_the_name_that_lists_show() {
+    let name = "login\u{202e}\u{200b}gnp";
+    let desk = Desk::new(&[failed_run(1, name, &["alpha"]), failed_run(2, "other", &["alpha"])]);
+    let listed = desk.ask(|board| board.failures(&FailureQuery::default(), None, 10).expect("reads")).failures;
+    let shown = &listed.last().expect("the first one").failure.task;
+    assert_ne!(shown, name, "the list leaves out what no screen shows");
+    for asked in [name, shown] {
+        assert_eq!(desk.ask(|board| board.task(asked).expect("is found")).page.name, name, "{asked}");
+    }
+    assert!(desk.ask(|board| board.task("login").is_err()), "a part of it is another name");
+}
+
+#[test]
 fn the_period_before_is_compared_only_with_enough_cases() {
     let mut events = hundred();
     events.extend((0..25).map(|n| days_later(failed_run(300 + n, &format!("old{n}"), &["old"]), 5)));
