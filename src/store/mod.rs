@@ -40,6 +40,7 @@ pub(crate) use query::memory::MemoryRow;
 pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::signed_receipt::SignedSubject;
+pub(crate) use query::state::IndexState;
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, CheckDayRow, CheckRunRow, DayRange, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow,
@@ -51,6 +52,8 @@ pub(crate) use query::{
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
+#[cfg(test)]
+pub(crate) use tests::steps::count_steps;
 pub(crate) use writer::{Store, lock_store, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.

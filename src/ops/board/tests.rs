@@ -1,6 +1,7 @@
 //! Figures and pages of stores that are made of events.
 
 mod effect;
+mod growth;
 mod paging;
 
 use super::failures::FailureQuery;

@@ -168,8 +168,7 @@ impl DetectorRegistry {
 
 /// The tasks in which one of the patterns failed, each with those failures.
 fn failing_tasks<'a>(history: &'a TaskHistory, patterns: &[i64]) -> Vec<(&'a HistoryTask, Vec<&'a HistoryFailure>)> {
-    let with = history.tasks.iter().map(|task| (task, task.failures_with(patterns).collect::<Vec<_>>()));
-    with.filter(|(_, failures)| !failures.is_empty()).collect()
+    history.tasks_with(patterns).map(|task| (task, task.failures_with(patterns).collect())).collect()
 }
 
 /// `70 %`
