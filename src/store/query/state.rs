@@ -9,7 +9,7 @@ use crate::store::index::Index;
 /// The file of an index, and what it has of each segment. Two equal ones have the same rows under the same numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexState {
-    /// Device, number and last change of the file: one that was computed again numbers its rows anew.
+    /// Device, number and last change of the file: one that was rebuilt may number its rows differently.
     file: [u64; 2],
     changed: [i64; 2],
     /// Digest of the segments, each as far as it is indexed.
