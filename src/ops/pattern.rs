@@ -1,5 +1,6 @@
 //! `pattern list` and `pattern show`.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -8,7 +9,6 @@ use super::reading::StoreReader;
 use super::reply::Reply;
 use super::request::Request;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry};
-use crate::pattern::history::TaskHistory;
 use crate::pattern::{PatternPage, PatternSummary};
 use crate::recorder;
 use crate::retrieval::pattern_reader::PatternReader;
@@ -71,7 +71,7 @@ pub(crate) fn list_patterns(request: &Request, filter: PatternFilter) -> Result<
             patterns.push(summary);
         }
     }
-    Ok(Reply::new(PatternList { patterns, findings: desk.findings() }, notes))
+    Ok(Reply::new(PatternList { patterns, findings: desk.findings()? }, notes))
 }
 
 /// Everything about the pattern whose id starts with `id`.
@@ -98,9 +98,14 @@ pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, V
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; check again with: verify-run whitelist check", fault.file.display(), fault.reason)
     }));
-    let history = TaskHistory::from_rows(index.recent_history()?);
-    Ok((
-        Some(PatternReader { index, segments, settings: settings.clone(), registry, history, now: request.now() }),
-        notes,
-    ))
+    let reader = PatternReader {
+        index,
+        segments,
+        settings: settings.clone(),
+        registry,
+        histories: request.histories.clone(),
+        history: OnceCell::new(),
+        now: request.now(),
+    };
+    Ok((Some(reader), notes))
 }

@@ -7,6 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::capture::{self, Identity};
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::recorder;
+use crate::retrieval::history_cache::HistoryCache;
 use crate::run;
 use crate::store::{Index, StoreError};
 
@@ -24,6 +25,8 @@ pub(crate) struct Request {
     clock: fn() -> Timestamp,
     /// The time now, whatever the clock says.
     moment: Option<Timestamp>,
+    /// What detectors look at; a surface that answers several calls hands it from one to the next.
+    pub histories: HistoryCache,
     /// Loaded at the first use: a hook or a run often needs none.
     settings: OnceLock<(Settings, Vec<Problem>)>,
 }
@@ -32,7 +35,16 @@ impl Request {
     /// The request of a call in `cwd`.
     pub(crate) fn new(cwd: PathBuf, environment: Environment, identity: Identity) -> Self {
         let places = Places::find(&cwd, &environment);
-        Request { cwd, places, environment, identity, clock: Timestamp::now, moment: None, settings: OnceLock::new() }
+        Request {
+            cwd,
+            places,
+            environment,
+            identity,
+            clock: Timestamp::now,
+            moment: None,
+            histories: HistoryCache::default(),
+            settings: OnceLock::new(),
+        }
     }
 
     /// The request of a recorder or a hint: at places that are known, without an identity.
@@ -44,8 +56,14 @@ impl Request {
             identity: Identity::default(),
             clock: Timestamp::now,
             moment: None,
+            histories: HistoryCache::default(),
             settings: OnceLock::new(),
         }
+    }
+
+    /// The same request, with what others read before.
+    pub(crate) fn with_histories(self, histories: &HistoryCache) -> Self {
+        Request { histories: histories.clone(), ..self }
     }
 
     /// The same request at another time.

@@ -12,6 +12,7 @@ use super::request::Request;
 use crate::advice::task::{self, TaskEnd};
 use crate::base::clock::Timestamp;
 use crate::base::refusal::Refusal;
+use crate::base::text;
 use crate::config::Settings;
 use crate::event::{EventAuthor, EventBody, TaskNote, TaskOutcome, TaskStep};
 use crate::pattern::signature::TaskSignature;
@@ -183,7 +184,10 @@ pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result
     let reading = request.open_for_reading()?;
     // A recorded name may have characters that a given one can't.
     let recorded = match (&reading.index, name) {
-        (Some(index), Some(name)) => index.find_task(name)?.map(|task| task.name),
+        (Some(index), Some(name)) => match index.find_task(name)? {
+            Some(task) => Some(task.name),
+            None => index.find_task_where(|recorded| shown_name(recorded) == name)?,
+        },
         _ => None,
     };
     let name = match recorded {
@@ -258,6 +262,11 @@ pub(crate) fn similar_tasks(
     let described = DescribedTask { parts: &parts, text: &text, category: category.as_deref(), without };
     let tasks = tasks_like(&index, request.settings(), &described, limit)?;
     Ok(Reply::new(SimilarTasks { tasks }, reading.notes))
+}
+
+/// A name as lists show it: without the characters that a screen doesn't show.
+fn shown_name(name: &str) -> String {
+    text::ellipsis(&text::one_line(name), NAME_BYTES_MAX)
 }
 
 fn task_page(task: TaskDetails, parts: &[(String, String)], settings: &Settings, now: Timestamp) -> TaskPage {

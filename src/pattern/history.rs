@@ -1,6 +1,7 @@
 //! The input of detectors: recent tasks with the files they touched and what failed in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use crate::base::clock::Timestamp;
 use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
@@ -16,6 +17,17 @@ pub(crate) struct TaskHistory {
     pub categories: u64,
     /// Tasks that are older than the window.
     pub older_tasks: u64,
+    /// Where patterns and files are in `tasks`; made when it is first asked for.
+    pub places: OnceLock<HistoryPlaces>,
+}
+
+/// Where patterns and files are in the tasks of a history: a list asks for each of its patterns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct HistoryPlaces {
+    /// The positions of the tasks that each pattern failed in, ascending.
+    tasks: HashMap<i64, Vec<usize>>,
+    /// Every file with the number of tasks that touched it.
+    touched: BTreeMap<String, u64>,
 }
 
 /// What was worked on.
@@ -123,6 +135,43 @@ impl TaskHistory {
             patterns: rows.patterns.into_iter().map(known).collect(),
             categories: rows.categories,
             older_tasks: rows.older_tasks,
+            places: OnceLock::new(),
         }
+    }
+
+    /// The tasks in which one of the patterns failed, the oldest first.
+    pub(crate) fn tasks_with(&self, patterns: &[i64]) -> impl Iterator<Item = &HistoryTask> {
+        let known = &self.places().tasks;
+        let mut found: Vec<usize> =
+            patterns.iter().filter_map(|pattern| known.get(pattern)).flatten().copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().filter_map(|at| self.tasks.get(at))
+    }
+
+    /// Every file with the number of tasks that touched it.
+    pub(crate) fn touching_tasks(&self) -> &BTreeMap<String, u64> {
+        &self.places().touched
+    }
+
+    fn places(&self) -> &HistoryPlaces {
+        self.places.get_or_init(|| {
+            let mut places = HistoryPlaces::default();
+            for (at, task) in self.tasks.iter().enumerate() {
+                for seen in task.failures.iter().flat_map(|failure| &failure.items) {
+                    let tasks = places.tasks.entry(seen.pattern).or_default();
+                    if tasks.last() != Some(&at) {
+                        tasks.push(at);
+                    }
+                }
+                for file in task.touched_files() {
+                    match places.touched.get_mut(file) {
+                        Some(tasks) => *tasks += 1,
+                        None => drop(places.touched.insert(file.to_owned(), 1)),
+                    }
+                }
+            }
+            places
+        })
     }
 }

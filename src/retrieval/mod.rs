@@ -17,6 +17,7 @@ pub(crate) mod fragment;
 mod gotchas;
 mod harm;
 pub(crate) mod hint;
+pub(crate) mod history_cache;
 pub(crate) mod pattern_match;
 pub(crate) mod pattern_reader;
 pub(crate) mod pattern_remedies;

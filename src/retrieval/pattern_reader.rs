@@ -1,6 +1,10 @@
 //! Patterns as they are shown: the rows of the index with their words, figures and remedies.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use super::detectors::detector_advice;
+use super::history_cache::HistoryCache;
 use super::pattern_remedies;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -25,22 +29,36 @@ pub(crate) struct PatternReader {
     pub settings: Settings,
     /// The detectors in force.
     pub registry: DetectorRegistry,
-    /// What detectors look at.
-    pub history: TaskHistory,
+    /// What detectors look at, as it was read before.
+    pub histories: HistoryCache,
+    /// The same, once it was asked for.
+    pub history: OnceCell<Arc<TaskHistory>>,
     /// This moment.
     pub now: Timestamp,
 }
 
 impl PatternReader {
     /// What detectors find about the newest tasks as a whole.
-    pub(crate) fn findings(&self) -> Vec<DetectorFinding> {
-        self.registry.examine_history(&self.history, &self.settings)
+    ///
+    /// # Errors
+    /// When the store can't be read, as for all methods here.
+    pub(crate) fn findings(&self) -> Result<Vec<DetectorFinding>, StoreError> {
+        Ok(self.registry.examine_history(self.history()?, &self.settings))
+    }
+
+    /// The newest tasks. Read when something is asked of them: many pages need none.
+    fn history(&self) -> Result<&TaskHistory, StoreError> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let history = self.histories.recent_history(&self.index)?;
+        Ok(self.history.get_or_init(|| history))
     }
 
     /// What detectors know of a pattern: why it happens, and what to do about it.
     pub(crate) fn told_by_detectors(&self, number: i64) -> Result<(Option<String>, Option<String>), StoreError> {
         let row = self.index.brief_of_pattern(number)?;
-        Ok(detector_advice(&self.registry, &self.history, &row, &self.settings))
+        Ok(detector_advice(&self.registry, self.history()?, &row, &self.settings))
     }
 
     /// Whether the row belongs into its family's single row: it does not recur on its own.
@@ -68,8 +86,9 @@ impl PatternReader {
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.
-    pub(crate) fn count_tasks(&self) -> Option<u64> {
-        (self.history.older_tasks == 0).then_some(self.history.tasks.len() as u64)
+    pub(crate) fn count_tasks(&self) -> Result<Option<u64>, StoreError> {
+        let history = self.history()?;
+        Ok((history.older_tasks == 0).then_some(history.tasks.len() as u64))
     }
 
     /// The confidence that a pattern has, and why.
@@ -124,9 +143,9 @@ impl PatternReader {
         let family = if all { index.patterns_of_family(&row.family)? } else { Vec::new() };
         let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
         let findings = if all {
-            self.registry.examine_pattern(&subject, &self.history, &self.settings)
+            self.registry.examine_pattern(&subject, self.history()?, &self.settings)
         } else {
-            self.registry.find_naming(&subject, &self.history, &self.settings)
+            self.registry.find_naming(&subject, self.history()?, &self.settings)
         };
         let sightings = index.first_occurrences(row.number)?.into_iter();
         let (cause, rule) = pattern_remedies::cause_and_rule(index, &self.segments, row.number)?;

@@ -230,7 +230,7 @@ fn pattern_promotion(
     let page = desk.pattern_page(pattern)?;
     let name = cause.is_some().then(|| page.summary.name.clone());
     let finding = page.findings.iter().find(|finding| finding.is_about_changes).map(|found| found.summary.clone());
-    let share = desk.count_tasks().map(|all| (figures.tasks, all));
+    let share = desk.count_tasks()?.map(|all| (figures.tasks, all));
     let facts = PromotionFacts { what, name, finding, share, worked, cause, rule, ..pattern_facts(&page) };
     let title = facts.name.as_ref().unwrap_or(&facts.what);
     let item = PromotionItem {

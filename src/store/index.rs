@@ -66,6 +66,8 @@ pub(super) fn open_connection(path: impl AsRef<Path>, flags: OpenFlags) -> rusql
     memory::install_allocator();
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    #[cfg(test)]
+    let connection = super::tests::steps::watched(connection);
     // Otherwise SQLite looks at the values that are bound and compiles a statement again for each row: half the time of
     // a rebuild. No plan here depends on them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -33,7 +33,6 @@ pub(crate) use query::board::failures::{FailureFilter, FailureScope};
 pub(crate) use query::board::files::TaskFileRow;
 pub(crate) use query::board::overview::UncountedRow;
 pub(crate) use query::board::patterns::{NewestRow, PatternKeyRow, PatternSubset};
-pub(crate) use query::board::resolution::ResolutionRow;
 pub(crate) use query::board::tasks::{TaskFilter, TaskRunRow, TaskSumsRow};
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
@@ -41,6 +40,7 @@ pub(crate) use query::memory::MemoryRow;
 pub(crate) use query::receipt::{ReceiptDoubt, ReceiptFilter};
 pub(crate) use query::recovery::{RemedyAttemptRow, RemedyRow};
 pub(crate) use query::signed_receipt::SignedSubject;
+pub(crate) use query::state::IndexState;
 pub(crate) use query::strategy::{StrategyRow, StrategyTryRow};
 pub(crate) use query::{
     AdviceRow, CheckDayRow, CheckRunRow, DayRange, DeliveryOutcomeRow, DeliveryRow, EntryPatternsRow, FailedTestRow,
@@ -52,6 +52,8 @@ pub(crate) use query::{
 };
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
+#[cfg(test)]
+pub(crate) use tests::steps::count_steps;
 pub(crate) use writer::{Store, lock_store, own_writer};
 
 /// JSON as a column holds it. These types can't fail to serialise.

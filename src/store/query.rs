@@ -24,6 +24,7 @@ mod runs;
 mod sightings;
 pub(crate) mod signed_receipt;
 mod snapshot;
+pub(super) mod state;
 pub(super) mod strategy;
 mod task;
 mod words;

@@ -888,6 +888,28 @@ CREATE TABLE first_run_days (
     PRIMARY KEY (day, agent_no, tool_no)
 ) STRICT, WITHOUT ROWID;
 
+-- When a check passed last on a branch, '' where that isn't known, by a run whose status is its own; and when an attempt
+-- last showed that its failure is gone.
+CREATE TABLE last_passes (
+    command_key TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    ended_at TEXT NOT NULL,
+    PRIMARY KEY (command_key, branch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE last_solutions (
+    command_key TEXT PRIMARY KEY,
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The failures that came after both: few, since every fix ends all earlier ones of its check.
+CREATE TABLE open_failures (
+    command_key TEXT NOT NULL,
+    ended_at TEXT NOT NULL,
+    failure_no INTEGER NOT NULL,
+    branch TEXT NOT NULL,
+    PRIMARY KEY (command_key, ended_at, failure_no)
+) STRICT, WITHOUT ROWID;
+
 -- A fix with all its attempts, and who failed first: what `fix_states` says of it, without looking at them.
 CREATE TABLE fix_figures (
     fix_id TEXT PRIMARY KEY,

@@ -5,6 +5,7 @@ mod groups;
 mod outcomes;
 mod outside;
 mod promotions;
+pub(super) mod steps;
 mod strategies;
 mod sums;
 mod worlds;

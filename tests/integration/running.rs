@@ -11,7 +11,7 @@ use verify_run::config::{Environment, Places};
 use verify_run::run::CommandEnd;
 
 use crate::lab::{LabUser, NOBODY};
-use crate::sandbox::{Sandbox, ended, files_in, need, skip, wait_until};
+use crate::sandbox::{Sandbox, VERIFY_RUN, ended, files_in, need, skip, wait_until};
 use crate::terminal::Terminal;
 
 /// The recorded runs, as (arguments, how they ended).
@@ -302,4 +302,35 @@ fn a_pager_whose_input_is_a_pipe_gets_its_keys_and_nobody_else_s() {
     terminal.types("a line\r");
     terminal.shows("got a line");
     assert_eq!(terminal.ends().0, CommandEnd::Exit(0));
+}
+
+/// The calls of a command and of all that it starts which open a socket or run a program.
+#[cfg(target_os = "linux")]
+fn traced_calls(sandbox: &Sandbox, strace: &std::path::Path, command: &[&str]) -> Vec<String> {
+    let trace = sandbox.tmp().join("trace");
+    let options = ["-f", "-qq", "-e", "trace=socket,execve", "-o"].map(std::ffi::OsString::from);
+    let words = command.iter().map(std::ffi::OsString::from);
+    sandbox.bare(strace).args(options.into_iter().chain([trace.clone().into_os_string()]).chain(words)).outcome();
+    let calls = fs::read_to_string(&trace).expect("the calls");
+    calls.lines().map(str::to_owned).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn neither_a_run_nor_its_recorder_opens_a_network_socket() {
+    let (Some(strace), Some(python)) = (need("strace"), need("python3")) else { return };
+    let is_network = |call: &String| call.contains("socket(AF_INET");
+    let sandbox = Sandbox::repository();
+    let python = python.to_string_lossy();
+    let control = traced_calls(&sandbox, &strace, &[&python, "-c", "import socket; socket.socket()"]);
+    assert!(control.iter().any(is_network), "a program that opens one is seen");
+
+    sandbox.tool("eslint", "printf '\\nsrc/a.js\\n  1:1  error  broken  no-undef\\n'; exit 1");
+    let calls = traced_calls(&sandbox, &strace, &[VERIFY_RUN, "eslint", "src"]);
+    for program in ["eslint", "verify-run"] {
+        assert!(calls.iter().any(|call| call.contains("execve(") && call.contains(program)), "{program} is seen");
+    }
+    let opened: Vec<&String> = calls.iter().filter(|call| is_network(call)).take(3).collect();
+    assert!(opened.is_empty(), "{opened:?}");
+    wait_until("the run is recorded", || runs(&sandbox).len() == 1);
 }

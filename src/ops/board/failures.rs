@@ -131,8 +131,12 @@ impl Board<'_> {
     fn count_failures(&self, query: &FailureQuery) -> Result<Option<u64>, StoreError> {
         let FailureQuery { filter, scope, task, pattern, file, text } = query;
         let is_narrow = [task, pattern, file, text].into_iter().any(Option::is_some);
-        if is_narrow || *scope != FailureScope::Counted {
+        if is_narrow || *scope == FailureScope::Uncounted {
             return Ok(None);
+        }
+        if *scope == FailureScope::Open {
+            let days = filter.asked_days().unwrap_or_else(|| self.open_days());
+            return Ok(Some(self.index().count_open_failures(days, &filter.whom)?));
         }
         let days = filter.asked_days().unwrap_or(DayRange { from: UtcDay(0), until: UtcDay(i64::MAX) });
         Ok(Some(self.index().count_tasks_of_days(days, &filter.whom)?.failures))

@@ -85,10 +85,11 @@ pub(crate) const FIGURES: [FigureDefinition; 7] = [
     },
     FigureDefinition {
         name: "open_failures",
-        what: "checks with an open failure",
+        what: "open failures",
         unit: FigureUnit::Count,
-        definition: "Checks that failed and have not passed since, in the last days (setting fix.open_days).",
-        case: "check",
+        definition: "Failures whose check has not passed on its branch since, in the last days (setting fix.open_days). Cancelled \
+                     runs and proven flakes are not counted.",
+        case: "failure",
         is_current: true,
     },
     FigureDefinition {

@@ -9,7 +9,7 @@ use super::filter::{AppliedFilter, BoardFilter, BoardPeriod};
 use super::patterns::PatternLine;
 use super::{Board, effect};
 use crate::base::clock::{Timestamp, UtcDay};
-use crate::store::{FailureFilter, FailureScope, SolvedFailureRow, StoreError, UncountedRow};
+use crate::store::{SolvedFailureRow, StoreError, UncountedRow};
 
 /// Patterns of the overview.
 const PATTERNS_MAX: usize = 10;
@@ -17,8 +17,6 @@ const PATTERNS_MAX: usize = 10;
 const MARKS_MAX: usize = 50;
 /// Decisions that are looked at for marks.
 const DECISIONS_MAX: usize = 500;
-/// Open failures that are looked at.
-const OPEN_MAX: usize = 1_000;
 
 /// What `stats --json` prints as `overview`.
 #[derive(Debug, Serialize)]
@@ -147,7 +145,7 @@ impl Board<'_> {
     /// When the store can't be read.
     pub(crate) fn figures(&self, filter: &BoardFilter, period: &BoardPeriod) -> Result<Vec<BoardFigure>, StoreError> {
         let [now, before] = [self.cases_of(filter, period)?, self.cases_of(filter, &period.previous())?];
-        let open = FigureCases::count(self.count_open_checks(filter)?);
+        let open = FigureCases::count(self.index().count_open_failures(self.open_days(), &filter.whom)?);
         let figures = FIGURES.iter().filter_map(|figure| {
             let cases = match figure.name {
                 "open_failures" => [open, FigureCases::default()],
@@ -183,20 +181,6 @@ impl Board<'_> {
             ("minutes_to_fix", FigureCases::value(median_minutes(&solved), timed)),
             ("warnings_prevent", FigureCases::share(seen.prevented, seen.prevented + seen.failed_anyway)),
         ]))
-    }
-
-    /// Checks with a failure that nothing resolved, of the last days.
-    fn count_open_checks(&self, filter: &BoardFilter) -> Result<u64, StoreError> {
-        let open = FailureFilter {
-            scope: FailureScope::Open,
-            days: Some(self.open_days()),
-            whom: filter.whom.clone(),
-            ..FailureFilter::default()
-        };
-        let page = self.index().list_failures(&open, None, OPEN_MAX)?;
-        let checks: std::collections::BTreeSet<_> =
-            page.failures.iter().map(|row| (&row.command_key, &row.branch)).collect();
-        Ok(checks.len() as u64)
     }
 
     fn trend_points(&self, period: &BoardPeriod, filter: &BoardFilter) -> Result<Vec<TrendPoint>, StoreError> {

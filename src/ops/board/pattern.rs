@@ -143,14 +143,6 @@ pub(crate) struct OccurrenceLines {
 }
 
 impl Board<'_> {
-    /// What `pattern show` prints of the pattern whose id starts with `id`.
-    ///
-    /// # Errors
-    /// When there is none or more than one, or the store can't be read.
-    pub(crate) fn pattern_page(&self, id: &str) -> Result<PatternPage, StoreError> {
-        self.desk.pattern_page(self.index().find_pattern(id)?)
-    }
-
     /// The pattern whose id starts with `id`.
     ///
     /// # Errors

@@ -15,7 +15,9 @@ use crate::advice::ranking::recent_frequency;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
+use crate::pattern::knowledge::Gotcha;
 use crate::pattern::statistics::round_to_thousandth;
+use crate::retrieval::pattern_remedies;
 use crate::store::{DayRange, StoreError};
 
 /// Days of the line in a row.
@@ -97,6 +99,15 @@ pub(crate) struct PatternLines {
     pub total: Option<u64>,
     /// What the next page is asked for with; `null` at the end.
     pub next: Option<String>,
+}
+
+/// A pattern in a list with what is known about it.
+pub(crate) struct KnownPattern {
+    pub line: PatternLine,
+    /// What happens.
+    pub sentence: String,
+    /// What was learnt about it.
+    pub gotcha: Option<Gotcha>,
 }
 
 /// A pattern in a list, with what decides whether to look at it.
@@ -192,6 +203,28 @@ impl Board<'_> {
         Ok(PatternLines { filter: query.filter.applied(), patterns: self.pattern_lines(&numbers)?, total, next })
     }
 
+    /// The same patterns as [`Board::patterns`] with what is known about each; how many there are in all, and the next
+    /// page's cursor.
+    ///
+    /// # Errors
+    /// As [`Board::patterns`].
+    pub(crate) fn known_patterns(
+        &self,
+        query: &PatternQuery,
+        after: Option<&str>,
+        limit: usize,
+    ) -> anyhow::Result<(Vec<KnownPattern>, Option<u64>, Option<String>)> {
+        let FoundPatterns { numbers, total, next } = find_patterns(self, query, after, limit.clamp(1, PAGE_ROWS_MAX))?;
+        let (index, segments, settings) = (self.index(), self.segments(), self.settings());
+        let mut known = Vec::with_capacity(numbers.len());
+        for ((line, sentence), (number, _)) in self.lines_with_sentences(&numbers)?.into_iter().zip(&numbers) {
+            let brief = index.brief_of_pattern(*number)?;
+            let gotcha = pattern_remedies::learnt_gotcha(index, segments, &brief, settings, self.now())?;
+            known.push(KnownPattern { line, sentence, gotcha: gotcha.map(|(gotcha, _)| gotcha) });
+        }
+        Ok((known, total, next))
+    }
+
     /// The patterns that failed most often in a period.
     ///
     /// # Errors
@@ -209,6 +242,11 @@ impl Board<'_> {
 
     /// Patterns by their row numbers, each with its failures in the filter.
     fn pattern_lines(&self, numbers: &[(i64, Option<u64>)]) -> Result<Vec<PatternLine>, StoreError> {
+        Ok(self.lines_with_sentences(numbers)?.into_iter().map(|(line, _)| line).collect())
+    }
+
+    /// The same, each with the sentence that says what happens.
+    fn lines_with_sentences(&self, numbers: &[(i64, Option<u64>)]) -> Result<Vec<(PatternLine, String)>, StoreError> {
         let silenced = self.index().silenced_patterns()?;
         let today = UtcDay::of(self.now());
         let spark = DayRange { from: UtcDay(today.0 - SPARK_DAYS + 1), until: UtcDay(today.0 + 1) };
@@ -233,14 +271,14 @@ impl Board<'_> {
         failures_in_filter: Option<u64>,
         state: Option<&String>,
         last_days: Vec<u64>,
-    ) -> Result<PatternLine, StoreError> {
+    ) -> Result<(PatternLine, String), StoreError> {
         let (summary, parts) = self.desk.brief_summary(number)?;
         let fixes = self.index().count_pattern_fixes(number)?;
         let (prevented, failed_anyway) = count_outcomes(&parts.told);
         let ages = parts.sightings.iter().map(|seen| self.now().micros_since(seen.at));
         let frequency = recent_frequency(ages, &self.settings().advice);
         let severity = PatternSeverity::of_frequency(frequency, &self.settings().dashboard.severity);
-        Ok(PatternLine {
+        let line = PatternLine {
             failures_in_filter,
             severity: state.is_none().then_some(severity),
             state: state.map_or_else(|| "open".to_owned(), Clone::clone),
@@ -268,6 +306,7 @@ impl Board<'_> {
             files_pattern: summary.files_pattern,
             first_seen: summary.first_seen,
             last_seen: summary.last_seen,
-        })
+        };
+        Ok((line, summary.summary))
     }
 }

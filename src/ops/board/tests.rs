@@ -1,6 +1,7 @@
 //! Figures and pages of stores that are made of events.
 
 mod effect;
+mod growth;
 mod paging;
 
 use super::failures::FailureQuery;
@@ -208,6 +209,19 @@ fn filters_change_what_is_counted_and_lists_have_as_many_rows_as_the_figure_says
         let tasks = desk.ask(|board| board.tasks(&tasks, None, 1000).expect("reads")).tasks.len() as u64;
         assert_eq!(figure(&overview, "failing_tasks").hits, Some(tasks), "{filter:?}");
     }
+}
+
+#[test]
+fn a_task_is_found_by_the_name_that_lists_show() {
+    let name = "login\u{202e}\u{200b}gnp";
+    let desk = Desk::new(&[failed_run(1, name, &["alpha"]), failed_run(2, "other", &["alpha"])]);
+    let listed = desk.ask(|board| board.failures(&FailureQuery::default(), None, 10).expect("reads")).failures;
+    let shown = &listed.last().expect("the first one").failure.task;
+    assert_ne!(shown, name, "the list leaves out what no screen shows");
+    for asked in [name, shown] {
+        assert_eq!(desk.ask(|board| board.task(asked).expect("is found")).page.name, name, "{asked}");
+    }
+    assert!(desk.ask(|board| board.task("login").is_err()), "a part of it is another name");
 }
 
 #[test]

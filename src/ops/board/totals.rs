@@ -7,7 +7,6 @@ use super::figures::BoardFigure;
 use super::filter::{BoardFilter, BoardPeriod};
 use super::patterns::{PatternLine, PatternOrder, PatternQuery, PatternScope};
 use crate::base::clock::UtcDay;
-use crate::store::ResolutionRow;
 
 /// Patterns of the most failures.
 const PATTERNS_MAX: usize = 10;
@@ -47,7 +46,8 @@ impl Board<'_> {
         let categories = self.index().count_categories(days, &filter.whom)?.into_iter();
         let categories: Vec<CategoryTotal> =
             categories.map(|row| CategoryTotal { failure_category: row.category, count: row.failures }).collect();
-        let ResolutionRow { failures, resolved } = self.index().count_resolved(days, &filter.whom)?;
+        let failures: u64 = categories.iter().map(|total| total.count).sum();
+        let open = self.index().count_open_failures(days, &filter.whom)?;
         let patterns = if filter.is_all() {
             let scope = PatternScope::All;
             let query = PatternQuery { scope, order: PatternOrder::Failures, ..PatternQuery::default() };
@@ -57,8 +57,8 @@ impl Board<'_> {
             self.most_frequent_patterns(filter, &period, PATTERNS_MAX)?
         };
         Ok(FailureTotals {
-            failures: categories.iter().map(|total| total.count).sum(),
-            resolution_rate: (failures > 0).then(|| resolved as f64 / failures as f64),
+            failures,
+            resolution_rate: (failures > 0).then(|| failures.saturating_sub(open) as f64 / failures as f64),
             figures: self.figures(filter, &self.period(filter))?,
             categories,
             patterns,

@@ -229,23 +229,26 @@ impl DeclaredDetector {
         })
     }
 
-    /// Looks at the failures of those patterns for which `wanted` holds.
+    /// Looks at the failures of some patterns; of all where none are given.
     fn examine_failures(
         &self,
         history: &TaskHistory,
         settings: &Settings,
-        wanted: &dyn Fn(i64) -> bool,
+        wanted: Option<&[i64]>,
     ) -> Option<DetectorFinding> {
-        let about: BTreeMap<i64, &HistoryPattern> = history
-            .patterns
-            .iter()
-            .filter(|(pattern, known)| wanted(**pattern) && self.is_about(known))
-            .map(|(pattern, known)| (*pattern, known))
-            .collect();
+        let is_about = |(_, known): &(i64, &HistoryPattern)| self.is_about(known);
+        let about: BTreeMap<i64, &HistoryPattern> = match wanted {
+            Some(wanted) => {
+                let known = wanted.iter().filter_map(|pattern| Some((*pattern, history.patterns.get(pattern)?)));
+                known.filter(is_about).collect()
+            }
+            None => history.patterns.iter().map(|(pattern, known)| (*pattern, known)).filter(is_about).collect(),
+        };
+        let failed: Vec<i64> = about.keys().copied().collect();
         let (mut hits, mut of) = (0, 0);
         let mut patterns: BTreeSet<i64> = BTreeSet::new();
         let mut files: BTreeMap<&str, u64> = BTreeMap::new();
-        for task in &history.tasks {
+        for task in history.tasks_with(&failed) {
             let items = task.failures.iter().flat_map(|failure| failure.items.iter().map(move |seen| (failure, seen)));
             let matching: Vec<&FailurePattern> = items
                 .filter(|(failure, seen)| about.contains_key(&seen.pattern) && self.matches_failure(failure, seen))
@@ -314,7 +317,7 @@ impl Detector for DeclaredDetector {
         history: &TaskHistory,
         settings: &Settings,
     ) -> Option<DetectorFinding> {
-        let found = self.examine_failures(history, settings, &|pattern| subject.patterns.contains(&pattern))?;
+        let found = self.examine_failures(history, settings, Some(subject.patterns))?;
         Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })
     }
 
@@ -327,7 +330,7 @@ impl Detector for DeclaredDetector {
     }
 
     fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
-        self.examine_failures(history, settings, &|_| true).into_iter().collect()
+        self.examine_failures(history, settings, None).into_iter().collect()
     }
 }
 

@@ -1,13 +1,13 @@
 //! The files that a pattern belongs to: the file pattern that nearly all of its tasks have in common and others
 //! don't.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::base::glob::matches;
 use crate::config::Settings;
 use crate::pattern::glob;
-use crate::pattern::history::{HistoryTask, TaskHistory};
+use crate::pattern::history::TaskHistory;
 
 /// Files of one task that candidates are made of; a task that touched more says little about any of them.
 const FILES_MAX: usize = 200;
@@ -51,12 +51,12 @@ impl Detector for FilesDetector {
                 }
             })
             .collect();
-        let touched = count_touching_tasks(&history.tasks);
+        let touched = history.touching_tasks();
         let all: u64 = touched.values().sum();
         let best = count_covering_globs(&files, settings.files_coverage)
             .into_iter()
             .filter_map(|(candidate, hits)| {
-                let share = glob_share(&candidate, &touched, all);
+                let share = glob_share(&candidate, touched, all);
                 let lift = (hits as f64 / of as f64) / share.max(f64::MIN_POSITIVE);
                 (share > 0.0 && lift >= settings.files_lift).then_some((candidate, hits, lift))
             })
@@ -93,17 +93,8 @@ fn count_covering_globs(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<Str
     found
 }
 
-/// Every file with the number of tasks that touched it.
-pub(super) fn count_touching_tasks(tasks: &[HistoryTask]) -> HashMap<&str, u64> {
-    let mut touched: HashMap<&str, u64> = HashMap::new();
-    for file in tasks.iter().flat_map(HistoryTask::touched_files) {
-        *touched.entry(file).or_default() += 1;
-    }
-    touched
-}
-
 /// The share of touched files, each counted once a task, that are of the pattern.
-fn glob_share(candidate: &str, touched: &HashMap<&str, u64>, all: u64) -> f64 {
+fn glob_share(candidate: &str, touched: &BTreeMap<String, u64>, all: u64) -> f64 {
     let of_it = touched.iter().filter(|(file, _)| matches(candidate, file));
     of_it.map(|(_, tasks)| tasks).sum::<u64>() as f64 / all.max(1) as f64
 }

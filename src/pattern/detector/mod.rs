@@ -9,6 +9,7 @@ mod files;
 mod recurrence;
 mod together;
 
+use std::collections::HashSet;
 use std::fmt::Debug;
 
 use serde::Serialize;
@@ -168,8 +169,10 @@ impl DetectorRegistry {
 
 /// The tasks in which one of the patterns failed, each with those failures.
 fn failing_tasks<'a>(history: &'a TaskHistory, patterns: &[i64]) -> Vec<(&'a HistoryTask, Vec<&'a HistoryFailure>)> {
-    let with = history.tasks.iter().map(|task| (task, task.failures_with(patterns).collect::<Vec<_>>()));
-    with.filter(|(_, failures)| !failures.is_empty()).collect()
+    // A family has thousands of patterns.
+    let wanted: HashSet<i64> = patterns.iter().copied().collect();
+    let has = |failure: &&HistoryFailure| failure.items.iter().any(|seen| wanted.contains(&seen.pattern));
+    history.tasks_with(patterns).map(|task| (task, task.failures.iter().filter(has).collect())).collect()
 }
 
 /// `70 %`

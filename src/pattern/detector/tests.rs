@@ -25,7 +25,7 @@ fn history(tasks: Vec<HistoryTask>) -> TaskHistory {
         let (code, masked) = (Some(format!("E{n}")), format!("Cannot find module 'm{n}'"));
         (n, HistoryPattern { id: format!("p-{n}"), tool: "tsc".into(), code, masked })
     };
-    TaskHistory { tasks, patterns: (1..9).map(known).collect(), categories: 8, older_tasks: 0 }
+    TaskHistory { tasks, patterns: (1..9).map(known).collect(), categories: 8, ..TaskHistory::default() }
 }
 
 fn about(pattern: i64, history: &TaskHistory) -> Vec<DetectorFinding> {

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{outcome, rollup, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
-use crate::event::{AtomList, Attempt, FixNote, Flake, FlakeProof};
+use crate::event::{AtomList, Attempt, AttemptOutcome, FixNote, Flake, FlakeProof};
 use crate::store::to_json;
 
 /// A recipe's label, bytes.
@@ -96,6 +96,9 @@ pub(super) fn insert_attempt(
     }
     rollup::replace_run_count(transaction, &run, count)?;
     rollup::mark_fix(transaction, &fix)?;
+    if attempt.outcome == AttemptOutcome::Success {
+        rollup::close_by_attempt(transaction, &attempt.key, &attempt.ended_at.rfc3339())?;
+    }
     strategy::insert_tries(transaction, id, attempt)
 }
 

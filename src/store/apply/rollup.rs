@@ -6,6 +6,7 @@
 //! fixes at the end of the transaction.
 
 mod fix;
+mod open;
 mod pattern;
 mod reuse;
 mod run;
@@ -14,6 +15,7 @@ use rusqlite::{OptionalExtension, Transaction};
 
 pub(in crate::store) use fix::recount_marked_fixes;
 pub(super) use fix::{mark_fix, mark_fixes_of_failure, mark_fixes_of_flake};
+pub(super) use open::{CheckEnd, add_open_failure, close_by_attempt, close_by_pass};
 pub(super) use pattern::{FailureCell, PatternChanges, SeenPattern, add_failure_to_patterns, recount_patterns};
 pub(super) use reuse::{TaskHelp, update_helped_tasks};
 pub(super) use run::{

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Transaction, params};
 
-use super::rollup::{self, FailureCell, PatternChanges, RunCell, SeenPattern};
+use super::rollup::{self, CheckEnd, FailureCell, PatternChanges, RunCell, SeenPattern};
 use super::{advice, outcome, pattern, strategy, to_sql};
 use crate::base::ids::{self, IdKind};
 use crate::base::text;
@@ -61,6 +61,10 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
             run.phase.map(|phase| phase.as_str()),
         ])?;
     let cell = RunCell::new(transaction, task, run)?;
+    let end = CheckEnd { key: &run.key, branch: run.branch.as_deref(), at: &run.ended_at.rfc3339() };
+    if run.ended.passed() && !run.scope.as_ref().is_some_and(|scope| scope.foreign_status) {
+        rollup::close_by_pass(transaction, &end)?;
+    }
     let Some(failure) = &run.failure else {
         let counts = (!run.ended.passed()).then_some(true);
         rollup::add_run(transaction, run_no, &cell, (id, &run.key), counts)?;
@@ -69,6 +73,9 @@ pub(super) fn insert_run(transaction: &Transaction<'_>, id: &str, run: &Run) -> 
     let context = FailureContext { task, run, at: &started };
     let inserted = insert_failure(transaction, id, &context, failure)?;
     count_failure(transaction, id, (run_no, cell), &run.key, &inserted)?;
+    if !run.ended.passed() {
+        rollup::add_open_failure(transaction, inserted.number, &end)?;
+    }
     outcome::judge_deliveries_of_task(transaction, task, &started)
 }
 

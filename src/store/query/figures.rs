@@ -65,6 +65,8 @@ pub(crate) struct SolvedFailureRow {
 pub(super) const BY_WHOM: &str = "
     (?1 IS NULL OR agent_no = (SELECT name_no FROM names WHERE name = ?1))
     AND (?2 IS NULL OR tool_no IN (SELECT name_no FROM names WHERE name = ?2 OR name LIKE '%:' || ?2))";
+/// One value each: both in one look-up would read all rows.
+const FIRST_AND_LAST_DAY: &str = "SELECT (SELECT min(day) FROM run_days), (SELECT max(day) FROM run_days)";
 /// The row is about recognised checks.
 const CHECKS: &str = "tool_no IS NOT (SELECT name_no FROM names WHERE name = '')";
 
@@ -132,7 +134,7 @@ impl Index {
                     Ok((row_time(row, 0)?, row_time(row, 1)?))
                 })
             };
-            let days = self.connection.query_row("SELECT min(day), max(day) FROM run_days", [], |row| {
+            let days = self.connection.query_row(FIRST_AND_LAST_DAY, [], |row| {
                 Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?))
             })?;
             days.map(|(first, last)| Ok((bounds_of(first)?.0, bounds_of(last)?.1))).transpose()

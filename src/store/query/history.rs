@@ -1,5 +1,7 @@
 //! The input of detectors, limited to the newest part: tasks, what they changed, what failed in them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Row, params};
 
 use super::pattern::GROUP;
@@ -163,27 +165,18 @@ impl Index {
         let failures = format!(
             "{WINDOW} SELECT failure_no, task_no, run_id, started_at, category FROM failed ORDER BY started_at, run_id"
         );
-        let items = format!(
-            "{WINDOW} SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file)
-             FROM failed CROSS JOIN occurrences USING (failure_no) LEFT JOIN pattern_groups USING (pattern_no)
-             WHERE NOT flaky GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
-        );
-        let patterns = format!(
-            "{WINDOW} SELECT pattern_no, pattern_id, tool, code, masked FROM patterns WHERE pattern_no IN
-             (SELECT coalesce(leader_no, pattern_no) FROM failed CROSS JOIN occurrences USING (failure_no)
-              LEFT JOIN pattern_groups USING (pattern_no) LIMIT {ROWS_MAX})"
-        );
+        // The window is read once; what is in its failures is looked up by their numbers.
+        let failures: Vec<TaskFailureRow> = self.query_window(window, &failures, |row| {
+            let (number, task, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(TaskFailureRow { number, task, run, at: row_time(row, 3)?, category: row.get(4)? })
+        })?;
+        let items = self.items_of_failures(&failures.iter().map(|row| row.number).collect::<Vec<_>>())?;
+        let patterns: BTreeSet<i64> = items.iter().map(|item| item.pattern).collect();
         Ok(HistoryRows {
             tasks: self.query_window(window, &tasks, |row| {
                 Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: row_unsigned(row, 2)? })
             })?,
-            failures: self.query_window(window, &failures, |row| {
-                let (number, task, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(TaskFailureRow { number, task, run, at: row_time(row, 3)?, category: row.get(4)? })
-            })?,
-            items: self.query_window(window, &items, |row| {
-                Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
-            })?,
+            failures,
             changes: self.query_window(
                 window,
                 &format!(
@@ -195,13 +188,43 @@ impl Index {
                 ),
                 |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),
             )?,
-            patterns: self.query_window(window, &patterns, |row| {
-                let (number, id, tool) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(NamedPatternRow { number, id, tool, code: row.get(3)?, masked: row.get(4)? })
-            })?,
+            patterns: self.names_of_patterns(&patterns)?,
+            items,
             older_tasks,
             categories,
         })
+    }
+
+    /// What failed in some failures, by their row numbers, without what was a flake.
+    fn items_of_failures(&self, failures: &[i64]) -> Result<Vec<TaskItemRow>, StoreError> {
+        let sql = format!(
+            "SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file) FROM json_each(?1)
+             CROSS JOIN occurrences ON failure_no = value LEFT JOIN pattern_groups USING (pattern_no)
+             WHERE NOT flaky GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let rows = statement.query_map([to_json(&failures)], |row| {
+                Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
+            })?;
+            rows.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// What is known of some patterns, by their row numbers.
+    fn names_of_patterns(&self, patterns: &BTreeSet<i64>) -> Result<Vec<NamedPatternRow>, StoreError> {
+        let sql = "SELECT pattern_no, pattern_id, tool, code, masked FROM json_each(?1)
+            CROSS JOIN patterns ON pattern_no = value ORDER BY pattern_no";
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([to_json(patterns)], |row| {
+                let (number, id, tool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(NamedPatternRow { number, id, tool, code: row.get(3)?, masked: row.get(4)? })
+            })?;
+            rows.collect()
+        };
+        self.sql_result("read", read())
     }
 
     fn query_window<T>(

@@ -54,7 +54,7 @@ macro_rules! counted {
     };
 }
 
-pub(super) const SUMS: [Sum; 9] = [
+pub(super) const SUMS: [Sum; 11] = [
     Sum {
         kept: "SELECT day, t.name, a.name, w.name, runs, failed, uncounted FROM run_days JOIN tasks t USING (task_no)
                JOIN names a ON a.name_no = agent_no JOIN names w ON w.name_no = tool_no",
@@ -129,6 +129,21 @@ pub(super) const SUMS: [Sum; 9] = [
              FROM items JOIN leaders l USING (pattern_no) JOIN patterns p ON p.pattern_no = l.leader_no
              GROUP BY l.leader_no"
         ),
+    },
+    Sum {
+        kept: "SELECT o.command_key, run_id, o.ended_at, o.branch FROM open_failures o JOIN failures USING (failure_no)",
+        recounted: "SELECT r.command_key, run_id, r.ended_at, coalesce(r.branch, '') FROM runs r JOIN failures USING (run_id)
+                    WHERE NOT passed AND NOT EXISTS (
+                        SELECT 1 FROM runs p WHERE p.command_key = r.command_key AND p.ended_at > r.ended_at
+                        AND p.branch IS r.branch AND p.own_status AND p.passed)
+                    AND NOT EXISTS (SELECT 1 FROM fix_attempts a WHERE a.command_key = r.command_key
+                                    AND a.at >= r.ended_at AND a.outcome = 'success')",
+    },
+    Sum {
+        kept: "SELECT command_key, branch, ended_at FROM last_passes
+               UNION ALL SELECT command_key, 'any', at FROM last_solutions",
+        recounted: "SELECT command_key, coalesce(branch, ''), max(ended_at) FROM runs WHERE passed AND own_status GROUP BY 1, 2
+                    UNION ALL SELECT command_key, 'any', max(at) FROM fix_attempts WHERE outcome = 'success' GROUP BY 1",
     },
     Sum {
         kept: "SELECT t.name, pattern_key FROM comebacks JOIN tasks t USING (task_no) JOIN patterns USING (pattern_no)",
@@ -218,6 +233,31 @@ fn a_pass_of_a_weakened_check_is_neither_passed_nor_failed() {
     let fixes = "SELECT sum(state = 'weakened'), sum(state = 'success') FROM fix_figures";
     assert_eq!(numbers(store.index(), fixes), [1, 0]);
     assert_sums(store.index());
+}
+
+#[test]
+fn a_failure_is_open_until_a_pass_on_its_branch_or_a_fix_in_whatever_order_they_come() {
+    let open_failures = "SELECT count(*) FROM open_failures";
+    let events = [
+        failed_run(1, "one", &["alpha"]),
+        failed_run(2, "one", &["alpha"]),
+        attempt(1, 3, AttemptOutcome::Partial),
+        failed_run(4, "one", &["bravo"]),
+        attempt(2, 5, AttemptOutcome::Success),
+        passed_run(5, "one"),
+        failed_run(6, "two", &["alpha"]),
+    ];
+    let mut counts = Vec::new();
+    for order in [[0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0], [4, 0, 6, 1, 5, 3, 2]] {
+        let dir = folder();
+        let mut store = open(dir.path());
+        for at in order {
+            store.append(&[events[at].clone()]).expect("appends");
+            assert_sums(store.index());
+        }
+        counts.push(numbers::<1>(store.index(), open_failures));
+    }
+    assert_eq!(counts, [[1]; 3], "the last one, which nothing came after");
 }
 
 #[test]

@@ -30,6 +30,11 @@ const BEYOND_STORE: [&str; 11] = [
     "run",
 ];
 
+/// Pages that show the files of lessons. All others show what the store took over from them.
+const WITH_LESSON_FILES: [&str; 2] = ["lessons", "search"];
+/// Lessons that are looked at for such another page, each; of more it is known within a minute that one was edited.
+const LESSONS_MAX: usize = 1_000;
+
 /// The entity tag of an answer, from what it is made of; `None` where that is more than can be looked at.
 pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &HttpAsk) -> Option<String> {
     if !resource.is_record() || BEYOND_STORE.contains(&resource.name) {
@@ -51,11 +56,16 @@ pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &
         add_part(&mut hasher, value);
     }
     let places = &ask.request.places;
-    let lessons = LessonFolder::find(places, ask.request.settings());
+    let lessons = LessonFolder::find(places, ask.request.settings()).dir;
     let definitions = places.definition_dirs(&ask.request.environment);
-    let folders = [places.state.events(), places.state.spool(), lessons.dir.clone()];
-    for folder in folders.iter().chain(&definitions) {
+    for folder in [places.state.events(), places.state.spool()].iter().chain(&definitions) {
         add_folder(&mut hasher, folder)?;
+    }
+    if WITH_LESSON_FILES.contains(&resource.name) || !has_more_files(&lessons, LESSONS_MAX) {
+        add_folder(&mut hasher, &lessons)?;
+    } else {
+        add_file(&mut hasher, &lessons);
+        add_part(&mut hasher, &Timestamp::now().0.div_euclid(MINUTE_US).to_string());
     }
     let index = places.state.index();
     add_file(&mut hasher, &index);
@@ -70,6 +80,10 @@ pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &
 fn add_part(hasher: &mut blake3::Hasher, part: &str) {
     hasher.update(&(part.len() as u64).to_le_bytes());
     hasher.update(part.as_bytes());
+}
+
+fn has_more_files(folder: &Path, max: usize) -> bool {
+    fs::read_dir(folder).into_iter().flatten().nth(max).is_some()
 }
 
 /// The files of a folder, each with its length and time.

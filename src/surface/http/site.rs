@@ -13,6 +13,7 @@ use super::view::PageView;
 use crate::capture::Identity;
 use crate::config::Environment;
 use crate::ops::request::Request;
+use crate::retrieval::history_cache::HistoryCache;
 
 /// Questions to the store at once.
 const QUESTIONS_MAX: usize = 4;
@@ -26,6 +27,8 @@ pub(super) struct HttpSite {
     pub root: PathBuf,
     pub view: PageView,
     pub counts: RequestCounts,
+    /// What detectors look at, from the last page that needed it.
+    pub histories: HistoryCache,
     /// Milliseconds from the start to the last request.
     last_request: AtomicU64,
     started: Instant,
@@ -43,6 +46,7 @@ impl HttpSite {
             root,
             view: PageView::new(),
             counts: RequestCounts::default(),
+            histories: HistoryCache::default(),
             last_request: AtomicU64::new(0),
             started: Instant::now(),
             questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),
@@ -62,7 +66,7 @@ impl HttpSite {
     }
 }
 
-/// Looks for everything again: nothing is kept from one request to the next.
+/// Looks for everything again: nothing is kept from one request to the next but what is known to be as it was.
 pub(super) fn open_request(root: &Path) -> Request {
     let identity = Request::identify_caller(Identity::default());
     Request::new(root.to_owned(), Environment::from_process(), identity)

@@ -200,6 +200,7 @@ fn a_masked_file_has_no_text_of_tools_and_people() {
         ("Zanzibar", "src/quokka.lua", "platypus exploded in wombat", "numbat"),
         ("Yellowknife", "lib/bilby/x.lua", "kookaburra is not a cassowary", "dingo-agent"),
         ("Xanadu", "app/potoroo.lua", "cannot find echidna", "taipan"),
+        ("Wollongong", "pkg/dunnart.lua", "bandicoot met a pademelon", "quoll-agent"),
     ];
     for (task, place, message, agent) in planted {
         let run = ["--sync", "--task", task, "--agent", agent, "luacheck", "."];
@@ -224,12 +225,17 @@ fn a_masked_file_has_no_text_of_tools_and_people() {
         "numbat",
         "dingo",
         "taipan",
+        "Wollongong",
+        "dunnart",
+        "bandicoot",
+        "pademelon",
+        "quoll",
         "exploded",
         "luacheck .",
     ];
     let open = String::from_utf8(export(&sandbox, &["open.html"])).expect("UTF-8");
     let shown = words.iter().filter(|word| open.contains(**word)).count();
-    assert!(shown > 12, "the open file has them: {shown}");
+    assert!(shown >= 20, "the open file has at least twenty of them: {shown}");
     let root = sandbox.work().to_string_lossy().into_owned();
     for file in ["masked.html", "masked.json", "masked.md"] {
         let masked = String::from_utf8(export(&sandbox, &[file, "--masked"])).expect("UTF-8");

@@ -10,7 +10,7 @@ use crate::store::query::pattern::GROUP;
 use crate::store::query::recent::FailureRow;
 use crate::store::query::{row_time, row_unsigned};
 
-/// Failures of one page that are looked at for a text or for those that are open; what is beyond is the next page's.
+/// Failures of one page that are looked at for a text; what is beyond is the next page's.
 const LOOKED_AT_MAX: usize = 5_000;
 /// Failures in a file or folder below which they are looked up there, not looked for among all.
 const FILE_FAILURES_MAX: u64 = 5_000;
@@ -184,10 +184,7 @@ impl Index {
             if text.as_ref().is_some_and(|text| !has_text(row, text)) {
                 continue;
             }
-            let failure = self.failure_details(row.get(0)?)?;
-            if filter.scope != FailureScope::Open || failure.resolved_at.is_none() {
-                filling.page.failures.push(failure);
-            }
+            filling.page.failures.push(self.failure_details(row.get(0)?)?);
         }
         Ok(())
     }
@@ -253,8 +250,15 @@ impl Index {
             query.conditions.push(after);
         }
         query.conditions.push("NOT r.passed".into());
+        let tables = match filter.scope {
+            // Few of all.
+            FailureScope::Open => {
+                "open_failures CROSS JOIN failures f USING (failure_no) CROSS JOIN runs r USING (run_id)".to_owned()
+            }
+            FailureScope::Counted | FailureScope::Uncounted => format!("{runs} JOIN failures f USING (run_id)"),
+        };
         let sql = format!(
-            "{head} SELECT failure_no, r.started_at, r.run_id, summary, argv FROM {runs} JOIN failures f USING (run_id)
+            "{head} SELECT failure_no, r.started_at, r.run_id, summary, argv FROM {tables}
              WHERE {} ORDER BY r.started_at DESC, r.run_id DESC",
             query.conditions.join(" AND ")
         );

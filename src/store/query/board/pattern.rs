@@ -131,13 +131,16 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<OccurrenceRow>, StoreError> {
         let read = || {
-            // Of a failure with two patterns of the group the first one's place and message: `min` picks the row.
+            // Of a failure with two patterns of the group the first one's place and message: `min` picks the row. How late
+            // the last of them was is known without a look at the others, which are many; equals are all looked at.
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT failure_id, run_id, at, name, sum(o.item_count), file, line, test, message, category,
                                 sum(NOT flaky) = 0, min(pattern_key)
                  FROM members CROSS JOIN occurrences o USING (pattern_no) JOIN patterns USING (pattern_no)
                  JOIN failures USING (failure_no) JOIN tasks USING (task_no)
-                 WHERE ?2 IS NULL OR (at, run_id) < (?2, ?3)
+                 WHERE (?2 IS NULL OR (at, run_id) < (?2, ?3)) AND at >= coalesce((
+                     SELECT e.at FROM members CROSS JOIN occurrences e USING (pattern_no) WHERE ?2 IS NULL OR e.at < ?2
+                     GROUP BY e.failure_no ORDER BY e.at DESC LIMIT 1 OFFSET ?4 - 1), '')
                  GROUP BY failure_no ORDER BY at DESC, run_id DESC LIMIT ?4"
             ))?;
             let (at, run) = after.map(|(at, run)| (at.rfc3339(), run)).unzip();

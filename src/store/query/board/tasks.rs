@@ -114,6 +114,25 @@ impl Index {
         self.sql_result("read", self.connection.query_row(sql, [], |row| row_unsigned(row, 0)))
     }
 
+    /// The newest task whose name is one that is looked for; all names are read.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn find_task_where(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Option<String>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached("SELECT name FROM tasks ORDER BY last_at DESC, name")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let name: String = row.get(0)?;
+                if is_wanted(&name) {
+                    return Ok(Some(name));
+                }
+            }
+            Ok(None)
+        };
+        self.sql_result("read", read())
+    }
+
     /// The last runs of a task, the oldest first.
     ///
     /// # Errors

@@ -6,11 +6,10 @@ use serde_json::Value;
 use crate::base::clock::Timestamp;
 use crate::ops::board::Board;
 use crate::ops::board::figures::BoardFigure;
-use crate::ops::board::patterns::{PatternLine, PatternOrder, PatternQuery, PatternScope};
+use crate::ops::board::patterns::{KnownPattern, PatternLine, PatternOrder, PatternQuery, PatternScope};
 use crate::ops::board::severity::PatternSeverity;
 use crate::ops::board::totals::{CategoryTotal, FailureTotals};
 use crate::ops::reply::Reply;
-use crate::pattern::PatternPage;
 use crate::surface::http::ask::HttpAsk;
 use crate::surface::http::records::pattern_query;
 
@@ -163,10 +162,9 @@ fn read_patterns(
     after: Option<&str>,
     limit: usize,
 ) -> anyhow::Result<PatternsDocument> {
-    let lines = board.patterns(query, after, limit)?;
-    let read = |line: PatternLine| Ok(PatternDocument::new(board.pattern_page(&line.id)?, line));
-    let patterns = lines.patterns.into_iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(PatternsDocument { count: patterns.len() as u64, patterns, total: lines.total, next: lines.next })
+    let (patterns, total, next) = board.known_patterns(query, after, limit)?;
+    let patterns: Vec<_> = patterns.into_iter().map(PatternDocument::new).collect();
+    Ok(PatternsDocument { count: patterns.len() as u64, patterns, total, next })
 }
 
 impl DashboardDocument {
@@ -208,14 +206,14 @@ impl FrequentPatternDocument {
 }
 
 impl PatternDocument {
-    fn new(page: PatternPage, line: PatternLine) -> Self {
+    fn new(KnownPattern { line, sentence, gotcha }: KnownPattern) -> Self {
         let known = |text: Option<&String>| {
             let text = text.map(|text| text.trim()).filter(|text| !text.is_empty());
             text.unwrap_or(NOT_KNOWN).to_owned()
         };
-        let gotcha = page.gotcha.as_ref();
+        let gotcha = gotcha.as_ref();
         PatternDocument {
-            description: known(Some(&page.summary.summary)),
+            description: known(Some(&sentence)),
             common_cause: known(gotcha.and_then(|gotcha| gotcha.cause.as_ref())),
             recommended_fix: known(gotcha.map(|gotcha| &gotcha.fix)),
             knowledge_entry_id: gotcha.map(|gotcha| gotcha.id.clone()),
