@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::program::CommandPrograms;
+use crate::base::folder;
 use crate::capture::{InputDigests, InputHasher};
 use crate::run::is_shims_folder;
 
@@ -370,21 +371,11 @@ fn add_file_if_there(inputs: &mut InputHasher, name: &str, path: &Path) -> Resul
 
 /// The names in a folder, sorted; none of one that isn't there.
 pub(super) fn entry_names(folder: &Path, name: &str) -> Result<Vec<Vec<u8>>, UnknownInput> {
-    let unreadable = |_| UnknownInput::Unreadable(name.to_owned());
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry.map_err(unreadable)?.file_name().as_bytes().to_owned());
-        if names.len() > ENTRIES_MAX {
-            return Err(UnknownInput::Unreadable(name.to_owned()));
-        }
+    match folder::entry_names(folder, ENTRIES_MAX) {
+        Ok(names) => Ok(names),
+        Err(error) if is_absent(&error) => Ok(Vec::new()),
+        Err(_) => Err(UnknownInput::Unreadable(name.to_owned())),
     }
-    names.sort_unstable();
-    Ok(names)
 }
 
 pub(super) fn is_absent(error: &io::Error) -> bool {

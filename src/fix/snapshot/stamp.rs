@@ -13,6 +13,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,7 @@ use super::git::{Git, GitError, GitView};
 use super::taken::TakenSnapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
+use crate::base::folder::has_folder_times;
 use crate::base::limits::SNAPSHOT_LISTING_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::private;
@@ -37,12 +39,6 @@ const ROUNDS_MAX: usize = 16;
 const COARSE_US: i64 = 2_000_000;
 /// Bytes of an entry before its path: its kind, and what the file was like.
 const HEAD_BYTES: usize = 9;
-
-/// File systems whose folders have a new time when a name in them comes or goes, by `statfs`: ext2 to ext4, XFS, Btrfs,
-/// tmpfs, overlays, ZFS, F2FS.
-#[cfg(target_os = "linux")]
-const KNOWN_FILE_SYSTEMS: [i64; 7] =
-    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
 
 /// What a work tree was like when git listed it.
 #[derive(Debug)]
@@ -170,6 +166,11 @@ impl WorkTreeStamp {
         &self.header.id
     }
 
+    /// Whether a folder that was left out had files.
+    pub(super) fn has_excluded(&self) -> bool {
+        self.header.has_excluded
+    }
+
     /// The files of this name that git may look at, relative to the root.
     pub(super) fn files_named(&self, name: &str) -> Vec<PathBuf> {
         let paths = self.entries().filter(|entry| entry.kind != StampedKind::Folder as u8).map(|entry| entry.path);
@@ -218,16 +219,26 @@ impl WorkTreeStamp {
         })
     }
 
-    /// Whether every file and folder is as it was.
-    pub(super) fn holds_inside(&self, root: &Path) -> bool {
-        let mut path = root.as_os_str().as_bytes().to_owned();
-        path.push(b'/');
-        let length = path.len();
-        self.entries().all(|entry| {
-            path.truncate(length);
-            path.extend_from_slice(entry.path);
-            digest_at(Path::new(OsStr::from_bytes(&path))) == entry.digest
+    /// The files that are not as they were; `None` where more than contents of files may have changed.
+    pub(super) fn changes_inside(&self, root: &Path) -> Option<Vec<&[u8]>> {
+        let entries: Vec<StampedEntry<'_>> = self.entries().collect();
+        let (one, other) = entries.split_at(entries.len() / 2);
+        thread::scope(|scope| {
+            let beside = thread::Builder::new().spawn_scoped(scope, || changes_of(root, one));
+            let changed = changes_of(root, other);
+            let before = match beside {
+                Ok(begun) => begun.join().unwrap_or_default(),
+                Err(_) => changes_of(root, one),
+            };
+            Some([before?, changed?].concat())
         })
+    }
+
+    /// The listing that git would give of the work tree, where of these files alone the contents may have changed.
+    pub(super) fn as_listing(&self, changed: &[&[u8]]) -> Vec<u8> {
+        let files = self.entries().filter(|entry| entry.kind == StampedKind::File as u8);
+        let known = files.flat_map(|entry| [b"H ", entry.path, b"\0"].concat());
+        known.chain(changed.iter().flat_map(|path| [b"C ", *path, b"\0"].concat())).collect()
     }
 
     /// Whether the files outside of the work tree are those that it names, and as they were.
@@ -283,6 +294,29 @@ impl WorkTreeStamp {
         write_atomic(&dir.join(STAMP_FILE), &bytes, 0o600, Durability::Cached)?;
         Ok(Some(header.id))
     }
+}
+
+/// The files among some entries that are not as they were; `None` where a folder or a list of patterns is not.
+fn changes_of<'a>(root: &Path, entries: &[StampedEntry<'a>]) -> Option<Vec<&'a [u8]>> {
+    let mut path = root.as_os_str().as_bytes().to_owned();
+    path.push(b'/');
+    let length = path.len();
+    let mut changed = Vec::new();
+    for entry in entries {
+        path.truncate(length);
+        path.extend_from_slice(entry.path);
+        if digest_at(Path::new(OsStr::from_bytes(&path))) != entry.digest {
+            let is_content = entry.kind == StampedKind::File as u8 && !is_list(entry.path);
+            changed.push(is_content.then_some(entry.path)?);
+        }
+    }
+    Some(changed)
+}
+
+/// Whether a file says what git ignores or converts in its folder.
+fn is_list(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    name == b".gitignore" || name == b".gitattributes"
 }
 
 /// A walk through the folders in which git looks for new files.
@@ -475,21 +509,6 @@ fn digest_of(metadata: &Metadata) -> u64 {
     }
     let digest = hasher.finalize();
     u64::from_le_bytes(std::array::from_fn(|at| digest.as_bytes()[at])).max(1)
-}
-
-/// Whether folders get a new time when a name in them comes or goes.
-#[cfg(target_os = "linux")]
-fn has_folder_times(root: &Path) -> bool {
-    // The type of the magic number differs between C libraries.
-    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "a magic number has 32 bits")]
-    let kind = nix::sys::statfs::statfs(root).map(|about| about.filesystem_type().0 as i64 & 0xffff_ffff);
-    kind.is_ok_and(|kind| KNOWN_FILE_SYSTEMS.contains(&kind))
-}
-
-/// Whether folders get a new time when a name in them comes or goes: on this machine's own disks they do.
-#[cfg(not(target_os = "linux"))]
-fn has_folder_times(root: &Path) -> bool {
-    nix::sys::statfs::statfs(root).is_ok_and(|about| about.flags().contains(nix::mount::MntFlags::MNT_LOCAL))
 }
 
 #[cfg(test)]

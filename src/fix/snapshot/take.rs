@@ -136,9 +136,12 @@ fn take_with(
     let rules = settings.rule_files(git);
     let is_changed = place.prepare_folder(repository, &settings)?;
     let stamp = stamp.filter(|stamp| !is_changed && stamp.holds_outside(&rules));
-    let mut listing = None;
+    let (mut listing, mut has_excluded) = (None, false);
     match (seen, &stamp) {
         (SeenWorkTree::AsBefore, Some(stamp)) if !place.is_index_new(repository)? => return Ok(stamp.as_taken(now)),
+        (SeenWorkTree::Changed(listed), Some(stamp)) => {
+            (listing, has_excluded) = (Some(listed), stamp.has_excluded());
+        }
         (SeenWorkTree::Listed(listed), _) if !is_changed => listing = Some(listed),
         _ => {}
     }
@@ -174,7 +177,7 @@ fn take_with(
             has_unseen: look.blind,
             submodules: look.submodules,
             left_out: look.left_out,
-            has_excluded: look.has_excluded,
+            has_excluded: look.has_excluded || has_excluded,
             at: now,
             stamp: None,
         };
@@ -192,6 +195,8 @@ enum SeenWorkTree {
     Unknown,
     /// Its files and folders are as the stamp says.
     AsBefore,
+    /// As the stamp says, but for contents of some files: what git would list.
+    Changed(Vec<u8>),
     /// What git lists.
     Listed(Vec<u8>),
 }
@@ -203,9 +208,13 @@ fn ask_settings(
     is_known: bool,
     stamp: Option<&WorkTreeStamp>,
 ) -> Result<(GitSettings, SeenWorkTree), GitError> {
-    let see = || match stamp.filter(|stamp| stamp.holds_inside(git.root_path())) {
-        Some(_) => SeenWorkTree::AsBefore,
-        None => WorkTreeScan::list_files(git).map_or(SeenWorkTree::Unknown, SeenWorkTree::Listed),
+    let see = || {
+        let stamped = stamp.and_then(|stamp| Some((stamp, stamp.changes_inside(git.root_path())?)));
+        match stamped {
+            Some((_, changed)) if changed.is_empty() => SeenWorkTree::AsBefore,
+            Some((stamp, changed)) => SeenWorkTree::Changed(stamp.as_listing(&changed)),
+            None => WorkTreeScan::list_files(git).map_or(SeenWorkTree::Unknown, SeenWorkTree::Listed),
+        }
     };
     thread::scope(|scope| {
         let seen = is_known.then(|| thread::Builder::new().spawn_scoped(scope, see));

@@ -92,35 +92,47 @@ impl<'a> Measurement<'a> {
             return lab.run_check(self.request, command);
         }
         let check = RecordedCheck::of_command(self.request, command);
+        let before = self.watch.observe(&check.inside, &check.checked()).filter(|_| command.reuses);
         if command.reuses
-            && let Some(receipt) = self.find_cover(command, &check)
+            && let Some(receipt) = self.find_cover(command, &check, before.as_ref())
         {
             return Ok(CommandResult::from_receipt(receipt));
         }
-        self.memory.finish();
-        self.run_recorded(command, &check)
+        self.memory.finish_server();
+        self.run_recorded(command, &check, before)
     }
 
     /// The receipt that covers a check, as it is run or as a person types it.
-    fn find_cover(&self, command: &GateCommand<'_>, check: &RecordedCheck) -> Option<String> {
+    fn find_cover(
+        &self,
+        command: &GateCommand<'_>,
+        check: &RecordedCheck,
+        before: Option<&ObservedState>,
+    ) -> Option<String> {
         let is_it = |(argv, cwd): &(Vec<OsString>, PathBuf)| *argv == check.argv && *cwd == check.inside.cwd;
         let waits = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).iter().any(is_it);
         if waits {
             self.record_waiting();
         }
-        let found = self.watch.find_cover(&check.inside, &check.checked());
-        found.or_else(|| {
+        let find = |check: &RecordedCheck, state: &ObservedState| {
+            self.watch.find_cover(&check.inside, &check.checked(), state)
+        };
+        before.and_then(|before| find(check, before)).or_else(|| {
             let typed = GateCommand { argv: command.as_written?, item: None, ..command.clone() };
             let typed = RecordedCheck { path: None, ..RecordedCheck::of_command(self.request, &typed) };
-            self.watch.find_cover(&typed.inside, &typed.checked())
+            find(&typed, &self.watch.observe(&typed.inside, &typed.checked())?)
         })
     }
 
     /// Runs a check as if a person had typed it after `verify-run`: it is recorded, diagnosed and learnt from. The look at
     /// the tree after it tells what it was about, so the recorder needs none of its own.
-    fn run_recorded(&self, command: &GateCommand<'_>, check: &RecordedCheck) -> anyhow::Result<CommandResult> {
+    fn run_recorded(
+        &self,
+        command: &GateCommand<'_>,
+        check: &RecordedCheck,
+        before: Option<ObservedState>,
+    ) -> anyhow::Result<CommandResult> {
         let (request, watch) = (self.request, &self.watch);
-        let before = watch.observe(&check.inside, &check.checked()).filter(|_| command.reuses);
         let ended = {
             // Another verify-run in the command is not to record it once more.
             let _named = RecordingName::take();
@@ -142,6 +154,7 @@ impl<'a> Measurement<'a> {
             self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(of);
         } else {
             // Only now is the tree what the run left, and the caller wants to know what failed.
+            self.memory.finish();
             result.run = record_run(request, &spooled).unwrap_or_default();
             result.failures = result.run.as_ref().map(LastFailure::first_of_run).unwrap_or_default();
         }
@@ -158,6 +171,7 @@ impl<'a> Measurement<'a> {
     pub(super) fn record_waiting(&self) {
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         if !waiting.is_empty() {
+            self.memory.finish();
             record_waiting(self.request);
         }
     }
@@ -177,7 +191,7 @@ impl<'a> Measurement<'a> {
         if let Some(result) = known.and_then(|key| self.outputs.find(self.request, key, &self.change.tree)) {
             return Ok(result);
         }
-        self.memory.finish();
+        self.memory.finish_server();
         self.watch.note_run();
         let result = run_tool(command)?;
         if let Some(key) = key

@@ -171,8 +171,8 @@ impl MemorySearch {
     }
 }
 
-/// The questions of one evaluation. The answers are waited for before the first command starts, because what that records
-/// is no memory, and what it leaves behind would be taken for a process of the memory server.
+/// The questions of one evaluation. The answers are waited for before a command's run is recorded, because that is no memory;
+/// those of a memory server before the first command starts: what it leaves behind would be taken for one of the server's.
 #[derive(Default)]
 pub(super) struct AskedMemory {
     search: Mutex<Option<MemorySearch>>,
@@ -183,6 +183,16 @@ impl AskedMemory {
     /// Questions that were asked; `None` where an evaluation asks nothing.
     pub(super) fn new(search: Option<MemorySearch>) -> AskedMemory {
         AskedMemory { search: Mutex::new(search), reading: Mutex::default() }
+    }
+
+    /// Waits for the answers, once, if a memory server is asked.
+    pub(super) fn finish_server(&self) {
+        let search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let asks_server = search.as_ref().is_some_and(|search| search.server.is_some());
+        drop(search);
+        if asks_server {
+            self.finish();
+        }
     }
 
     /// Waits for the answers, once.

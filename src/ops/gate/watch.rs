@@ -58,8 +58,13 @@ impl TreeWatch {
     }
 
     /// The line about the receipt that covers a command over the judged tree.
-    pub(super) fn find_cover(&self, inside: &Request, command: &CheckedCommand<'_>) -> Option<String> {
-        self.lookup()?.find_cover(inside, command)
+    pub(super) fn find_cover(
+        &self,
+        inside: &Request,
+        command: &CheckedCommand<'_>,
+        state: &ObservedState,
+    ) -> Option<String> {
+        self.lookup()?.find_cover(inside, command, state)
     }
 
     /// What a receipt of a command over the judged tree would be about.

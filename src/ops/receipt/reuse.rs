@@ -184,11 +184,15 @@ impl ReceiptLookup {
         Ok(ReceiptLookup { trees })
     }
 
-    /// The line about the receipt that covers a command without input in the folder of `request`: `passed 3 min ago on this
-    /// tree (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
-    pub(crate) fn find_cover(&self, request: &Request, command: &CheckedCommand<'_>) -> Option<String> {
-        let state = self.observe(request, command)?;
-        let cover = find_in_store(request, command, Ok(&state), WantedCover::Reusable).ok()??;
+    /// The line about the receipt that covers a command in this state, without input in the folder of `request`: `passed 3
+    /// min ago on this tree (e-…), 41 tests`. `None` where there is none, or where that cannot be known.
+    pub(crate) fn find_cover(
+        &self,
+        request: &Request,
+        command: &CheckedCommand<'_>,
+        state: &ObservedState,
+    ) -> Option<String> {
+        let cover = find_in_store(request, command, Ok(state), WantedCover::Reusable).ok()??;
         cover.say(request).ok()
     }
 
