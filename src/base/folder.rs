@@ -21,8 +21,14 @@ const SETTLED_US: i64 = 2_000_000;
 /// Device, inode, and the times of the last write and of the last change of the inode.
 type FolderStamp = [i64; 6];
 
+/// A folder as it was read.
+struct ReadFolder {
+    stamp: FolderStamp,
+    names: Vec<Vec<u8>>,
+}
+
 /// Folders that were read in this process.
-static READ: LazyLock<Mutex<HashMap<PathBuf, (FolderStamp, Vec<Vec<u8>>)>>> = LazyLock::new(Mutex::default);
+static READ: LazyLock<Mutex<HashMap<PathBuf, ReadFolder>>> = LazyLock::new(Mutex::default);
 
 /// The names in a folder, sorted, at most `max`; more are an error of the kind `FileTooLarge`. A folder that this process
 /// has read is not read again while its times are the same.
@@ -32,10 +38,10 @@ static READ: LazyLock<Mutex<HashMap<PathBuf, (FolderStamp, Vec<Vec<u8>>)>>> = La
 pub fn entry_names(folder: &Path, max: usize) -> io::Result<Vec<Vec<u8>>> {
     let before = stamp_of(folder);
     let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((stamp, names)) = read.get(folder)
-        && before.as_ref().ok() == Some(stamp)
+    if let Some(known) = read.get(folder)
+        && before.as_ref().ok() == Some(&known.stamp)
     {
-        return Ok(names.clone());
+        return Ok(known.names.clone());
     }
     drop(read);
     let mut names = Vec::new();
@@ -51,7 +57,7 @@ pub fn entry_names(folder: &Path, max: usize) -> io::Result<Vec<Vec<u8>>> {
         && has_folder_times(folder)
     {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        read.insert(folder.to_owned(), (stamp, names.clone()));
+        read.insert(folder.to_owned(), ReadFolder { stamp, names: names.clone() });
     }
     Ok(names)
 }
@@ -108,7 +114,7 @@ mod tests {
         let stamp = stamp_of(&place).expect("a stamp");
         assert!(!is_settled(&stamp), "it may change within the same tick");
         let known = vec![b"known".to_vec()];
-        READ.lock().expect("no panic").insert(place.clone(), (stamp, known.clone()));
+        READ.lock().expect("no panic").insert(place.clone(), ReadFolder { stamp, names: known.clone() });
         assert_eq!(entry_names(&place, 9).expect("names"), known, "what was read is not read again");
         fs::write(place.join("b"), "").expect("a file");
         assert_eq!(entry_names(&place, 9).expect("names"), [b"a".to_vec(), b"b".to_vec()]);

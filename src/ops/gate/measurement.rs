@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::change::Change;
@@ -44,12 +44,21 @@ pub(super) struct Measurement<'a> {
     pub memory: AskedMemory,
     /// What commands may have done to the work tree.
     pub watch: TreeWatch,
-    /// Passes of this evaluation that wait for the recorder: their words and folders.
-    waiting: Mutex<Vec<(Vec<OsString>, PathBuf)>>,
+    /// What passed in this evaluation.
+    passes: Mutex<OwnPasses>,
     /// What measuring tools printed.
     pub outputs: ToolOutputs,
     /// Functions that were measured before, by project and scope.
     pub functions: Mutex<FunctionsByScope>,
+}
+
+/// Checks that passed in an evaluation.
+#[derive(Debug, Default)]
+struct OwnPasses {
+    /// Their words and folders.
+    commands: Vec<(Vec<OsString>, PathBuf)>,
+    /// Whether one of them waits for the recorder.
+    wait: bool,
 }
 
 impl<'a> Measurement<'a> {
@@ -76,7 +85,7 @@ impl<'a> Measurement<'a> {
             weakened,
             memory: AskedMemory::default(),
             watch: TreeWatch::default(),
-            waiting: Mutex::default(),
+            passes: Mutex::default(),
             outputs: ToolOutputs::default(),
             functions: Mutex::default(),
         }
@@ -110,9 +119,10 @@ impl<'a> Measurement<'a> {
         before: Option<&ObservedState>,
     ) -> Option<String> {
         let is_it = |(argv, cwd): &(Vec<OsString>, PathBuf)| *argv == check.argv && *cwd == check.inside.cwd;
-        let waits = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).iter().any(is_it);
-        if waits {
+        if self.lock_passes().commands.iter().any(is_it) {
             self.record_waiting();
+        } else if !self.watch.has_receipts() {
+            return None;
         }
         let find = |check: &RecordedCheck, state: &ObservedState| {
             self.watch.find_cover(&check.inside, &check.checked(), state)
@@ -150,8 +160,9 @@ impl<'a> Measurement<'a> {
         let spooled = check.spooled(seen, run, result.output.clone());
         spool_run(request, &spooled)?;
         if is_unchanged && result.code == Some(0) {
-            let of = (check.argv.clone(), check.inside.cwd.clone());
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(of);
+            let mut passes = self.lock_passes();
+            passes.commands.push((check.argv.clone(), check.inside.cwd.clone()));
+            passes.wait = true;
         } else {
             // Only now is the tree what the run left, and the caller wants to know what failed.
             self.memory.finish();
@@ -169,11 +180,14 @@ impl<'a> Measurement<'a> {
 
     /// Records the passes of this evaluation that wait for it.
     pub(super) fn record_waiting(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        if !waiting.is_empty() {
+        if std::mem::take(&mut self.lock_passes().wait) {
             self.memory.finish();
             record_waiting(self.request);
         }
+    }
+
+    fn lock_passes(&self) -> MutexGuard<'_, OwnPasses> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a measuring tool, or takes what it printed over the same tree.

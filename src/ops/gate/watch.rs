@@ -57,6 +57,11 @@ impl TreeWatch {
         }
     }
 
+    /// Whether there may be a receipt over the judged tree that was there before the evaluation.
+    pub(super) fn has_receipts(&self) -> bool {
+        self.lookup().is_some_and(|lookup| lookup.has_receipts())
+    }
+
     /// The line about the receipt that covers a command over the judged tree.
     pub(super) fn find_cover(
         &self,

@@ -9,8 +9,10 @@ use super::observe::{
 use super::signed::{find_signed_cover, has_signed};
 use super::{ReceiptBrief, doubt_text};
 use crate::base::clock::Timestamp;
+use crate::base::lossless::Lossless;
 use crate::base::text;
 use crate::capture::{CheckedState, SpooledRun};
+use crate::config::ReceiptEnvironment;
 use crate::event::Receipt;
 use crate::fix;
 use crate::fix::snapshot::TakenSnapshot;
@@ -24,6 +26,8 @@ use crate::whitelist::{CheckKind, Whitelist};
 
 /// Receipts of one command that are looked at, the newest.
 pub(super) const RECEIPTS_MAX: usize = 32;
+/// Receipts of all commands of a work tree that may be reused by an evaluation, the newest.
+const RECEIPTS_OF_ROOT_MAX: usize = 1_000;
 /// A receipt whose run ended later than this after now, microseconds: the clock was set back.
 const FUTURE_US_MAX: u64 = 60_000_000;
 /// Words of commands that look at what is staged or at the last commits, which no tree has.
@@ -171,6 +175,8 @@ fn offer_for_state(
 #[derive(Debug)]
 pub(crate) struct ReceiptLookup {
     trees: TreeState,
+    /// Whether a receipt over these files was there when it was made.
+    has_receipts: bool,
 }
 
 impl ReceiptLookup {
@@ -181,7 +187,13 @@ impl ReceiptLookup {
     pub(crate) fn over_snapshot(request: &Request, taken: &TakenSnapshot) -> Result<ReceiptLookup, String> {
         let trees = TreeState::of_snapshot(request, taken)?;
         record_pending(request).map_err(|error| error.to_string())?;
-        Ok(ReceiptLookup { trees })
+        let has_receipts = has_receipts_on(request, &taken.tree).map_err(|error| error.to_string())?;
+        Ok(ReceiptLookup { trees, has_receipts })
+    }
+
+    /// Whether there may be a receipt over these files: after an edit there is none, and nothing needs to be asked.
+    pub(crate) fn has_receipts(&self) -> bool {
+        self.has_receipts
     }
 
     /// The line about the receipt that covers a command in this state, without input in the folder of `request`: `passed 3
@@ -305,6 +317,15 @@ pub(super) enum WantedCover {
     Reusable,
     /// If there is none, the one that says best why not.
     Closest,
+}
+
+/// Whether a receipt of any command is over a tree; those of others are not looked at.
+fn has_receipts_on(request: &Request, tree: &str) -> Result<bool, StoreError> {
+    if request.settings().receipts.environment == ReceiptEnvironment::Toolchain {
+        return Ok(true);
+    }
+    let Some(index) = Index::open_read(&request.places.state.index())? else { return Ok(false) };
+    index.has_receipts_on(&Lossless::from(&request.places.root), tree, RECEIPTS_OF_ROOT_MAX)
 }
 
 /// As [`find_recorded`], of what is recorded.

@@ -75,6 +75,22 @@ impl Index {
         Ok(receipts)
     }
 
+    /// Whether one of the last `limit` receipts of a work tree is over this tree.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn has_receipts_on(&self, root: &Lossless, tree: &str, limit: usize) -> Result<bool, StoreError> {
+        let find = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM (
+                     SELECT tree FROM receipts WHERE root = ?1 ORDER BY ended_at DESC LIMIT ?3) WHERE tree = ?2)",
+            )?;
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_row(params![to_json(root), tree, limit], |row| row.get(0))
+        };
+        self.sql_result("read", find())
+    }
+
     /// The receipt of an id, or of the start of one.
     ///
     /// # Errors
