@@ -26,6 +26,7 @@ use crate::base::folder::has_folder_times;
 use crate::base::limits::SNAPSHOT_LISTING_BYTES_MAX;
 use crate::base::lossless::Lossless;
 use crate::base::private;
+use crate::redact::redact_text;
 
 /// The file in the folder of a work tree.
 const STAMP_FILE: &str = "stamp";
@@ -464,8 +465,10 @@ impl<'a> FolderWalk<'a> {
                 Err(trouble) => return Err(trouble),
             };
             let ignored: HashSet<&[u8]> = ignored.split(|&byte| byte == 0).collect();
-            let seen = doubtful.into_iter().filter(|path| !ignored.contains(path.as_slice())).collect();
-            if self.visit_all(seen).is_none() {
+            let seen: Vec<Vec<u8>> = doubtful.into_iter().filter(|path| !ignored.contains(path.as_slice())).collect();
+            // Names of files are in the tree. One that is nowhere else may be a secret.
+            let has_secret = |path: &Vec<u8>| redact_text(&String::from_utf8_lossy(path)).1 > 0;
+            if seen.iter().any(has_secret) || self.visit_all(seen).is_none() {
                 return Ok(false);
             }
         }
