@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use super::SnapshotOptions;
 use super::git::{Git, GitError, GitView, quoted_path};
 use super::secret_files::is_secret;
 use super::stamp::SeenFiles;
+use super::taken::change_time;
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::limits::{SNAPSHOT_FILTERED_MAX, SNAPSHOT_NEW_BYTES_MAX};
@@ -294,9 +295,3 @@ pub(super) const FILTERED: &str = "verify-run: the content of a filtered file, B
 /// First words of the placeholder for a file with secrets, and the digits of its hash.
 pub(super) const SECRET: &str = "verify-run: the content of a file with secrets, BLAKE3 ";
 const SECRET_DIGITS: usize = 8;
-
-/// When a file changed last in any way, microseconds since the epoch.
-fn change_time(metadata: &Metadata) -> i64 {
-    let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000);
-    micros(metadata.mtime(), metadata.mtime_nsec()).max(micros(metadata.ctime(), metadata.ctime_nsec()))
-}

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SnapshotOptions;
 use super::git::{Git, GitError, GitView};
-use super::taken::TakenSnapshot;
+use super::taken::{TakenSnapshot, change_time};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::folder::has_folder_times;
@@ -110,9 +110,7 @@ struct NewestChange {
 
 impl NewestChange {
     fn add(&mut self, metadata: &Metadata) {
-        let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000);
-        let changed = micros(metadata.ctime(), metadata.ctime_nsec());
-        self.at = self.at.max(micros(metadata.mtime(), metadata.mtime_nsec())).max(changed);
+        self.at = self.at.max(change_time(metadata));
         self.is_coarse |= metadata.ctime_nsec() == 0;
     }
 
@@ -262,7 +260,10 @@ impl WorkTreeStamp {
         }
         look.rules.iter().flat_map(fs::metadata).for_each(|metadata| newest.add(&metadata));
         let rules = look.rules.iter().map(|path| (Lossless::from(path), digest_behind(path))).collect();
-        let Some(mut walk) = FolderWalk::begin(git.root_path(), &seen.files, before) else { return Ok(None) };
+        let begin = |before| FolderWalk::begin(git.root_path(), &seen.files, before);
+        // A new list of patterns says something else of folders that are as they were.
+        let walk = begin(before).and_then(|walk| if walk.has_new_rules() { begin(None) } else { Some(walk) });
+        let Some(mut walk) = walk else { return Ok(None) };
         if !walk.finish(git)? {
             return Ok(None);
         }
@@ -316,8 +317,7 @@ fn changes_of<'a>(root: &Path, entries: &[StampedEntry<'a>]) -> Option<Vec<&'a [
 
 /// Whether a file says what git ignores or converts in its folder.
 fn is_list(path: &[u8]) -> bool {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    name == b".gitignore" || name == b".gitattributes"
+    [&b".gitignore"[..], b".gitattributes"].contains(&name_of(path))
 }
 
 /// A walk through the folders in which git looks for new files.
@@ -376,7 +376,7 @@ impl<'a> FolderWalk<'a> {
 
     /// Whether what says what is ignored is as it was at the last stamp.
     fn has_same_rules(&self, before: &WorkTreeStamp, files: &[(Vec<u8>, u64)]) -> bool {
-        let is_rule = |path: &[u8]| path == b".gitignore" || path.ends_with(b"/.gitignore");
+        let is_rule = |path: &[u8]| name_of(path) == b".gitignore";
         let mut now: Vec<(&[u8], u64)> =
             files.iter().filter(|(path, _)| is_rule(path)).map(|(path, digest)| (path.as_slice(), *digest)).collect();
         let of_file = |entry: &StampedEntry<'_>| entry.kind == StampedKind::File as u8 && is_rule(entry.path);
@@ -387,6 +387,12 @@ impl<'a> FolderWalk<'a> {
         let is_same =
             |entry: StampedEntry<'_>| digest_at(&self.root.join(OsStr::from_bytes(entry.path))) == entry.digest;
         now == then && before.entries().filter(|entry| entry.kind == StampedKind::Rule as u8).all(is_same)
+    }
+
+    /// Whether it met a list of patterns, itself ignored, that the last stamp does not have.
+    fn has_new_rules(&self) -> bool {
+        let is_new = |(path, _): &(Vec<u8>, u64)| !self.known_rules.contains(&path.as_slice());
+        !self.known.is_empty() && self.rules.iter().any(is_new)
     }
 
     fn visit_all(&mut self, folders: Vec<Vec<u8>>) -> Option<()> {
@@ -478,6 +484,10 @@ impl<'a> FolderWalk<'a> {
 
 fn folder_of(path: &[u8]) -> &[u8] {
     path.iter().rposition(|&byte| byte == b'/').map_or(b"", |slash| &path[..slash])
+}
+
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {

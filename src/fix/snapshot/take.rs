@@ -183,7 +183,9 @@ fn take_with(
         };
         if !taken.blind && taken.left_out == 0 {
             let look = StampedLook { options, taken: &taken, tick: tick_micros(), rules: &rules };
-            taken.stamp = WorkTreeStamp::write(place.scratch_path(), git, look, files, stamp.as_ref())?;
+            // Without one the next look takes longer.
+            let written = WorkTreeStamp::write(place.scratch_path(), git, look, files, stamp.as_ref());
+            taken.stamp = written.unwrap_or_default();
         }
         return Ok(taken);
     }

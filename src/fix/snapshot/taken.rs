@@ -1,5 +1,7 @@
 //! A work tree that was seen, as a git tree.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::base::clock::Timestamp;
@@ -48,4 +50,10 @@ pub(super) fn tick_micros() -> i64 {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn tick_micros() -> i64 {
     0
+}
+
+/// When a file changed last in any way, microseconds since the epoch.
+pub(super) fn change_time(metadata: &Metadata) -> i64 {
+    let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000);
+    micros(metadata.mtime(), metadata.mtime_nsec()).max(micros(metadata.ctime(), metadata.ctime_nsec()))
 }

@@ -1,4 +1,4 @@
-//! Whether commands changed the work tree: receipts prove that they did not, else the tree is looked at again.
+//! Whether commands changed the work tree, which is looked at after each of them, and what receipts say of it as it is.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};

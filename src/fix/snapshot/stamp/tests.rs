@@ -9,7 +9,12 @@ use crate::fix::snapshot::take_snapshot;
 #[allow(clippy::disallowed_methods, reason = "a repository for a test")]
 fn git_in(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
-    command.current_dir(folder).args(["-c", "user.name=T", "-c", "user.email=t@example.invalid"]);
+    command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").args([
+        "-c",
+        "user.name=T",
+        "-c",
+        "user.email=t@example.invalid",
+    ]);
     assert!(command.args(arguments).status().expect("git").success(), "{arguments:?}");
 }
 
@@ -231,6 +236,29 @@ fn what_nothing_was_changed_in_needs_no_second_look() {
     assert_eq!(project.take().stamp, before.stamp);
     project.write("src/deep/b.txt", "other\n");
     assert_ne!(project.take().tree, before.tree);
+}
+
+#[test]
+fn an_ignored_list_of_patterns_is_asked_about_folders_that_are_as_they_were() {
+    let project = Project::new(1);
+    project.write(".git/info/exclude", ".gitignore\n");
+    project.write("src/deep/ignored/quiet.log", "no\n");
+    project.take_with_stamp();
+    // It reverts what the list above it says of a folder in which git sees nothing yet.
+    project.write("src/.gitignore", "!ignored/\n");
+    let before = project.take_with_stamp();
+    project.write("src/deep/ignored/seen.txt", "yes\n");
+    assert_ne!(project.take().tree, before.tree);
+}
+
+#[test]
+fn a_stamp_that_cannot_be_written_is_none() {
+    let project = Project::new(1);
+    let before = project.take_with_stamp();
+    fs::remove_file(project.stamp_file()).expect("a stamp");
+    fs::create_dir(project.stamp_file()).expect("something in its place");
+    let now = project.take();
+    assert_eq!((&now.tree, now.stamp), (&before.tree, None));
 }
 
 #[test]
