@@ -52,6 +52,15 @@ impl Drop for ClaimedFolder {
     }
 }
 
+/// Removes what dead processes have left in `labs`. Nothing while another process makes its folder: it does the same.
+pub(super) fn remove_left_folders(labs: &Path) {
+    if labs.is_dir()
+        && let Ok(Some(_all)) = lock::try_exclusive(&labs.join(LOCK_FILE))
+    {
+        remove_dead_folders(labs);
+    }
+}
+
 /// The kernel releases a lock when its process dies, however it does, and whatever container it was in: what is locked
 /// is in use.
 fn remove_dead_folders(labs: &Path) {
@@ -82,5 +91,17 @@ mod tests {
         fs::create_dir(path.join("run-0")).expect("a folder");
         drop(held);
         assert!(!path.exists() && other.path().is_dir());
+    }
+
+    #[test]
+    fn what_a_dead_process_left_goes_without_a_new_lab() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let labs = dir.path().join("lab");
+        remove_left_folders(&labs);
+        assert!(!labs.exists());
+        let held = ClaimedFolder::claim(&labs).expect("claimed");
+        fs::create_dir(labs.join("dead")).expect("a folder");
+        remove_left_folders(&labs);
+        assert!(!labs.join("dead").exists() && held.path().is_dir());
     }
 }

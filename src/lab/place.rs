@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ability::LabAbility;
-use super::claim::ClaimedFolder;
+use super::claim::{ClaimedFolder, remove_left_folders};
 use super::folder::LentFolders;
 use super::level::LabLevel;
 use super::obstacle::LabObstacle;
@@ -16,7 +16,7 @@ use super::tools::MachineSearch;
 use super::tree::LabTree;
 use super::variables::inside_variables;
 use super::view::{LabView, RunFolders};
-use crate::config::{Environment, Places, Settings};
+use crate::config::{Environment, Places, Settings, StateDir};
 use crate::fix::snapshot::{self, SkippedSnapshot, SnapshotOptions};
 
 /// Why there is no lab, or no run in it.
@@ -123,6 +123,11 @@ impl Lab {
             trees: Mutex::default(),
             runs: AtomicU64::new(0),
         })
+    }
+
+    /// Removes what labs of dead processes have left: the next lab does so too, but it may be long until there is one.
+    pub(crate) fn remove_left(state: &StateDir) {
+        remove_left_folders(&state.labs());
     }
 
     /// Its walls.

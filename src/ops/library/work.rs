@@ -18,7 +18,7 @@ use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::config::LearnWork;
 use crate::event::{Event, EventAuthor, EventBody, JobState, LearnNote, LearnStep, RunnerLease, TrialFailureCause};
-use crate::lab::{LabAbility, LabLevel};
+use crate::lab::{Lab, LabAbility, LabLevel};
 use crate::learn::job::{INTERRUPTIONS_MAX, Job};
 use crate::learn::queue::{JobQueue, WAITING_TIME_MAX};
 use crate::ops::reply::Reply;
@@ -66,6 +66,8 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     let Some(_lock) = take_runner_lock(request)? else {
         return Ok(WorkReply { busy: true, ..WorkReply::default() }.into());
     };
+    // A runner that was killed after its last job left its folder, and there may be no further job.
+    Lab::remove_left(&request.places.state);
     let mut reply = Reply::from(WorkReply::default());
     if let Err(error) = harvest_merged(request) {
         reply.notes.push(format!("cannot queue what merged branches left: {error:#}"));

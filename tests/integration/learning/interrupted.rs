@@ -154,6 +154,17 @@ fn work_to_the_end(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 #[test]
+fn what_a_runner_that_was_killed_after_its_last_job_left_is_removed_without_another() {
+    let Some((sandbox, id)) = waiting_job() else { return };
+    work_to_the_end(&sandbox, &id);
+    let left = sandbox.state().join("lab/01a219e09fff75b395427838075c543f");
+    std::fs::create_dir_all(left.join("run-0/rw/tree")).expect("folders");
+    let worked = sandbox.verify_run(["library", "work", "--json"]).prints_json();
+    assert_eq!(worked["jobs"].as_array().map(Vec::len), Some(0), "{worked}");
+    assert!(!left.exists());
+}
+
+#[test]
 fn a_job_whose_runner_is_killed_ends_as_an_undisturbed_one() {
     ends_as_undisturbed_when_killed(20_261_126);
 }
