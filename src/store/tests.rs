@@ -4,6 +4,7 @@ mod entries;
 mod groups;
 mod outcomes;
 mod outside;
+mod pages;
 mod promotions;
 pub(super) mod steps;
 mod strategies;

@@ -113,7 +113,7 @@ impl Board<'_> {
         }
         let (mut approved, mut rejected, mut deprecated, mut restored) = (0, 0, 0, 0);
         let (mut written, mut hours) = (BTreeMap::new(), Vec::new());
-        for step in self.index().library_steps(None)? {
+        for step in self.index().library_steps()? {
             let page = step.note.artifact.clone();
             match &step.note.step {
                 LibraryStep::Approved { .. } => approved += 1,

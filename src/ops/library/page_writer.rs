@@ -114,7 +114,7 @@ impl PageWriter<'_> {
     /// A page that this job proves once more: of the same smallest change, or of a change of the same shape. Not one that a
     /// person rejected.
     fn known_page(&self, harvest: &HarvestRecord, job: &str, artifact: &str) -> anyhow::Result<Option<String>> {
-        let pages = PagesFold::from_steps(&self.index.library_steps(None)?);
+        let pages = PagesFold::from_steps(&self.index.library_steps()?);
         let is_kept = |id: &String| pages.pages.get(id).is_some_and(|page| page.folder.is_some());
         let same = Some(artifact.to_owned()).filter(|id| {
             // The page of this very job, which a runner wrote before it was killed, is written again.

@@ -56,7 +56,7 @@ impl LibraryView {
             view.unreadable.extend(unreadable);
         }
         if let Some(index) = index {
-            view.recorded = PagesFold::from_steps(&index.library_steps(None)?);
+            view.recorded = PagesFold::from_steps(&index.library_steps()?);
         }
         Ok(view)
     }

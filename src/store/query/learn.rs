@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::params;
+use rusqlite::{Params, params};
+use serde::de::DeserializeOwned;
 
 use super::{ambiguous_id, row_time};
 use crate::base::clock::Timestamp;
@@ -14,11 +15,13 @@ use crate::store::index::Index;
 use crate::store::to_json;
 use crate::store::writer::own_writer;
 
-/// Steps that are read of one job or page, the oldest first.
+/// Steps that are read of one job, the oldest first.
 const STEPS_MAX: i64 = 2_000;
+/// Steps that are read of all pages: a page has about five.
+const PAGE_STEPS_MAX: i64 = 50_000;
 
-/// When, who, whether it is this store's own, and the step as JSON.
-type StepBodyRow = (Timestamp, String, bool, String);
+/// When, who, whether it is this store's own, and the step.
+type StepRow<N> = (Timestamp, String, bool, N);
 
 /// A step of a job with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -320,39 +323,42 @@ impl Index {
     }
 
     fn read_learn_steps(&self, condition: &str, key: &str) -> Result<Vec<LearnStepRow>, StoreError> {
-        let rows = self.read_bodies("learn_steps", condition, key)?;
-        // What cannot be read was written by a newer version.
-        let parse = |(at, writer, is_own, body): StepBodyRow| {
-            Some(LearnStepRow { at, writer, is_own, note: serde_json::from_str(&body).ok()? })
-        };
-        Ok(rows.into_iter().filter_map(parse).collect())
+        let is_own = is_own_step("learn_steps", "?3");
+        let sql = format!(
+            "SELECT at, writer, {is_own}, body FROM learn_steps WHERE {condition} ORDER BY at, event_id LIMIT ?2"
+        );
+        let rows = self.read_steps(&sql, params![key, STEPS_MAX, self.own_name()])?;
+        Ok(rows.into_iter().map(|(at, writer, is_own, note)| LearnStepRow { at, writer, is_own, note }).collect())
     }
 
-    /// The steps of a page, the oldest first; of all pages without one.
+    /// The steps of all pages, the oldest first: at most [`PAGE_STEPS_MAX`], those recorded here before those of others,
+    /// and the newest of them.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn library_steps(&self, artifact: Option<&str>) -> Result<Vec<LibraryStepRow>, StoreError> {
-        let (condition, key) = match artifact {
-            Some(artifact) => ("artifact_id = ?1", artifact),
-            None => ("?1 = ''", ""),
-        };
-        let parse = |(at, writer, is_own, body): StepBodyRow| {
-            Some(LibraryStepRow { at, writer, is_own, note: serde_json::from_str(&body).ok()? })
-        };
-        Ok(self.read_bodies("library_steps", condition, key)?.into_iter().filter_map(parse).collect())
+    pub(crate) fn library_steps(&self) -> Result<Vec<LibraryStepRow>, StoreError> {
+        let is_own = is_own_step("library_steps", "?2");
+        let sql = format!(
+            "SELECT at, writer, is_own, body FROM (
+                 SELECT at, writer, {is_own} AS is_own, body, event_id FROM library_steps
+                 ORDER BY is_own DESC, at DESC, event_id DESC LIMIT ?1)
+             ORDER BY at, event_id"
+        );
+        let rows = self.read_steps(&sql, params![PAGE_STEPS_MAX, self.own_name()])?;
+        Ok(rows.into_iter().map(|(at, writer, is_own, note)| LibraryStepRow { at, writer, is_own, note }).collect())
     }
 
-    fn read_bodies(&self, table: &str, condition: &str, key: &str) -> Result<Vec<StepBodyRow>, StoreError> {
-        let is_own = is_own_step(table, "?3");
-        let sql =
-            format!("SELECT at, writer, {is_own}, body FROM {table} WHERE {condition} ORDER BY at, event_id LIMIT ?2");
-        let read = || -> rusqlite::Result<Vec<StepBodyRow>> {
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let row = |row: &rusqlite::Row<'_>| Ok((row_time(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            statement.query_map(params![key, STEPS_MAX, self.own_name()], row)?.collect()
+    fn read_steps<N: DeserializeOwned>(&self, sql: &str, of: impl Params) -> Result<Vec<StepRow<N>>, StoreError> {
+        let row = |row: &rusqlite::Row<'_>| {
+            let body: String = row.get(3)?;
+            let (at, writer, is_own) = (row_time(row, 0)?, row.get(1)?, row.get(2)?);
+            // What cannot be read was written by a newer version.
+            Ok(serde_json::from_str(&body).ok().map(|note| (at, writer, is_own, note)))
         };
-        self.sql_result("read", read())
+        let read = || -> rusqlite::Result<Vec<Option<StepRow<N>>>> {
+            self.connection.prepare_cached(sql)?.query_map(of, row)?.collect()
+        };
+        Ok(self.sql_result("read", read())?.into_iter().flatten().collect())
     }
 
     /// The writer of this store, as a parameter; empty where nothing was recorded yet, or elsewhere.
