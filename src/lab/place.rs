@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use super::ability::LabAbility;
 use super::claim::{ClaimedFolder, remove_left_folders};
 use super::folder::LentFolders;
+use super::hidden::find_secret_settings;
 use super::level::LabLevel;
 use super::obstacle::LabObstacle;
 use super::tools::MachineSearch;
@@ -98,8 +100,12 @@ impl Lab {
         let folder = ClaimedFolder::claim(&places.state.labs());
         let folder = folder.map_err(file_error("cannot make a folder for the lab"))?;
         let root = places.root.canonicalize().map_err(file_error("cannot find the project"))?;
-        let ignored = snapshot::list_ignored(places, request.options).map_err(LabError::Tree)?;
-        let lent = LentFolders::choose(&root, &ignored, &request.settings.fix.files());
+        let (ignored, secrets) = thread::scope(|scope| {
+            let listed = scope.spawn(|| snapshot::list_ignored(places, request.options));
+            let secrets = find_secret_settings(Path::new("/etc"));
+            (listed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), secrets)
+        });
+        let lent = LentFolders::choose(&root, &ignored.map_err(LabError::Tree)?, &request.settings.fix.files());
         let home = request.environment.home.as_ref().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
         let private = private_folders(places, request.environment);
         let search = MachineSearch {
@@ -109,8 +115,8 @@ impl Lab {
             variable: &|name| std::env::var_os(name),
             lend: &request.settings.lab.lend,
         };
-        let view =
-            LabView::find(&places.root, &search, lent.clone()).map_err(file_error("cannot look at the machine"))?;
+        let view = LabView::find(&places.root, &search, lent.clone(), secrets)
+            .map_err(file_error("cannot look at the machine"))?;
         let variables = inside_variables(&view.home, &request.settings.fix.variables());
         Ok(Lab {
             folder,

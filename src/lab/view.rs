@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::folder::LentFolders;
-use super::hidden::{find_secret_settings, find_sockets};
+use super::hidden::find_sockets;
 use super::level::LabLevel;
 use super::limits::LabLimits;
 use super::plan::{LabPlace, LabPlan};
@@ -105,11 +105,17 @@ pub(super) struct PlannedRun<'a> {
 }
 
 impl LabView {
-    /// Looks for all that runs of a project see. `folders` are lent of the project.
+    /// Looks for all that runs of a project see. `folders` are lent of the project; `secrets` are settings of the system
+    /// that no run may see.
     ///
     /// # Errors
     /// When the root can't be found.
-    pub(super) fn find(known_as: &Path, search: &MachineSearch<'_>, folders: LentFolders) -> io::Result<Self> {
+    pub(super) fn find(
+        known_as: &Path,
+        search: &MachineSearch<'_>,
+        folders: LentFolders,
+        secrets: Vec<PathBuf>,
+    ) -> io::Result<Self> {
         let mut tools = LentTools::find(search);
         // An environment's programs lead to the interpreter that it was made with.
         for folder in &folders.folders {
@@ -123,7 +129,6 @@ impl LabView {
         }
         let home = usable_home(search.home);
         let private = search.private.iter().filter(|path| tools.shows(path)).cloned();
-        let secrets = find_secret_settings(Path::new("/etc"));
         let sockets = find_sockets().into_iter().filter(|path| tools.shows(path));
         let hidden: BTreeSet<PathBuf> = private.chain(secrets).chain(sockets).collect();
         let hidden = hidden.into_iter().filter(|path| !path.starts_with(search.root)).collect();

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
@@ -97,15 +97,28 @@ pub(crate) fn check_out_tree(
     // Trees of jobs, which the snapshots may have forgotten by now.
     git.add_alternate(&places.state.learn_objects());
     let failed = |trouble: GitError| SkippedSnapshot::with_reason(trouble.reason_text());
-    let listed = git.run(GitView::Both, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], None).map_err(failed)?;
-    let entries = read_entries(&listed, limits).map_err(SkippedSnapshot::with_reason)?;
     let checkout = Checkout { git: &git, work_tree: &places.root, to };
-    checkout.write_files(tree).map_err(failed)?;
-    let missing = checkout.fill_placeholders(&entries).map_err(cannot_write)?;
-    checkout.keep_times(&entries);
-    checkout.make_repository(repository, tree).map_err(failed)?;
-    let _ = fs::remove_file(own_git.join("input"));
-    Ok(CheckedOutTree { files: entries.len(), missing })
+    // Each of these is a git that has nothing to do with the others.
+    thread::scope(|scope| {
+        let history = scope.spawn(|| checkout.pack_history(tree));
+        let listed = scope
+            .spawn(|| git.run(GitView::Both, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], None).map_err(failed));
+        let read = git.run(GitView::Both, ["read-tree", tree], None).map_err(failed);
+        let listed = joined(listed)?;
+        let entries = read_entries(&listed, limits).map_err(SkippedSnapshot::with_reason)?;
+        read?;
+        checkout.write_files().map_err(failed)?;
+        let missing = checkout.fill_placeholders(&entries).map_err(cannot_write)?;
+        checkout.keep_times(&entries);
+        let commit = joined(history).map_err(failed)?;
+        checkout.make_repository(repository, tree, &commit).map_err(failed)?;
+        Ok(CheckedOutTree { files: entries.len(), missing })
+    })
+}
+
+/// What a thread came to; a panic of it is one of this thread.
+fn joined<T>(begun: ScopedJoinHandle<'_, T>) -> T {
+    begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Reads `MODE TYPE ID BYTES<tab>PATH`, ended by NUL each.
@@ -158,8 +171,8 @@ struct Checkout<'a> {
 }
 
 impl Checkout<'_> {
-    fn write_files(&self, tree: &str) -> Result<(), GitError> {
-        self.git.run(GitView::Both, ["read-tree", tree], None)?;
+    /// Writes the files of the index.
+    fn write_files(&self) -> Result<(), GitError> {
         let arguments = ["-c", "checkout.workers=0", "checkout-index", "--all", "--force", "-u"];
         self.git.run(GitView::Both, arguments, None).map(|_| ())
     }
@@ -220,17 +233,22 @@ impl Checkout<'_> {
         let _ = keep();
     }
 
-    /// A repository whose commit has the tree: programs find the root and the files of a project by it. It has no
-    /// remote, no hook, no history and no contents.
-    fn make_repository(&self, repository: &Repository, tree: &str) -> Result<(), GitError> {
-        let own = self.to.join(".git");
+    /// Packs a commit that has the tree, with its folders and without any contents; the commit.
+    fn pack_history(&self, tree: &str) -> Result<String, GitError> {
         let commit = self.find_commit(tree)?;
         let trees = ["rev-list", "--objects", "--filter=blob:none", "--no-object-names", tree];
         let mut objects = self.git.run(GitView::Both, trees, None)?;
         objects.extend(format!("{commit}\n").as_bytes());
-        let base = own.join("objects/pack/pack");
+        let base = self.to.join(".git/objects/pack/pack");
         let pack = ["pack-objects", "--quiet", "--window=0"].map(OsStr::new);
         self.git.run(GitView::Both, pack.into_iter().chain([base.as_os_str()]), Some(&objects))?;
+        Ok(commit)
+    }
+
+    /// A repository whose commit has the tree: programs find the root and the files of a project by it. It has no
+    /// remote, no hook, no history and no contents.
+    fn make_repository(&self, repository: &Repository, tree: &str, commit: &str) -> Result<(), GitError> {
+        let own = self.to.join(".git");
         let head = read_start(&repository.git_dir.join("HEAD"), GIT_FILE_BYTES_MAX).unwrap_or_default();
         let head = String::from_utf8_lossy(&head);
         let branch = head.trim().strip_prefix("ref: refs/heads/").filter(|name| is_inside(Path::new(name)));
