@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use super::SnapshotOptions;
 use super::git::{Git, GitError, GitView, quoted_path};
@@ -40,6 +41,8 @@ pub(super) struct WorkTreeScan<'a> {
     pub left_out: u64,
     /// A folder that is left out has files.
     pub has_excluded: bool,
+    /// Files of the index are not checked out.
+    pub has_absent: bool,
     /// Folders above a path, and whether each is a real one.
     real_folders: HashMap<PathBuf, bool>,
 }
@@ -67,6 +70,7 @@ impl<'a> WorkTreeScan<'a> {
             is_overlooked: false,
             left_out: 0,
             has_excluded: false,
+            has_absent: false,
             real_folders: HashMap::new(),
         };
         let mut seen = HashSet::new();
@@ -76,7 +80,7 @@ impl<'a> WorkTreeScan<'a> {
             look.has_excluded |= look.is_excluded(path);
             match tag.to_ascii_uppercase() {
                 // Not checked out: as the index has it.
-                b'S' => {}
+                b'S' => look.has_absent = true,
                 b'H' if look.is_excluded(path) => look.gone.push(path.to_owned()),
                 b'H' => look.kept.push(path.to_owned()),
                 // Changed, removed, in conflict, unknown; a path may be several of these.
@@ -164,9 +168,9 @@ impl<'a> WorkTreeScan<'a> {
         })
     }
 
-    /// Puts what is different into our index.
-    pub(super) fn put_in(&mut self, git: &Git, format: &str) -> Result<(), GitError> {
-        let mut filtered = self.filtered_paths(git)?;
+    /// Puts what is different into our index. `has_filters` is false where no attribute names a filter.
+    pub(super) fn put_in(&mut self, git: &Git, format: &str, has_filters: bool) -> Result<(), GitError> {
+        let mut filtered = if has_filters { self.filtered_paths(git)? } else { HashSet::new() };
         filtered.extend(self.secret_paths());
         let mut lines = Vec::new();
         let none = "0".repeat(if format == "sha256" { 64 } else { 40 });
@@ -256,36 +260,69 @@ impl<'a> WorkTreeScan<'a> {
     /// When anything in the tree changed last, and what each of its files is like. Asked after everything was read: a file
     /// that changes later changes after the run, too.
     pub(super) fn last_change(&mut self, git: &Git) -> Result<(Timestamp, SeenFiles), GitError> {
-        let mut last = i64::MIN;
-        let mut seen = SeenFiles::default();
         let gone: HashSet<&[u8]> = self.gone.iter().map(Vec::as_slice).collect();
-        for (number, name) in self.kept.iter().enumerate() {
+        let (one, other) = self.kept.split_at(self.kept.len() / 2);
+        let (before, rest) = thread::scope(|scope| {
+            let beside = thread::Builder::new().spawn_scoped(scope, || SeenPart::look(git, one, &gone));
+            let rest = SeenPart::look(git, other, &gone);
+            let before =
+                beside.ok().and_then(|begun| begun.join().ok()).unwrap_or_else(|| SeenPart::look(git, one, &gone));
+            (before, rest)
+        });
+        let mut seen = before?;
+        seen.append(rest?);
+        let above = |folder: &Path| folder.ancestors().find_map(|it| fs::symlink_metadata(self.root.join(it)).ok());
+        for metadata in self.shrunk.iter().filter_map(|folder| above(folder)) {
+            seen.last = seen.last.max(change_time(&metadata));
+        }
+        self.submodules.append(&mut seen.submodules);
+        Ok((Timestamp(seen.last), seen.files))
+    }
+}
+
+/// What some of the files of the tree are like.
+struct SeenPart {
+    /// When one of them changed last, microseconds since the epoch.
+    last: i64,
+    files: SeenFiles,
+    /// Those of them that are submodules which are checked out.
+    submodules: Vec<PathBuf>,
+}
+
+impl SeenPart {
+    /// Looks at files of the tree; `gone` are those that may be missing.
+    fn look(git: &Git, names: &[Vec<u8>], gone: &HashSet<&[u8]>) -> Result<Self, GitError> {
+        let mut part = SeenPart { last: i64::MIN, files: SeenFiles::default(), submodules: Vec::new() };
+        for (number, name) in names.iter().enumerate() {
             if number % 1_024 == 0 {
                 git.check_time()?;
             }
-            let path = self.root.join(OsStr::from_bytes(name));
+            let path = git.root_path().join(OsStr::from_bytes(name));
             match fs::symlink_metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => {
                     if path.join(".git").exists() {
-                        self.submodules.push(PathBuf::from(OsStr::from_bytes(name)));
+                        part.submodules.push(PathBuf::from(OsStr::from_bytes(name)));
                     }
                 }
                 Ok(metadata) => {
-                    last = last.max(change_time(&metadata));
-                    seen.add(name, &metadata);
+                    part.last = part.last.max(change_time(&metadata));
+                    part.files.add(name, &metadata);
                 }
                 Err(_) if gone.contains(name.as_slice()) => {}
                 Err(_) => {
-                    last = i64::MAX;
-                    seen.add_missing();
+                    part.last = i64::MAX;
+                    part.files.add_missing();
                 }
             }
         }
-        let above = |folder: &Path| folder.ancestors().find_map(|it| fs::symlink_metadata(self.root.join(it)).ok());
-        for metadata in self.shrunk.iter().filter_map(|folder| above(folder)) {
-            last = last.max(change_time(&metadata));
-        }
-        Ok((Timestamp(last), seen))
+        Ok(part)
+    }
+
+    /// Adds what others are like.
+    fn append(&mut self, mut other: SeenPart) {
+        self.last = self.last.max(other.last);
+        self.files.append(other.files);
+        self.submodules.append(&mut other.submodules);
     }
 }
 

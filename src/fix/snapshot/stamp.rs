@@ -10,6 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use super::taken::{TakenSnapshot, change_time};
 use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, write_atomic};
 use crate::base::folder::has_folder_times;
-use crate::base::limits::SNAPSHOT_LISTING_BYTES_MAX;
+use crate::base::limits::{SNAPSHOT_INFO_BYTES_MAX, SNAPSHOT_LISTING_BYTES_MAX};
 use crate::base::lossless::Lossless;
 use crate::base::private;
 use crate::redact::redact_text;
@@ -31,7 +32,7 @@ use crate::redact::redact_text;
 /// The file in the folder of a work tree.
 const STAMP_FILE: &str = "stamp";
 /// Version of its form.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// Folders of a larger work tree are not walked through.
 const FOLDERS_MAX: usize = 20_000;
 /// Times that git is asked what it ignores: folders in folders of which it tracks nothing.
@@ -61,6 +62,8 @@ struct StampHeader {
     changed_at: Timestamp,
     /// Whether a folder that was left out had files.
     has_excluded: bool,
+    /// Whether files of the index were not checked out.
+    has_absent: bool,
     /// The size of the largest file of the tree, bytes.
     largest: u64,
     file_bytes_max: u64,
@@ -129,6 +132,14 @@ impl SeenFiles {
         self.newest.add(metadata);
     }
 
+    /// Adds others.
+    pub(super) fn append(&mut self, mut other: SeenFiles) {
+        self.files.append(&mut other.files);
+        self.largest = self.largest.max(other.largest);
+        self.newest.at = self.newest.at.max(other.newest.at);
+        self.newest.is_coarse |= other.newest.is_coarse;
+    }
+
     /// Adds one that went away meanwhile.
     pub(super) fn add_missing(&mut self) {
         self.newest.at = i64::MAX;
@@ -144,6 +155,8 @@ pub(super) struct StampedLook<'a> {
     pub tick: i64,
     /// Files outside of the work tree that say what git ignores and converts.
     pub rules: &'a [PathBuf],
+    /// Whether files of the index are not checked out.
+    pub has_absent: bool,
 }
 
 impl WorkTreeStamp {
@@ -168,6 +181,19 @@ impl WorkTreeStamp {
     /// Whether a folder that was left out had files.
     pub(super) fn has_excluded(&self) -> bool {
         self.header.has_excluded
+    }
+
+    /// Whether files of the index were not checked out.
+    pub(super) fn has_absent(&self) -> bool {
+        self.header.has_absent
+    }
+
+    /// Whether an attribute may name a filter: in a list of attributes of the work tree that is as the stamp says, of git's
+    /// folder, or among `rules`. Of a file that is not checked out git takes what the index has.
+    pub(super) fn may_have_filters(&self, git: &Git, rules: &[PathBuf]) -> bool {
+        let inside = self.files_named(".gitattributes").into_iter().map(|path| git.root_path().join(path));
+        let mut lists = inside.chain([git.git_dir_path().join("info/attributes")]).chain(rules.iter().cloned());
+        self.header.has_absent || lists.any(|list| names_filter(&list))
     }
 
     /// The files of this name that git may look at, relative to the root.
@@ -276,6 +302,7 @@ impl WorkTreeStamp {
             tree: look.taken.tree.clone(),
             changed_at: look.taken.changed_at,
             has_excluded: look.taken.has_excluded,
+            has_absent: look.has_absent,
             largest: seen.largest,
             file_bytes_max: look.options.file_bytes_max,
             excluded: look.options.excluded.iter().map(Lossless::from).collect(),
@@ -501,6 +528,17 @@ fn ignores_everything(list: &Path) -> bool {
     lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).eq([&b"*"[..]])
 }
 
+/// Whether a list of attributes, if it is there, has the word.
+fn names_filter(list: &Path) -> bool {
+    match fs::metadata(list) {
+        Ok(metadata) if metadata.len() <= SNAPSHOT_INFO_BYTES_MAX => {
+            fs::read(list).map_or(true, |text| memchr::memmem::find(&text, b"filter").is_some())
+        }
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
 /// What a file is like, as far as its folder tells; 0 of one that is not there.
 fn digest_at(path: &Path) -> u64 {
     fs::symlink_metadata(path).map_or(0, |metadata| digest_of(&metadata))
@@ -512,15 +550,14 @@ fn digest_behind(path: &Path) -> u64 {
 }
 
 fn digest_of(metadata: &Metadata) -> u64 {
-    let mut hasher = blake3::Hasher::new();
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
-    for number in [metadata.dev(), metadata.ino(), size, u64::from(metadata.mode())] {
-        hasher.update(&number.to_le_bytes());
+    let numbers = [metadata.dev(), metadata.ino(), size, u64::from(metadata.mode())];
+    let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    let mut bytes = [0; 64];
+    for (place, number) in bytes.chunks_exact_mut(8).zip(numbers.into_iter().chain(times.map(i64::cast_unsigned))) {
+        place.copy_from_slice(&number.to_le_bytes());
     }
-    for number in [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()] {
-        hasher.update(&number.to_le_bytes());
-    }
-    let digest = hasher.finalize();
+    let digest = blake3::hash(&bytes);
     u64::from_le_bytes(std::array::from_fn(|at| digest.as_bytes()[at])).max(1)
 }
 

@@ -10,7 +10,7 @@ use super::git::{Git, GitError, GitFolders, GitView};
 use super::look::WorkTreeScan;
 use super::place::ObjectFolder;
 use super::settings::GitSettings;
-use super::stamp::{StampedLook, WorkTreeStamp};
+use super::stamp::{SeenFiles, StampedLook, WorkTreeStamp};
 use super::taken::{TakenSnapshot, tick_micros};
 use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::clock::Timestamp;
@@ -137,10 +137,12 @@ fn take_with(
     let is_changed = place.prepare_folder(repository, &settings)?;
     let stamp = stamp.filter(|stamp| !is_changed && stamp.holds_outside(&rules));
     let (mut listing, mut has_excluded) = (None, false);
+    let (mut has_absent, mut has_filters) = (false, true);
     match (seen, &stamp) {
         (SeenWorkTree::AsBefore, Some(stamp)) if !place.is_index_new(repository)? => return Ok(stamp.as_taken(now)),
         (SeenWorkTree::Changed(listed), Some(stamp)) => {
             (listing, has_excluded) = (Some(listed), stamp.has_excluded());
+            (has_absent, has_filters) = (stamp.has_absent(), stamp.may_have_filters(git, &rules));
         }
         (SeenWorkTree::Listed(listed), _) if !is_changed => listing = Some(listed),
         _ => {}
@@ -155,21 +157,25 @@ fn take_with(
                 refresh_index(git)?;
             }
         }
-        let listed = listing.take().filter(|_| !is_new).map_or_else(|| WorkTreeScan::list_files(git), Ok)?;
+        let listed = listing.take().filter(|_| !is_new);
+        let is_listed = listed.is_some();
+        let listed = listed.map_or_else(|| WorkTreeScan::list_files(git), Ok)?;
         let mut look = WorkTreeScan::read_listing(&listed, git, options)?;
         if look.is_overlooked {
             refresh_index(git)?;
             look = WorkTreeScan::read_listing(&WorkTreeScan::list_files(git)?, git, options)?;
         }
         let known = place.status.tree.clone().filter(|_| !is_new && look.is_unchanged());
-        let tree = match known {
-            Some(tree) => tree,
-            None => match look.put_in(git, &settings.format).and_then(|()| write_tree(git)) {
-                Err(GitError::Failed(_)) if tries < TRIES => continue,
-                result => result?,
-            },
+        let seen = match known {
+            Some(tree) => look.last_change(git).map(|(at, files)| (tree, at, files)),
+            None => look
+                .put_in(git, &settings.format, has_filters || !is_listed)
+                .and_then(|()| write_and_look(git, &mut look)),
         };
-        let (changed_at, files) = look.last_change(git)?;
+        let (tree, changed_at, files) = match seen {
+            Err(GitError::Failed(_)) if tries < TRIES => continue,
+            seen => seen?,
+        };
         let mut taken = TakenSnapshot {
             tree,
             changed_at,
@@ -182,13 +188,24 @@ fn take_with(
             stamp: None,
         };
         if !taken.blind && taken.left_out == 0 {
-            let look = StampedLook { options, taken: &taken, tick: tick_micros(), rules: &rules };
+            let has_absent = look.has_absent || is_listed && has_absent;
+            let look = StampedLook { options, taken: &taken, tick: tick_micros(), rules: &rules, has_absent };
             // Without one the next look takes longer.
             let written = WorkTreeStamp::write(place.scratch_path(), git, look, files, stamp.as_ref());
             taken.stamp = written.unwrap_or_default();
         }
         return Ok(taken);
     }
+}
+
+/// Writes our index as a tree, and looks at the files meanwhile: git has read what is in it.
+fn write_and_look(git: &Git, look: &mut WorkTreeScan<'_>) -> Result<(String, Timestamp, SeenFiles), GitError> {
+    thread::scope(|scope| {
+        let written = scope.spawn(|| write_tree(git));
+        let (at, files) = look.last_change(git)?;
+        let tree = written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((tree, at, files))
+    })
 }
 
 /// What is known of the work tree while the user's settings are asked for.
