@@ -20,8 +20,6 @@ use crate::run::CommandEnd;
 /// Time that processes of a command have to end after it.
 const ORPHAN_TIME: Duration = Duration::from_secs(1);
 
-/// Names the checklist's item that a command of its own is run for.
-pub(crate) const ITEM_VARIABLE: &str = "VERIFY_RUN_ITEM";
 /// A line of a tool that is quoted as a reason, bytes.
 const REASON_BYTES_MAX: usize = 200;
 /// Words of outputs that say why a tool had nothing to do, each with the reason for people.
@@ -153,9 +151,8 @@ pub(super) fn run_tool(command: &GateCommand<'_>) -> anyhow::Result<CommandResul
 
 fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) -> anyhow::Result<LongAnswer> {
     let variables = command.variables();
-    let own = variables.iter().map(|(name, value)| (*name, Some(value.as_os_str())));
-    // An evaluation within a command of another one is for none of its items.
-    let variables: Vec<(&str, Option<&OsStr>)> = std::iter::once((ITEM_VARIABLE, None)).chain(own).collect();
+    let variables: Vec<(&str, Option<&OsStr>)> =
+        variables.iter().map(|(name, value)| (*name, Some(value.as_os_str()))).collect();
     let reaper = OrphanReaper::open();
     let call = ProcessCall { argv, dir: &command.dir, variables: &variables, input: b"", limit: command.limit };
     let answer = run_long(call, streams).with_context(|| format!("cannot start {}", command.argv.join(" ")));
@@ -166,16 +163,14 @@ fn run_argv(command: &GateCommand<'_>, argv: &[OsString], streams: ReadStreams) 
 impl GateCommand<'_> {
     /// The variables that the gate sets for its commands.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let mut variables = vec![
+        vec![
             ("PATH", self.search_path()),
             ("VERIFY_RUN_EVALUATION", self.evaluation.into()),
             ("VERIFY_RUN_FEATURE", self.feature.into()),
             // Redocly would ask the network for updates.
             ("REDOCLY_TELEMETRY", "off".into()),
             ("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true".into()),
-        ];
-        variables.extend(self.item.map(|item| (ITEM_VARIABLE, item.into())));
-        variables
+        ]
     }
 
     /// The process's PATH where that leads to the program, so that the run is the one that a person would have typed; else

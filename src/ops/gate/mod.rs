@@ -56,7 +56,7 @@ pub(crate) use phase::{PhasePage, announce_phase, current_phase, phase_status, r
 pub(crate) use plan::{GatePlan, PlanRequest, plan_gate};
 pub(crate) use policy::{PolicyFiles, write_policy};
 pub(in crate::ops) use red_trial::is_of_tests;
-pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, is_evaluating, run_gate};
+pub(crate) use run::{EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation, run_gate};
 pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };

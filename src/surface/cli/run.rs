@@ -16,7 +16,6 @@ use crate::base::text;
 use crate::capture;
 use crate::config::{Environment, Places, is_disabled};
 use crate::host::ci::{CiJob, CiSystem};
-use crate::ops::gate::is_evaluating;
 use crate::ops::receipt::CheckedCommand;
 use crate::ops::recording;
 use crate::run::{self, Program, Shim};
@@ -84,7 +83,7 @@ fn run(program: &Program, options: RunOptions) -> c_int {
             let reusable = options.reuse.then(|| CheckedCommand {
                 argv: &options.argv,
                 check: check.as_ref(),
-                is_item: is_checklist_item(&options, &places),
+                is_item: false,
                 has_no_input: false,
                 path: None,
             });
@@ -97,13 +96,6 @@ fn run(program: &Program, options: RunOptions) -> c_int {
         }
         _ => program.replace_process(),
     }
-}
-
-/// Whether the gate runs this command as an item of its checklist, which a person approved.
-fn is_checklist_item(options: &RunOptions, places: &Places) -> bool {
-    options.recording == Recording::Always
-        && std::env::var_os("VERIFY_RUN_ITEM").is_some_and(|item| !item.is_empty())
-        && is_evaluating(places)
 }
 
 /// Where the command runs; without places when the working directory is gone.

@@ -1,18 +1,22 @@
 //! Reuse never lies: whatever of a check's inputs changes, the check runs.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
+use serde_json::Value;
 use verify_run::run::CommandEnd;
 
 use super::{is_reused, reuse};
-use crate::sandbox::{Invocation, Sandbox};
+use crate::gate::checklist;
+use crate::sandbox::{Invocation, Outcome, Sandbox};
 
-/// Cases in which one input is changed.
+/// Cases in which one input is changed, of a typed command and of an item of the gate.
 const CASES: u64 = 500;
-/// Kinds of inputs.
+const ITEM_CASES: u64 = 150;
+/// Kinds of inputs. The words and the folder of an item are those of its checklist.
 const KINDS: u64 = 11;
+const ITEM_KINDS: u64 = 9;
 /// Tracked files, and ignored ones that the settings name.
 const FILES: u64 = 12;
 const NAMED: [&str; 2] = ["config/local.json", ".env.test"];
@@ -33,10 +37,11 @@ impl Numbers {
 /// What a project's receipts are of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runner {
-    /// A test runner, which says how many tests ran.
+    /// A test runner, which says how many tests ran, in a project with a submodule.
     Tests,
-    /// A script that is no known check, which a person approved as an item of the gate's checklist. Git ignores it. Its
-    /// project has no submodule: where nothing changed, git need not look.
+    /// The same without one: where nothing changed, git need not look.
+    PlainTests,
+    /// A script that is no known check, which a person approved as an item of the gate's checklist. Git ignores it.
     Item,
 }
 
@@ -45,8 +50,8 @@ enum Runner {
 struct Project {
     sandbox: Sandbox,
     runner: Runner,
-    /// Held as by an evaluation.
-    _lock: Option<File>,
+    /// The digest by which a person approves the checklist.
+    digest: String,
 }
 
 impl Project {
@@ -80,9 +85,12 @@ impl Project {
         if runner == Runner::Tests {
             git(&["submodule", "--quiet", "add", library, "lib"]);
         }
+        if runner == Runner::Item {
+            sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh config/licences")]));
+        }
         sandbox.commit("The project");
-        let lock = (runner == Runner::Item).then(|| lock_gate(&sandbox));
-        let project = Project { sandbox, runner, _lock: lock };
+        let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints().trim().to_owned();
+        let project = Project { sandbox, runner, digest };
         project.install(0);
         project
     }
@@ -90,7 +98,9 @@ impl Project {
     fn install(&self, version: u64) {
         let version = format!("# version {version:04}\n");
         let script = match self.runner {
-            Runner::Tests => "if [ -e \"$HOME/changed\" ]; then echo ran; else echo '= 3 passed in 1s ='; fi",
+            Runner::Tests | Runner::PlainTests => {
+                "if [ -e \"$HOME/changed\" ]; then echo ran; else echo '= 3 passed in 1s ='; fi"
+            }
             // What writes a file while it runs has no receipt.
             Runner::Item => {
                 "cd \"$(dirname \"$0\")/..\"; echo ran\nif [ -e \"$HOME/changed\" ]; then\n\
@@ -98,7 +108,7 @@ impl Project {
             }
         };
         match self.runner {
-            Runner::Tests => drop(self.sandbox.tool("pytest", &format!("{version}{script}"))),
+            Runner::Tests | Runner::PlainTests => drop(self.sandbox.tool("pytest", &format!("{version}{script}"))),
             Runner::Item => drop(self.sandbox.write("config/licences", format!("{version}{script}\n"))),
         }
     }
@@ -106,12 +116,22 @@ impl Project {
     /// The command with `--reuse`, recorded when it returns.
     fn run(&self) -> Invocation<'_> {
         match self.runner {
-            Runner::Tests => reuse(&self.sandbox),
+            Runner::Tests | Runner::PlainTests => reuse(&self.sandbox),
             Runner::Item => {
-                let run = self.sandbox.verify_run(["--reuse", "--sync", "--record", "sh"]);
-                run.arg(self.sandbox.path("config/licences")).env("VERIFY_RUN_ITEM", "X1")
+                self.sandbox.verify_run(["gate", "run", "--no-prp", "--json", "--only", "X1", "--trust", &self.digest])
             }
         }
+    }
+
+    /// Whether it was not run.
+    fn is_reused(&self, outcome: &Outcome) -> bool {
+        if self.runner != Runner::Item {
+            return is_reused(outcome);
+        }
+        let document: Value = serde_json::from_str(outcome.stdout()).expect("JSON");
+        let item = &document["items"][0];
+        assert_eq!(item["status"], "pass", "{document}");
+        item["details"].as_str().expect("details").contains("not run again: passed ")
     }
 
     /// Says to the runner whether an input is changed.
@@ -222,16 +242,6 @@ impl Project {
     }
 }
 
-/// Holds the lock of the work tree's evaluations, as a gate that is running does.
-fn lock_gate(sandbox: &Sandbox) -> File {
-    sandbox.verify_run(["gate", "run", "--no-prp", "--only", "C3"]).outcome();
-    let locks = fs::read_dir(sandbox.state().join("gate")).expect("the gate's folder").flatten();
-    let mut locks = locks.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "lock"));
-    let lock = File::open(locks.next().expect("a lock")).expect("a lock");
-    lock.lock().expect("locked");
-    lock
-}
-
 /// What brings an input back.
 enum UndoChange {
     Nothing,
@@ -262,33 +272,39 @@ impl UndoChange {
 
 #[test]
 fn no_change_of_an_input_is_overlooked() {
-    overlook_nothing(&Project::new(Runner::Tests));
+    overlook_nothing(&Project::new(Runner::Tests), CASES, KINDS);
 }
 
 #[test]
-fn no_change_of_an_input_of_an_approved_command_is_overlooked() {
-    overlook_nothing(&Project::new(Runner::Item));
+fn no_change_of_an_input_is_overlooked_where_git_need_not_look() {
+    overlook_nothing(&Project::new(Runner::PlainTests), CASES, KINDS);
+}
+
+#[test]
+fn no_change_of_an_input_is_overlooked_by_the_gate() {
+    overlook_nothing(&Project::new(Runner::Item), ITEM_CASES, ITEM_KINDS);
 }
 
 /// Changes one input after the other; each time the command has to run.
-fn overlook_nothing(project: &Project) {
+fn overlook_nothing(project: &Project, cases: u64, kinds: u64) {
     let mut numbers = Numbers(20_261_125);
     let first = project.run().outcome();
-    assert!(!is_reused(&first) && first.stderr().is_empty(), "{}", first.stderr());
-    assert!(is_reused(&project.run().outcome()), "nothing changed");
+    assert!(!project.is_reused(&first) && first.stderr().is_empty(), "{}", first.stderr());
+    let is_reused = || project.is_reused(&project.run().outcome());
+    assert!(is_reused(), "nothing changed");
     let mut reused = 0;
-    for case in 0..CASES {
-        let kind = case % KINDS;
+    for case in 0..cases {
+        let kind = case % kinds;
         let undo = project.change(kind, case, &mut numbers);
         project.mark(true);
         let outcome = project.invocation(kind, case, &mut numbers).outcome();
-        assert!(!is_reused(&outcome), "case {case} of kind {kind} was reused: {}", outcome.stderr());
+        assert!(!project.is_reused(&outcome), "case {case} of kind {kind} was reused: {}", outcome.stderr());
         project.mark(false);
         undo.undo(project);
         // A tool that was installed again is another one: it leaves a new receipt.
         if kind == 7 || case % 50 == 0 {
-            reused += u64::from(is_reused(&project.run().outcome()));
-            assert!(is_reused(&project.run().outcome()), "case {case} of kind {kind}: everything is as it was");
+            reused += u64::from(is_reused());
+            assert!(is_reused(), "case {case} of kind {kind}: everything is as it was");
         }
     }
     assert!(reused > 0, "what is back is recognised");
