@@ -48,6 +48,7 @@ enum CriterionState {
 }
 
 /// The tests of a project with the folder that they are run in.
+#[derive(Debug)]
 pub(super) struct ProjectTests {
     /// The project.
     pub project: StackProject,
@@ -78,10 +79,9 @@ pub(super) fn measure_criteria(
         Ok(written) => written,
         Err(reason) => return ItemEvidence::unknown(item, reason),
     };
-    let tests = context.projects.iter().cloned().map(|it| index_project(measurement.request, measurement.change, it));
-    let tests = match tests.collect::<Result<Vec<_>, _>>() {
+    let tests = match measurement.tests_of(context.projects) {
         Ok(tests) => tests,
-        Err(error) => return ItemEvidence::unknown(item, format!("{error:#}")),
+        Err(reason) => return ItemEvidence::unknown(item, reason),
     };
     let (ended, commands, covering) = (BTreeMap::new(), Vec::new(), None);
     let mut runs = SelectorRuns { measurement, item: &item.id, ended, commands, covering };
@@ -91,7 +91,7 @@ pub(super) fn measure_criteria(
     let mut evidence = ItemEvidence::default();
     let mut covered = 0_usize;
     for criterion in &loaded.prp.criteria {
-        let mut state = judge_criterion(criterion, loaded, written.as_ref(), &tests, &mut runs);
+        let mut state = judge_criterion(criterion, loaded, written.as_ref(), tests, &mut runs);
         if let (Some(test), Some(failed)) = (runs.covering.take(), &failed)
             && matches!(state, CriterionState::Covered(_))
             && !failed.include(&test)
@@ -220,15 +220,13 @@ pub(super) fn try_links(
     if known.is_empty() {
         return Vec::new();
     }
-    let Measurement { request, change, .. } = measurement;
-    let tests: Result<Vec<_>, _> =
-        projects.iter().cloned().map(|project| index_project(request, change, project)).collect();
+    let tests = measurement.tests_of(projects);
     let mut runs = SelectorRuns { measurement, item: "", ended: BTreeMap::new(), commands: Vec::new(), covering: None };
     let mut tried = Vec::new();
     for (criterion, test) in known {
         let state = match &tests {
             Ok(tests) => judge_selector(test, tests, &mut runs),
-            Err(error) => CriterionState::Failed(format!("{error:#}")),
+            Err(error) => CriterionState::Failed(error.clone()),
         };
         let reason = match state {
             CriterionState::Covered(_) => None,

@@ -261,7 +261,7 @@ impl<'a> Measurement<'a> {
             CheckKind::Lint => LINT_FAMILIES.contains(&mark.family.as_str()),
             _ => !TEST_FAMILIES.contains(&mark.family.as_str()) && mark.concerns(Some(CheckKind::Test)),
         };
-        let marks: Vec<&WeakenedCheck> = self.weakened.iter().filter(concerns).collect();
+        let marks: Vec<&WeakenedCheck> = self.weakened().iter().filter(concerns).collect();
         evidence.values.insert(Metric::Weakened, MetricValue::Fact(!marks.is_empty()));
         if !marks.is_empty() {
             evidence.details.push(format!("weakened in {}", text::count(marks.len(), "place")));

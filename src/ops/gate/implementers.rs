@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::patience::open_index;
 use crate::base::lossless::Lossless;
 use crate::capture::session_models;
 use crate::ops::request::Request;
+use crate::recorder;
 use crate::redact::sanitize_name;
 
 /// Models that wrote the change, as the caller names them: by option, by variable, and what its host named to hooks of the
@@ -20,7 +22,8 @@ pub(super) fn named_implementers(request: &Request, options: &[String]) -> BTree
 pub(super) fn recorded_implementers(request: &Request, task: &str) -> BTreeSet<String> {
     let read = || {
         // A run that passed may wait to be recorded.
-        let index = request.open_for_reading().ok()?.index?;
+        let waits = !recorder::pending_entries(&request.places).is_empty();
+        let index = if waits { request.open_for_reading().ok()?.index } else { open_index(request).ok()? }?;
         index.workers_of_task(task, &Lossless::from(&request.places.root)).ok()
     };
     let mut models = BTreeSet::new();

@@ -19,6 +19,16 @@ use crate::gate::policy::{ChangeKind, ChecklistItem, english_heading};
 use crate::gate::report::is_blocking_failure;
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
 
+/// What is judged.
+pub(super) struct JudgedChange<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// The projects that it is judged in.
+    pub projects: Vec<StackProject>,
+    /// The work tree with it.
+    pub tree: &'a TakenSnapshot,
+}
+
 /// What measuring the items needs.
 pub(super) struct ItemPreparation<'a> {
     measurement: Measurement<'a>,
@@ -50,19 +60,19 @@ impl Evaluation<'_> {
     /// Everything that measuring the items needs.
     pub(super) fn prepare_items<'a>(
         &'a self,
-        change: &'a Change,
+        judged: JudgedChange<'a>,
         kind: ChangeKind,
         start: &'a GateStart,
-        (judged, lab): (&'a TakenSnapshot, Option<&'a GateLab>),
+        lab: Option<&'a GateLab>,
         memory: Option<MemorySearch>,
     ) -> ItemPreparation<'a> {
+        let JudgedChange { change, projects, tree } = judged;
         let limit = Duration::from_secs(self.request.settings().gate.command_minutes * 60);
         let mut measurement =
             Measurement::new(self.request, change, &self.id, &start.feature, limit, !self.options.is_fresh, lab);
         measurement.memory = AskedMemory::new(memory);
-        let projects = self.judged_projects(change);
         let planned = self.plan_items(&projects, kind);
-        ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged }
+        ItemPreparation { measurement, projects, planned, kind, change_kind: &start.change_kind, judged: tree }
     }
 
     /// Judges the items, with the waivers of `gate`. `tree` becomes the tree that the last command left. Commands run one

@@ -53,10 +53,13 @@ impl ItemWork<'_> {
         judged: &TakenSnapshot,
         tree: &mut String,
     ) -> anyhow::Result<(Vec<ItemEvidence>, String)> {
-        let needs_command = |job: &ItemJob<'_>| job.is_left_out.is_none() && self.needs_command(job);
+        let needs_command: Vec<bool> =
+            jobs.iter().map(|job| job.is_left_out.is_none() && self.needs_command(job)).collect();
+        let with_commands = || jobs.iter().zip(&needs_command).filter(|(_, needs)| **needs).map(|(job, _)| *job);
         let (beside, ran) = thread::scope(|scope| {
-            let beside = scope.spawn(move || -> Vec<Option<ItemEvidence>> {
-                jobs.iter().map(|job| (!needs_command(job)).then(|| self.measure_job(job))).collect()
+            let beside = scope.spawn(|| -> Vec<Option<ItemEvidence>> {
+                self.prepare_commands(with_commands());
+                jobs.iter().zip(&needs_command).map(|(job, needs)| (!needs).then(|| self.measure_job(job))).collect()
             });
             let ran = self.run_commands(jobs, judged, tree, &needs_command);
             (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ran)
@@ -71,21 +74,34 @@ impl ItemWork<'_> {
         Ok((evidence.collect(), after))
     }
 
+    /// Finds out, while the first command runs, what is asked after it.
+    fn prepare_commands<'j>(self, jobs: impl Iterator<Item = &'j ItemJob<'j>>) {
+        let mut jobs = jobs.peekable();
+        if jobs.peek().is_some() {
+            self.measurement.weakened();
+        }
+        let has_criteria = self.evaluation.prp.as_ref().is_some_and(|loaded| !loaded.prp.criteria.is_empty());
+        if has_criteria && jobs.any(|job| matches!(job.item.source, ItemSource::Method(Method::ParsePrpAndVerify))) {
+            // The job says what went wrong.
+            let _ = self.measurement.tests_of(self.projects);
+        }
+    }
+
     /// Does the jobs that need commands, in their order, and looks at the tree after the last one.
     fn run_commands(
         self,
         jobs: &[&ItemJob<'_>],
         judged: &TakenSnapshot,
         tree: &mut String,
-        needs_command: &dyn Fn(&ItemJob<'_>) -> bool,
+        needs_command: &[bool],
     ) -> anyhow::Result<(Vec<Option<ItemEvidence>>, String)> {
         let Measurement { request, watch, reuses, lab, .. } = self.measurement;
         watch.begin(judged);
-        if *reuses && jobs.iter().copied().any(needs_command) {
+        if *reuses && needs_command.contains(&true) {
             watch.open_receipts(request);
         }
-        let measure = |&job| needs_command(job).then(|| self.measure_and_look(job, tree)).transpose();
-        let evidence = jobs.iter().map(measure).collect::<anyhow::Result<Vec<_>>>()?;
+        let measure = |(&job, &needs): (_, &bool)| needs.then(|| self.measure_and_look(job, tree)).transpose();
+        let evidence = jobs.iter().zip(needs_command).map(measure).collect::<anyhow::Result<Vec<_>>>()?;
         let is_partial = !self.evaluation.options.only.is_empty();
         // What ran on a copy is no evidence about what was edited meanwhile: the verdict is about the copy.
         let after = if is_partial || lab.is_some() || watch.is_known() {
@@ -100,7 +116,9 @@ impl ItemWork<'_> {
     fn needs_command(self, job: &ItemJob<'_>) -> bool {
         let has_program = matches!(&job.planned.source, PlannedSource::Command { program: Some(_), .. });
         match &job.item.source {
-            ItemSource::Method(method) => matches!(method, Method::ParsePrpAndVerify | Method::ValidateOpenapi),
+            ItemSource::Method(Method::ParsePrpAndVerify) => true,
+            ItemSource::Method(Method::ValidateOpenapi) => !self.document_context().openapi_documents().is_empty(),
+            ItemSource::Method(_) => false,
             ItemSource::Mapped(MappedCommand::Duplication) => false,
             ItemSource::Mapped(MappedCommand::Complexity) => has_program,
             ItemSource::Mapped(_) | ItemSource::Command { .. } => true,
@@ -161,20 +179,25 @@ impl ItemWork<'_> {
             }
             Method::CheckComplexityComments => measurement.measure_comments(item, projects),
             Method::GrepReadme | Method::CheckDocsAdr | Method::ValidateOpenapi | Method::GrepChangelog => {
-                let context = DocumentContext {
-                    request: measurement.request,
-                    change: measurement.change,
-                    places: &evaluation.policy.mapping.documents,
-                    projects,
-                    prp: evaluation.prp.as_ref(),
-                    feature: measurement.feature,
-                };
+                let context = self.document_context();
                 let evidence = context.measure_documents(item, method);
                 if method == Method::ValidateOpenapi {
                     return measurement.add_openapi_tool(evidence, &context.openapi_documents());
                 }
                 evidence
             }
+        }
+    }
+
+    fn document_context(&self) -> DocumentContext<'_> {
+        let ItemWork { evaluation, measurement, projects } = *self;
+        DocumentContext {
+            request: measurement.request,
+            change: measurement.change,
+            places: &evaluation.policy.mapping.documents,
+            projects,
+            prp: evaluation.prp.as_ref(),
+            feature: measurement.feature,
         }
     }
 

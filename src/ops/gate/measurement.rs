@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::change::Change;
+use super::criteria::{ProjectTests, index_project};
 use super::execute::{CommandResult, GateCommand, run_both, run_tool};
 use super::isolated::GateLab;
 use super::judged_functions::FunctionsByScope;
@@ -15,6 +16,7 @@ use super::tool_output::ToolOutputs;
 use super::watch::TreeWatch;
 use crate::capture::CheckedState;
 use crate::fix::weakened::{WeakenedCheck, detect};
+use crate::gate::stack::StackProject;
 use crate::ops::last::LastFailure;
 use crate::ops::receipt::{ObservedState, state_between};
 use crate::ops::recording::record_waiting;
@@ -38,8 +40,6 @@ pub(super) struct Measurement<'a> {
     pub reuses: bool,
     /// Where commands are isolated; `None` in the work tree.
     pub lab: Option<&'a GateLab>,
-    /// Where the change weakens checks.
-    pub weakened: Vec<WeakenedCheck>,
     /// What memories are asked meanwhile.
     pub memory: AskedMemory,
     /// What commands may have done to the work tree.
@@ -50,6 +50,8 @@ pub(super) struct Measurement<'a> {
     pub outputs: ToolOutputs,
     /// Functions that were measured before, by project and scope.
     pub functions: Mutex<FunctionsByScope>,
+    weakened: OnceLock<Vec<WeakenedCheck>>,
+    tests: OnceLock<Result<Vec<ProjectTests>, String>>,
 }
 
 /// Checks that passed in an evaluation.
@@ -72,8 +74,6 @@ impl<'a> Measurement<'a> {
         reuses: bool,
         lab: Option<&'a GateLab>,
     ) -> Self {
-        let mut weakened = detect(&change.patch, None).marks;
-        weakened.retain(WeakenedCheck::decides);
         Measurement {
             request,
             change,
@@ -82,13 +82,35 @@ impl<'a> Measurement<'a> {
             limit,
             reuses,
             lab,
-            weakened,
             memory: AskedMemory::default(),
             watch: TreeWatch::default(),
             passes: Mutex::default(),
             outputs: ToolOutputs::default(),
             functions: Mutex::default(),
+            weakened: OnceLock::new(),
+            tests: OnceLock::new(),
         }
+    }
+
+    /// Where the change weakens checks.
+    pub(super) fn weakened(&self) -> &[WeakenedCheck] {
+        self.weakened.get_or_init(|| {
+            let mut marks = detect(&self.change.patch, None).marks;
+            marks.retain(WeakenedCheck::decides);
+            marks
+        })
+    }
+
+    /// The tests of the judged projects, which are read once.
+    ///
+    /// # Errors
+    /// When the tree can't be read.
+    pub(super) fn tests_of(&self, projects: &[StackProject]) -> Result<&[ProjectTests], String> {
+        let read = || {
+            let tests = projects.iter().cloned().map(|project| index_project(self.request, self.change, project));
+            tests.collect::<anyhow::Result<_>>().map_err(|error| format!("{error:#}"))
+        };
+        self.tests.get_or_init(read).as_deref().map_err(Clone::clone)
     }
 
     /// Runs a check, or takes the receipt that covers it.

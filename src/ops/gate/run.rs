@@ -11,6 +11,7 @@ use super::change::{Change, describe_difference, read_change_from, read_tree_and
 use super::documents::LoadedPrp;
 use super::implementers::named_implementers;
 use super::isolated::{GATE_LEVEL, GateLab};
+use super::items::JudgedChange;
 use super::memory::{MemoryReading, MemorySearch};
 use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};
@@ -22,7 +23,6 @@ use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::base::refusal::Refusal;
 use crate::capture::RepositoryHead;
-use crate::config::Places;
 use crate::event::{
     EventAuthor, EventBody, GateIssue, GateIssueKind, GateItem, GateItemStatus, GateNote, GateOutcome, GateStart,
     GateStep, GateVerdict,
@@ -32,10 +32,11 @@ use crate::gate::judge::JudgedItems;
 use crate::gate::plan::PolicyOrigin;
 use crate::gate::policy::{ChangeKind, Checklist};
 use crate::gate::report::ReportStyle;
+use crate::gate::stack::StackProject;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::ops::warn::{WarnReply, record_deliveries};
-use crate::store::{GateStepRow, Index};
+use crate::store::{Index, Store};
 
 /// How long a second evaluation waits for the first one.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -114,33 +115,24 @@ pub(super) struct Evaluation<'a> {
     started: Instant,
 }
 
-/// The steps of the gate in this work tree, the oldest first.
-///
-/// # Errors
-/// When the store can't be read.
-pub(super) fn read_steps(request: &Request) -> anyhow::Result<Vec<GateStepRow>> {
-    steps_in(request, open_index(request)?.as_ref())
-}
-
-fn steps_in(request: &Request, index: Option<&Index>) -> anyhow::Result<Vec<GateStepRow>> {
-    let root = Lossless::from(&request.places.root);
-    Ok(index.map(|index| index.gate_steps(&root)).transpose()?.unwrap_or_default())
-}
-
 /// The state of the gate in this work tree.
 ///
 /// # Errors
 /// When the store can't be read.
 pub(super) fn read_gate(request: &Request) -> anyhow::Result<WorkTreeGate> {
-    Ok(WorkTreeGate::from_steps(&read_steps(request)?, CycleRules::from_settings(&request.settings().gate)))
+    gate_in(request, open_index(request)?.as_ref())
+}
+
+fn gate_in(request: &Request, index: Option<&Index>) -> anyhow::Result<WorkTreeGate> {
+    let root = Lossless::from(&request.places.root);
+    let steps = index.map(|index| index.gate_steps(&root)).transpose()?.unwrap_or_default();
+    Ok(WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate)))
 }
 
 /// As [`read_gate`], with the current task.
 fn read_gate_and_task(request: &Request) -> anyhow::Result<(WorkTreeGate, String)> {
     let index = open_index(request)?;
-    let steps = steps_in(request, index.as_ref())?;
-    let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
-    Ok((gate, request.current_task(index.as_ref())?))
+    Ok((gate_in(request, index.as_ref())?, request.current_task(index.as_ref())?))
 }
 
 /// Records a step of the gate in this work tree.
@@ -154,13 +146,27 @@ pub(super) fn record_step(
     step: GateStep,
     person: Option<String>,
 ) -> anyhow::Result<()> {
+    record_steps(request, evaluation, cycle, vec![step], person).map(drop)
+}
+
+/// As [`record_step`], of steps one after the other; the store with them, and without any other process's.
+fn record_steps(
+    request: &Request,
+    evaluation: &str,
+    cycle: &str,
+    steps: Vec<GateStep>,
+    person: Option<String>,
+) -> anyhow::Result<Store> {
     let mut store = open_store(request).context("the gate's state cannot be recorded")?;
     let task = request.current_task(Some(store.index()))?;
     let by = EventAuthor { person, ..EventAuthor::from_identity(&request.identity, Some(&task)) };
-    let (evaluation, cycle) = (evaluation.to_owned(), cycle.to_owned());
-    let note = GateNote { work_tree: Lossless::from(&request.places.root), evaluation, cycle, step, by };
-    store.record_event(EventBody::Gate(Box::new(note)))?;
-    Ok(())
+    for step in steps {
+        let (evaluation, cycle) = (evaluation.to_owned(), cycle.to_owned());
+        let work_tree = Lossless::from(&request.places.root);
+        let note = GateNote { work_tree, evaluation, cycle, step, by: by.clone() };
+        store.record_event(EventBody::Gate(Box::new(note)))?;
+    }
+    Ok(store)
 }
 
 /// Evaluates the change of the work tree. `interrupted` gets a sentence about a ship that was interrupted before.
@@ -209,12 +215,6 @@ pub(super) fn lock_gate(request: &Request) -> anyhow::Result<Lock> {
     held.context("another evaluation of this work tree is running")
 }
 
-/// Whether an evaluation of this work tree is running.
-pub(crate) fn is_evaluating(places: &Places) -> bool {
-    let path = places.state.gate_lock(&places.root);
-    path.exists() && matches!(lock::try_exclusive(&path), Ok(None))
-}
-
 fn check_only(checklist: &Checklist, only: &[String]) -> anyhow::Result<()> {
     let ids: Vec<&str> = checklist.items().map(|item| item.id.as_str()).collect();
     match only.iter().find(|id| !ids.contains(&id.as_str())) {
@@ -237,7 +237,8 @@ impl Evaluation<'_> {
         let mut start = self.describe_start(&change, format!("{} ({kind_source})", kind.name()));
         let is_whole = self.options.only.is_empty();
         // Before the store is needed for anything else: memory has a time of its own, whoever holds the store.
-        let memory = is_whole.then(|| self.ask_memory(&change, &start.feature));
+        let projects = self.judged_projects(&change);
+        let memory = is_whole.then(|| self.ask_memory(&change, &projects, &start.feature));
         let (mut gate, task) = read_gate_and_task(self.request)?;
         if let Some(what) = close_interrupted_ship(self.request, &gate)? {
             interrupted(what);
@@ -258,7 +259,8 @@ impl Evaluation<'_> {
             self.record(&cycle, GateStep::Started(Box::new(start.clone())))?;
         }
         let mut tree = before.tree.clone();
-        let preparation = self.prepare_items(&change, kind, &start, (&before, lab.as_ref()), memory);
+        let judged = JudgedChange { change: &change, projects, tree: &before };
+        let preparation = self.prepare_items(judged, kind, &start, lab.as_ref(), memory);
         let judged = self.measure_items(&preparation, &gate, &mut tree);
         preparation.measurement().record_waiting();
         let JudgedItems { items, tree_after } = judged?;
@@ -285,8 +287,8 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    fn ask_memory(&self, change: &Change, feature: &str) -> MemorySearch {
-        let stacks = self.judged_projects(change).into_iter().map(|project| project.stack).collect();
+    fn ask_memory(&self, change: &Change, projects: &[StackProject], feature: &str) -> MemorySearch {
+        let stacks = projects.iter().map(|project| project.stack.clone()).collect();
         MemorySearch::begin(self.request, change, (&self.id, feature, stacks))
     }
 
@@ -328,14 +330,15 @@ impl Evaluation<'_> {
         outcome.duration_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         outcome.verdict = GateCounts::from_outcome(&outcome).verdict();
         let (tree, is_approved) = (outcome.tree.clone(), outcome.verdict == GateVerdict::Approve);
-        self.record(cycle, GateStep::Verdict(Box::new(outcome)))?;
+        let signal = self.options.signals_exit && is_approved;
+        let signal = signal.then_some(GateStep::Signal { tree, withdrawn: false });
+        let steps = std::iter::once(GateStep::Verdict(Box::new(outcome))).chain(signal).collect();
+        let store = record_steps(self.request, &self.id, &cycle.id, steps, None)?;
+        let gate = gate_in(self.request, Some(store.index()))?;
+        drop(store);
         if let Some(mut told) = told {
             record_deliveries(&self.request.places, &mut told);
         }
-        if self.options.signals_exit && is_approved {
-            self.record(cycle, GateStep::Signal { tree, withdrawn: false })?;
-        }
-        let gate = read_gate(self.request)?;
         let cycle = gate.cycle().cloned().unwrap_or_default();
         Ok(EvaluationEnd::Judged(Box::new(self.standing(cycle))))
     }
