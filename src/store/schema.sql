@@ -724,7 +724,9 @@ CREATE TABLE learn_steps (
     body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX learn_steps_of_job ON learn_steps (job_id, at, event_id);
-CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id) WHERE fix_id IS NOT NULL;
+CREATE INDEX learn_steps_of_fix ON learn_steps (fix_id, job_id) WHERE fix_id IS NOT NULL;
+-- Of thousands of jobs about one fix few are proven.
+CREATE INDEX learn_steps_proven ON learn_steps (job_id) WHERE step = 'judged' AND body ->> 'evidence' = 'proven';
 CREATE INDEX learn_steps_of_artifact ON learn_steps (artifact_id) WHERE artifact_id IS NOT NULL;
 
 -- The state of every job: what its last step led to. Imported steps count only until this store records one itself.
