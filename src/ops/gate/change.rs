@@ -17,6 +17,7 @@ use crate::fix::snapshot::{
 };
 use crate::gate::document::ChangedDocument;
 use crate::gate::measure::SOURCE_BYTES_MAX;
+use crate::gate::stack::StackProject;
 use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
 use crate::recorder;
@@ -70,6 +71,16 @@ pub(super) struct ChangedFile {
     pub added: Vec<u32>,
     /// Numbers of the lines that are new, and of those where lines went.
     pub touched: Vec<u32>,
+}
+
+/// What is judged.
+pub(super) struct JudgedChange<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// The projects that it is judged in.
+    pub projects: Vec<StackProject>,
+    /// The work tree with it.
+    pub tree: &'a TakenSnapshot,
 }
 
 /// What snapshots for the gate leave out, and how long they may take.

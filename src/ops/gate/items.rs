@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::change::Change;
+use super::change::{Change, JudgedChange};
 use super::isolated::GateLab;
 use super::jobs::{ItemJob, ItemWork};
 use super::measurement::Measurement;
@@ -18,16 +18,6 @@ use crate::gate::plan::{PlannedItem, PlannedPolicy, plan_items};
 use crate::gate::policy::{ChangeKind, ChecklistItem, english_heading};
 use crate::gate::report::is_blocking_failure;
 use crate::gate::stack::{StackProject, find_projects, judged_projects};
-
-/// What is judged.
-pub(super) struct JudgedChange<'a> {
-    /// The change.
-    pub change: &'a Change,
-    /// The projects that it is judged in.
-    pub projects: Vec<StackProject>,
-    /// The work tree with it.
-    pub tree: &'a TakenSnapshot,
-}
 
 /// What measuring the items needs.
 pub(super) struct ItemPreparation<'a> {

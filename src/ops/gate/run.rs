@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::change::{Change, describe_difference, read_change_from, read_tree_and_base};
+use super::change::{Change, JudgedChange, describe_difference, read_change_from, read_tree_and_base};
 use super::documents::LoadedPrp;
 use super::implementers::named_implementers;
 use super::isolated::{GATE_LEVEL, GateLab};
-use super::items::JudgedChange;
 use super::memory::{MemoryReading, MemorySearch};
 use super::patience::{open_index, open_store};
 use super::policy::{PolicyFile, PolicyFiles};

@@ -50,7 +50,7 @@ enum Runner {
 struct Project {
     sandbox: Sandbox,
     runner: Runner,
-    /// The digest by which a person approves the checklist.
+    /// The digest by which a person approves the checklist; empty where there is none.
     digest: String,
 }
 
@@ -89,7 +89,9 @@ impl Project {
             sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh config/licences")]));
         }
         sandbox.commit("The project");
-        let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints().trim().to_owned();
+        let trust = ["gate", "trust", "--digest"];
+        let digest = if runner == Runner::Item { sandbox.verify_run(trust).prints() } else { String::new() };
+        let digest = digest.trim().to_owned();
         let project = Project { sandbox, runner, digest };
         project.install(0);
         project
