@@ -12,6 +12,7 @@ pub(crate) mod failures;
 pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod filter;
+pub(crate) mod first_runs;
 pub(crate) mod fixes;
 pub(crate) mod gate;
 pub(crate) mod inbox;
@@ -27,6 +28,7 @@ pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 pub(crate) mod totals;
+pub(crate) mod warnings;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
