@@ -2,9 +2,11 @@
 
 mod entries;
 mod groups;
+mod lines;
 mod outcomes;
 mod outside;
 mod promotions;
+mod readers;
 pub(super) mod steps;
 mod strategies;
 mod sums;

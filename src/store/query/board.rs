@@ -8,6 +8,7 @@ pub(in crate::store) mod files;
 pub(in crate::store) mod first_runs;
 pub(in crate::store) mod overview;
 pub(in crate::store) mod pattern;
+pub(in crate::store) mod pattern_lines;
 pub(in crate::store) mod patterns;
 pub(in crate::store) mod resolution;
 pub(in crate::store) mod tasks;
