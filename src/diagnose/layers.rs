@@ -21,7 +21,7 @@ use super::{Category, imported, inline};
 pub struct DefinitionSet(Option<Catalog>);
 
 /// A file of definitions above the shipped ones.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionFile {
     /// Where it is, for messages.
     pub file: PathBuf,

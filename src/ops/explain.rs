@@ -12,7 +12,7 @@ use crate::base::limits::{EXPLAIN_LINE_BYTES_MAX, SIMILARITY_MIN};
 use crate::diagnose::{Diagnostic, Severity};
 use crate::event::DiagnosticRecord as StoredItem;
 use crate::fingerprint::{self, Fingerprint, FingerprintExplanation, MessageComparison, PatternLeaders};
-use crate::store::{Index, StoreError};
+use crate::store::{Index, SegmentFolder, StoreError};
 
 /// A message to explain; also a line that `pattern explain --jsonl` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -73,7 +73,8 @@ pub(crate) fn explain_message(
     similarity_min: f64,
 ) -> Result<Reply<PatternExplanation>, StoreError> {
     let reading = request.open_for_reading()?;
-    explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min, reading.notes)
+    let explained = explain_diagnostic(reading.index.as_ref(), &asked.to_diagnostic(), similarity_min)?;
+    Ok(Reply::new(explained, reading.notes))
 }
 
 /// How the message that describes the pattern whose id starts with `id` became its keys.
@@ -86,35 +87,48 @@ pub(crate) fn explain_pattern(
     similarity_min: f64,
 ) -> Result<Reply<PatternExplanation>, StoreError> {
     let reading = request.open_for_reading()?;
+    let Some(index) = reading.index else { return Err(StoreError::NoSuchId { id: id.to_owned() }) };
+    let explained = explain_recorded(&index, &reading.segments, id, similarity_min)?;
+    Ok(Reply::new(explained, reading.notes))
+}
+
+/// The same of an open store.
+///
+/// # Errors
+/// As [`explain_pattern`].
+pub(crate) fn explain_recorded(
+    index: &Index,
+    segments: &SegmentFolder,
+    id: &str,
+    similarity_min: f64,
+) -> Result<PatternExplanation, StoreError> {
     let missing = || StoreError::NoSuchId { id: id.to_owned() };
-    let index = reading.index.ok_or_else(missing)?;
     let member = index.find_member(id)?;
-    let run = index.read_run(&reading.segments, &index.describing_run(member.number)?)?.ok_or_else(missing)?;
+    let run = index.read_run(segments, &index.describing_run(member.number)?)?.ok_or_else(missing)?;
     let items = run.failure.map(|failure| failure.items).unwrap_or_default();
     let mut items = items.iter().map(StoredItem::to_diagnostic);
     let item = items.find(|item| fingerprint::compute_fingerprint(item).pattern == member.key).ok_or_else(missing)?;
-    explain_diagnostic(Some(&index), &item, similarity_min, reading.notes)
+    explain_diagnostic(Some(index), &item, similarity_min)
 }
 
 fn explain_diagnostic(
     index: Option<&Index>,
     item: &Diagnostic,
     similarity_min: f64,
-    notes: Vec<String>,
-) -> Result<Reply<PatternExplanation>, StoreError> {
+) -> Result<PatternExplanation, StoreError> {
     let (keys, steps) = fingerprint::explain_fingerprint(item);
-    let mut explained = Reply::new(PatternExplanation { id: None, steps, near: Vec::new() }, notes);
+    let mut explained = PatternExplanation { id: None, steps, near: Vec::new() };
     let Some(index) = index else { return Ok(explained) };
-    explained.data.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
+    explained.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
     let Some(near) = fingerprint::sketch_message(item) else { return Ok(explained) };
     let rows = index.near_patterns(&near)?.into_iter().filter(|row| row.key != keys.pattern);
-    explained.data.near = rows
+    explained.near = rows
         .map(|row| {
             let compared = fingerprint::compare_messages(&near.text, &row.text, similarity_min);
             NearPattern { id: row.id, text: row.text, compared, bands: row.bands }
         })
         .collect();
-    explained.data.near.sort_by(|a, b| b.compared.similarity.total_cmp(&a.compared.similarity));
+    explained.near.sort_by(|a, b| b.compared.similarity.total_cmp(&a.compared.similarity));
     Ok(explained)
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod hint;
 pub(crate) mod hook;
 pub(crate) mod ids;
 pub(crate) mod init;
+pub(crate) mod kept;
 pub(crate) mod knowledge;
 pub(crate) mod last;
 pub(crate) mod lesson;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::reading::StoreReader;
 use super::reply::Reply;
 use super::request::Request;
-use crate::pattern::detector::{DetectorFinding, DetectorRegistry};
+use crate::pattern::detector::DetectorFinding;
 use crate::pattern::{PatternPage, PatternSummary};
 use crate::recorder;
 use crate::retrieval::pattern_reader::PatternReader;
@@ -84,7 +84,7 @@ pub(crate) fn show_pattern(request: &Request, id: &str) -> Result<Reply<PatternP
     let row = desk.index.find_pattern(id)?;
     let asked = desk.index.find_member(id).ok().filter(|member| member.id != row.id);
     notes.extend(asked.map(|member| format!("{} is merged into {}", member.id, row.id)));
-    Ok(Reply::new(desk.pattern_page(row)?, notes))
+    Ok(Reply::new(desk.pattern_page(row)?.0, notes))
 }
 
 /// Opens what is needed; `None` when nothing was ever recorded here.
@@ -93,7 +93,7 @@ pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, V
     let Some(index) = index else { return Ok((None, notes)) };
     let settings = request.settings();
     let files = recorder::definitions::definition_files(&request.places, &request.environment);
-    let (registry, faults) = DetectorRegistry::new(&files, &settings.categories);
+    let (registry, faults) = request.kept.detectors.load(files, &settings.categories);
     notes.extend(faults.into_iter().map(|fault| {
         let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}; check again with: verify-run whitelist check", fault.file.display(), fault.reason)
@@ -103,7 +103,8 @@ pub(super) fn open_reader(request: &Request) -> Result<(Option<PatternReader>, V
         segments,
         settings: settings.clone(),
         registry,
-        histories: request.histories.clone(),
+        histories: request.kept.histories.clone(),
+        facts: request.kept.facts.clone(),
         history: OnceCell::new(),
         now: request.now(),
     };

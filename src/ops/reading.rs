@@ -26,33 +26,60 @@ impl Request {
     /// When a newer verify-run wrote it, or it can't be read.
     pub(crate) fn open_for_reading(&self) -> Result<StoreReader, StoreError> {
         let mut notes = Vec::new();
-        if self.places.state.events().exists() || !recorder::pending_entries(&self.places).is_empty() {
-            match recorder::drain_for_reading(&self.places) {
-                Ok(drained) => {
-                    // A pass alone starts no recorder, and a task may be over without any.
-                    recording::promote_ended(self, &drained);
-                    notes.extend(drained.notes);
-                    if drained.busy {
-                        notes.push("another verify-run is recording: the newest runs may be missing".into());
-                    }
-                }
-                Err(error) if error.is_newer() => return Err(error),
-                // A read-only disk, another user's folder: what is there can still be read.
-                Err(error) => notes.push(format!("cannot record the waiting runs: {error}")),
-            }
+        let has_records = || self.places.state.events().exists() || !recorder::pending_entries(&self.places).is_empty();
+        if !self.kept.is_recorded(&self.places) && has_records() {
+            self.record_waiting(&mut notes)?;
         }
-        let index = Index::open_read(&self.places.state.index())?;
+        let index = self.open_index()?;
         let index = self.with_lessons(index, &mut notes)?;
         Ok(StoreReader { index, segments: SegmentFolder::new(self.places.state.events()), notes })
+    }
+
+    /// Records what waits.
+    fn record_waiting(&self, notes: &mut Vec<String>) -> Result<(), StoreError> {
+        let before = self.kept.stamp_before(&self.places);
+        // An index that is computed again has no lessons yet.
+        self.kept.note_lessons(None);
+        match recorder::drain_for_reading(&self.places) {
+            Ok(drained) => {
+                // A pass alone starts no recorder, and a task may be over without any.
+                recording::promote_ended(self, &drained);
+                self.kept.note_recorded(&self.places, before.as_ref(), &drained);
+                notes.extend(drained.notes);
+                if drained.busy {
+                    notes.push("another verify-run is recording: the newest runs may be missing".into());
+                }
+                Ok(())
+            }
+            Err(error) if error.is_newer() => Err(error),
+            // A read-only disk, another user's folder: what is there can still be read.
+            Err(error) => {
+                notes.push(format!("cannot record the waiting runs: {error}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Opens the index as it is, whatever waits; `None` when there is none of this version.
+    ///
+    /// # Errors
+    /// When a newer verify-run wrote it, or it can't be read.
+    pub(crate) fn open_index(&self) -> Result<Option<Index>, StoreError> {
+        Index::open_kept(&self.places.state.index(), &self.kept.readers)
     }
 
     /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can
     /// still be read.
     fn with_lessons(&self, index: Option<Index>, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
+        if index.is_some() && self.kept.knows_lessons(&self.places, self.settings()) {
+            return Ok(index);
+        }
+        let before = self.kept.lessons_before(&self.places, self.settings());
         let refreshed = shared_lessons::refreshed_reading(index, &self.places, &self.environment, self.settings());
+        self.kept.note_lessons(before.filter(|_| refreshed.is_ok()));
         refreshed.or_else(|error| {
             notes.push(format!("shared lessons could not be read: {error}"));
-            Index::open_read(&self.places.state.index())
+            self.open_index()
         })
     }
 
@@ -71,7 +98,7 @@ impl Request {
     /// # Errors
     /// As [`Request::open_for_reading`].
     pub(crate) fn open_as_it_is(&self, notes: &mut Vec<String>) -> Result<Option<Index>, StoreError> {
-        if let Some(index) = Index::open_read(&self.places.state.index())? {
+        if let Some(index) = self.open_index()? {
             return Ok(Some(index));
         }
         let reading = self.open_for_reading()?;

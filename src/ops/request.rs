@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use super::kept::KeptReads;
 use crate::base::clock::Timestamp;
 use crate::capture::{self, Identity};
 use crate::config::{Environment, Places, Problem, Settings};
 use crate::recorder;
-use crate::retrieval::history_cache::HistoryCache;
 use crate::run;
 use crate::store::{Index, StoreError};
 
@@ -25,8 +25,8 @@ pub(crate) struct Request {
     clock: fn() -> Timestamp,
     /// The time now, whatever the clock says.
     moment: Option<Timestamp>,
-    /// What detectors look at; a surface that answers several calls hands it from one to the next.
-    pub histories: HistoryCache,
+    /// What is kept from other calls; a surface that answers many hands it from one to the next.
+    pub kept: KeptReads,
     /// Loaded at the first use: a hook or a run often needs none.
     settings: OnceLock<(Settings, Vec<Problem>)>,
 }
@@ -42,7 +42,7 @@ impl Request {
             identity,
             clock: Timestamp::now,
             moment: None,
-            histories: HistoryCache::default(),
+            kept: KeptReads::default(),
             settings: OnceLock::new(),
         }
     }
@@ -56,14 +56,14 @@ impl Request {
             identity: Identity::default(),
             clock: Timestamp::now,
             moment: None,
-            histories: HistoryCache::default(),
+            kept: KeptReads::default(),
             settings: OnceLock::new(),
         }
     }
 
     /// The same request, with what others read before.
-    pub(crate) fn with_histories(self, histories: &HistoryCache) -> Self {
-        Request { histories: histories.clone(), ..self }
+    pub(crate) fn with_kept(self, kept: &KeptReads) -> Self {
+        Request { kept: kept.clone(), ..self }
     }
 
     /// The same request at another time.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::library::{self, HarvestReply, HarvestRequest};
 use super::memory;
+use super::reading::StoreReader;
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::task::{self, TaskEnd};
@@ -20,7 +21,7 @@ use crate::redact::sanitize_name;
 use crate::retrieval::entry_proposals::{EntryProposal, task_proposals};
 use crate::retrieval::question::relative_files;
 use crate::retrieval::similar_tasks::{DescribedTask, SimilarTask, tasks_like};
-use crate::store::{StoreError, TaskDetails};
+use crate::store::{Index, StoreError, TaskDetails};
 
 /// A task's name, bytes.
 const NAME_BYTES_MAX: usize = 200;
@@ -182,6 +183,35 @@ fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
 /// When there is none, or the store can't be read.
 pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result<Reply<TaskPage>> {
     let reading = request.open_for_reading()?;
+    let (index, task) = find_recorded_task(request, &reading, name)?;
+    let name = task.name.clone();
+    let parts = index.task_parts(task.number)?;
+    let mut page = task_page(task, &parts, request.settings(), request.now());
+    let title = page.title.clone().unwrap_or_default();
+    let text = format!("{name} {title}");
+    let category = page.category.as_deref();
+    let described = DescribedTask { parts: &parts, text: &text, category, without: Some(&name) };
+    page.similar = tasks_like(index, request.settings(), &described, 5)?;
+    if request.settings().advice.learning && page.end.is_some() {
+        page.proposals = task_proposals(index, &reading.segments, &name)?;
+    }
+    Ok(Reply::new(page, reading.notes))
+}
+
+/// Looks whether a task is recorded, without what [`show_task`] finds out about it.
+///
+/// # Errors
+/// When it is not, or the store can't be read.
+pub(crate) fn check_task(request: &Request, name: &str) -> anyhow::Result<()> {
+    let reading = request.open_for_reading()?;
+    find_recorded_task(request, &reading, Some(name)).map(drop)
+}
+
+fn find_recorded_task<'a>(
+    request: &Request,
+    reading: &'a StoreReader,
+    name: Option<&str>,
+) -> anyhow::Result<(&'a Index, TaskDetails)> {
     // A recorded name may have characters that a given one can't.
     let recorded = match (&reading.index, name) {
         (Some(index), Some(name)) => match index.find_task(name)? {
@@ -198,20 +228,7 @@ pub(crate) fn show_task(request: &Request, name: Option<&str>) -> anyhow::Result
         Some(index) => index.find_task(&name)?.map(|task| (index, task)),
         None => None,
     };
-    let Some((index, task)) = found else {
-        bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
-    };
-    let parts = index.task_parts(task.number)?;
-    let mut page = task_page(task, &parts, request.settings(), request.now());
-    let title = page.title.clone().unwrap_or_default();
-    let text = format!("{name} {title}");
-    let category = page.category.as_deref();
-    let described = DescribedTask { parts: &parts, text: &text, category, without: Some(&name) };
-    page.similar = tasks_like(index, request.settings(), &described, 5)?;
-    if request.settings().advice.learning && page.end.is_some() {
-        page.proposals = task_proposals(index, &reading.segments, &name)?;
-    }
-    Ok(Reply::new(page, reading.notes))
+    found.ok_or_else(|| Refusal::not_found(format!("there is no task {name:?}")).then_run("task list").into())
 }
 
 /// The tasks that something is known of last, the newest first.

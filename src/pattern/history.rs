@@ -1,13 +1,14 @@
 //! The input of detectors: recent tasks with the files they touched and what failed in them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::base::clock::Timestamp;
+use crate::base::glob;
 use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 
 /// The newest tasks of a store.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct TaskHistory {
     /// The tasks, the oldest first.
     pub tasks: Vec<HistoryTask>,
@@ -22,12 +23,15 @@ pub(crate) struct TaskHistory {
 }
 
 /// Where patterns and files are in the tasks of a history: a list asks for each of its patterns.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct HistoryPlaces {
     /// The positions of the tasks that each pattern failed in, ascending.
     tasks: HashMap<i64, Vec<usize>>,
     /// Every file with the number of tasks that touched it.
     touched: BTreeMap<String, u64>,
+    /// What share of them a file pattern matches, of those that were asked for: the patterns of a list have most candidates in
+    /// common, and lists are asked for again and again.
+    shares: Mutex<HashMap<String, f64>>,
 }
 
 /// What was worked on.
@@ -149,9 +153,18 @@ impl TaskHistory {
         found.into_iter().filter_map(|at| self.tasks.get(at))
     }
 
-    /// Every file with the number of tasks that touched it.
-    pub(crate) fn touching_tasks(&self) -> &BTreeMap<String, u64> {
-        &self.places().touched
+    /// The share of touched files, each counted once a task, that are of a file pattern.
+    pub(crate) fn share_of_glob(&self, pattern: &str) -> f64 {
+        let places = self.places();
+        let mut shares = places.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = shares.get(pattern) {
+            return *share;
+        }
+        let of_it = places.touched.iter().filter(|(file, _)| glob::matches(pattern, file));
+        let (of_it, all): (u64, u64) = (of_it.map(|(_, tasks)| tasks).sum(), places.touched.values().sum());
+        let share = of_it as f64 / all.max(1) as f64;
+        shares.insert(pattern.to_owned(), share);
+        share
     }
 
     fn places(&self) -> &HistoryPlaces {

@@ -13,4 +13,4 @@ mod summary;
 pub(crate) mod wording;
 
 pub(crate) use group::PatternGroupSummary;
-pub(crate) use summary::{FailureOccurrence, PatternPage, PatternSummary, SummaryParts};
+pub(crate) use summary::{FailureOccurrence, PatternPage, PatternSummary, PatternWords, SummaryParts};

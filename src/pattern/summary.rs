@@ -167,15 +167,22 @@ pub(crate) struct SummaryParts {
     pub rule: Option<String>,
 }
 
-impl PatternSummary {
-    /// From the store's row and what was found about it. `now` weighs how old its tasks are.
-    pub(crate) fn from_row(
-        row: PatternRow,
-        parts: &SummaryParts,
-        settings: &Settings,
-        now: Timestamp,
-    ) -> (Self, Confidence) {
-        let confidence = confidence::pattern_confidence(&parts.sightings, &parts.told, &settings.confidence);
+/// The words for a pattern.
+#[derive(Debug)]
+pub(crate) struct PatternWords {
+    /// Its name for people.
+    pub name: String,
+    /// The masked message, one line.
+    pub title: String,
+    /// What happens, a sentence or two.
+    pub sentence: String,
+    /// The file pattern that it belongs to.
+    pub files_pattern: Option<String>,
+}
+
+impl PatternWords {
+    /// From the store's row and what was found about it.
+    pub(crate) fn new(row: &PatternRow, parts: &SummaryParts, settings: &Settings) -> Self {
         let files =
             parts.findings.iter().filter(|finding| finding.detector == "files").find_map(|found| found.files.clone());
         let known = WordingFacts {
@@ -193,21 +200,40 @@ impl PatternSummary {
             failures: row.failures,
             tasks: row.tasks,
         };
-        let summary = PatternSummary {
+        PatternWords {
             name: wording::pattern_name(&known, &parts.findings),
-            summary: wording::pattern_sentence(&known, &parts.findings),
+            sentence: wording::pattern_sentence(&known, &parts.findings),
+            title: wording::message_title(&row.masked),
+            files_pattern: files,
+        }
+    }
+}
+
+impl PatternSummary {
+    /// From the store's row and what was found about it. `now` weighs how old its tasks are.
+    pub(crate) fn from_row(
+        row: PatternRow,
+        parts: &SummaryParts,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> (Self, Confidence) {
+        let confidence = confidence::pattern_confidence(&parts.sightings, &parts.told, &settings.confidence);
+        let PatternWords { name, title, sentence, files_pattern } = PatternWords::new(&row, parts, settings);
+        let summary = PatternSummary {
+            name,
+            summary: sentence,
             recurring: row.tasks.max(row.family_tasks) >= settings.patterns.recurring_tasks,
             confidence: confidence.value,
             lower_bound: confidence.evidence.lower_bound,
             frequency: PatternFrequency::from_occurrences(&parts.sightings, parts.lately, now),
-            files_pattern: files,
+            files_pattern,
             stands_for: None,
             id: row.id,
             key: row.key,
             family: row.family,
             tool: row.tool,
             code: row.code,
-            title: wording::message_title(&row.masked),
+            title,
             category: row.category,
             failures: row.failures,
             flaky_failures: row.flaky,

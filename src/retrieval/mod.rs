@@ -4,6 +4,7 @@
 
 mod candidates;
 pub(crate) mod delivery;
+pub(crate) mod detector_cache;
 pub(crate) mod detectors;
 pub(crate) mod due;
 pub(crate) mod effect;
@@ -18,6 +19,8 @@ mod gotchas;
 mod harm;
 pub(crate) mod hint;
 pub(crate) mod history_cache;
+pub(crate) mod pattern_facts;
+pub(crate) mod pattern_lines;
 pub(crate) mod pattern_match;
 pub(crate) mod pattern_reader;
 pub(crate) mod pattern_remedies;

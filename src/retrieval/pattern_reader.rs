@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::detectors::detector_advice;
 use super::history_cache::HistoryCache;
+use super::pattern_facts::PatternFactsCache;
 use super::pattern_remedies;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -28,13 +29,23 @@ pub(crate) struct PatternReader {
     /// The settings.
     pub settings: Settings,
     /// The detectors in force.
-    pub registry: DetectorRegistry,
+    pub registry: Arc<DetectorRegistry>,
     /// What detectors look at, as it was read before.
     pub histories: HistoryCache,
-    /// The same, once it was asked for.
+    /// What lists show of patterns, as it was counted before.
+    pub facts: PatternFactsCache,
+    /// The history, once it was asked for.
     pub history: OnceCell<Arc<TaskHistory>>,
     /// This moment.
     pub now: Timestamp,
+}
+
+/// What the confidence in a pattern is made of.
+pub(crate) struct PatternEvidence {
+    /// The first sighting in each task, the oldest first.
+    pub sightings: Vec<PatternOccurrence>,
+    /// The outcomes of the warnings that were shown, as far as they are known.
+    pub told: Vec<JudgedDelivery>,
 }
 
 impl PatternReader {
@@ -47,7 +58,7 @@ impl PatternReader {
     }
 
     /// The newest tasks. Read when something is asked of them: many pages need none.
-    fn history(&self) -> Result<&TaskHistory, StoreError> {
+    pub(super) fn history(&self) -> Result<&TaskHistory, StoreError> {
         if let Some(history) = self.history.get() {
             return Ok(history);
         }
@@ -66,8 +77,8 @@ impl PatternReader {
         row.tasks < self.settings.patterns.recurring_tasks
     }
 
-    /// Everything about one pattern.
-    pub(crate) fn pattern_page(&self, row: PatternRow) -> Result<PatternPage, StoreError> {
+    /// Everything about one pattern, and what its confidence is made of.
+    pub(crate) fn pattern_page(&self, row: PatternRow) -> Result<(PatternPage, PatternEvidence), StoreError> {
         let index = &self.index;
         let together = PatternGroupSummary::from_rows(
             index.members_of_group(row.number)?,
@@ -77,12 +88,14 @@ impl PatternReader {
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences_of_pattern(row.number, SHOWN_MAX)?;
-        let parts = self.summary_parts(&row, &occurrences, true)?;
+        let mut parts = self.summary_parts(&row, &occurrences, true)?;
         let known = pattern_remedies::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
         let family = row.masked_family.clone();
         let summary = PatternSummary::from_row(row, &parts, &self.settings, self.now);
-        let page = PatternPage::from_parts(summary, &family, together, parts.findings, files, lessons, occurrences);
-        Ok(PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page })
+        let findings = std::mem::take(&mut parts.findings);
+        let page = PatternPage::from_parts(summary, &family, together, findings, files, lessons, occurrences);
+        let page = PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page };
+        Ok((page, PatternEvidence { sightings: parts.sightings, told: parts.told }))
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.

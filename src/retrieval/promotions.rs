@@ -227,7 +227,7 @@ fn pattern_promotion(
     let (cause, rule) = cause_and_rule(&desk.index, &desk.segments, number)?;
     let (title, advised) = desk.told_by_detectors(number)?;
     let (cause, rule) = (cause.or(title), rule.or(advised));
-    let page = desk.pattern_page(pattern)?;
+    let (page, _) = desk.pattern_page(pattern)?;
     let name = cause.is_some().then(|| page.summary.name.clone());
     let finding = page.findings.iter().find(|finding| finding.is_about_changes).map(|found| found.summary.clone());
     let share = desk.count_tasks()?.map(|all| (figures.tasks, all));

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
-use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,8 +11,10 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::apply::{ApplyResult, apply_event, recount_marked_fixes};
 use super::error::{StoreError, io_at, sql_at};
+use super::index_file::{FileState, check_size, damage_error, is_network, uri_path};
 use super::journal;
 use super::memory;
+use super::reader_pool::{PooledConnection, ReaderPool};
 use super::schema::{self, APPLICATION_ID, INDEX_VERSION};
 use super::segment::{LineSpan, Segment, SegmentFolder};
 use super::word::unknown_word;
@@ -29,6 +30,8 @@ const STATEMENTS_MAX: usize = 128;
 /// Pages that a reader keeps. It reads most of them once, and memory that was never used before costs more than reading
 /// again what the system has at hand.
 const READER_PAGES: i64 = 128;
+/// Pages that a reader keeps which is asked again and again.
+const KEPT_READER_PAGES: i64 = 500;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
 const CACHE_KIB: i64 = 32 << 10;
 /// Events that the index doesn't have, bytes, from which on computing it again may be faster than adding them; few in
@@ -38,7 +41,7 @@ const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
 /// An open index.
 #[derive(Debug)]
 pub(crate) struct Index {
-    pub(super) connection: Connection,
+    pub(super) connection: PooledConnection,
     pub(super) path: PathBuf,
     /// Whether writing goes through a write-ahead log.
     is_wal: bool,
@@ -83,7 +86,7 @@ impl Index {
         check_size(path)?;
         create_file(path)?;
         let connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql_at("open", path))?;
-        let mut index = Index { connection, path: path.to_owned(), is_wal: false };
+        let mut index = Index { connection: connection.into(), path: path.to_owned(), is_wal: false };
         index.prepare_connection(true)?;
         let before = schema::prepare_schema(&mut index.connection).map_err(sql_at("prepare", path))?;
         if before > INDEX_VERSION { Err(index.newer_version_error(before)) } else { Ok(index) }
@@ -94,28 +97,59 @@ impl Index {
     /// # Errors
     /// As [`Index::open`].
     pub(crate) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
+        Index::open_kept(path, &ReaderPool::default())
+    }
+
+    /// As [`Index::open_read`], with a connection that the pool has, and that it gets back.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub(crate) fn open_kept(path: &Path, pool: &ReaderPool) -> Result<Option<Self>, StoreError> {
         // Whatever else has its name, the next writer moves it aside.
         if !private::is_regular(path) {
             return Ok(None);
         }
+        // Looked at before it is opened: what changes after that is noticed the next time.
+        let state = FileState::of(path);
+        if let Some((connection, state)) = state.and_then(|state| Some((pool.take(&state)?, state))) {
+            let connection = PooledConnection::of_pool(connection, pool, state);
+            let index = Index { connection, path: path.to_owned(), is_wal: false };
+            if matches!(index.begin_reading(), Ok(INDEX_VERSION)) {
+                return Ok(Some(index));
+            }
+            drop(index.connection.without_pool());
+        }
         check_size(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = open_connection(path, flags).map_err(sql_at("open", path))?;
+        let connection = match state {
+            Some(state) => PooledConnection::of_pool(connection, pool, state),
+            None => connection.into(),
+        };
         let mut index = Index { connection, path: path.to_owned(), is_wal: false };
         match index.prepare_connection(false) {
             Err(StoreError::Sql { source, .. }) if needs_writing(&source) => {
                 // A read-only file system: WAL wants a shared-memory file beside the database.
                 let uri = format!("file:{}?immutable=1", uri_path(path));
                 let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-                index.connection = open_connection(uri, flags).map_err(sql_at("open", path))?;
+                index.connection = open_connection(uri, flags).map_err(sql_at("open", path))?.into();
                 index.prepare_connection(false)?;
             }
             other => other?,
         }
-        // One transaction for all that is read: every look-up sees the same, and none takes the locks again.
-        index.connection.execute_batch("BEGIN").map_err(sql_at("read", path))?;
-        let version = schema::schema_version(&index.connection).map_err(sql_at("read", path))?;
+        if pool.is_kept() {
+            let pages = index.connection.pragma_update(None, "cache_size", KEPT_READER_PAGES);
+            pages.map_err(sql_at("open", path))?;
+        }
+        let version = index.begin_reading().map_err(sql_at("read", path))?;
         Ok((version == INDEX_VERSION).then_some(index))
+    }
+
+    /// Begins one transaction for all that is read: every look-up sees the same, and none takes the locks again. The
+    /// version of what is there.
+    fn begin_reading(&self) -> rusqlite::Result<u32> {
+        self.connection.execute_batch("BEGIN")?;
+        schema::schema_version(&self.connection)
     }
 
     fn prepare_connection(&mut self, write: bool) -> Result<(), StoreError> {
@@ -286,7 +320,7 @@ impl Index {
     /// SQLite's.
     pub(super) fn close_connection(&mut self) -> Result<(), StoreError> {
         let nothing = self.sql_result("close", Connection::open_in_memory())?;
-        drop(std::mem::replace(&mut self.connection, nothing));
+        drop(std::mem::replace(&mut self.connection, nothing.into()));
         Ok(())
     }
 
@@ -510,82 +544,7 @@ pub(super) fn remove_index(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Refuses a file that is shorter than its header says: SQLite would notice only when it gets to the missing pages.
-fn check_size(path: &Path) -> Result<(), StoreError> {
-    let mut header = [0; 100];
-    let Ok(mut file) = private::reader(path) else { return Ok(()) };
-    let Ok(size) = file.metadata().map(|metadata| metadata.len()) else { return Ok(()) };
-    // With a journal the file is allowed to be behind its header: a checkpoint may be going on.
-    if size == 0 || !journal::is_log_empty(path) {
-        return Ok(());
-    }
-    let damaged = || sql_at("open", path)(damage_error());
-    if file.read_exact(&mut header).is_err() || !header.starts_with(b"SQLite format 3\0") {
-        return Err(damaged());
-    }
-    let page_size = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65_536,
-        size => u64::from(size),
-    };
-    let pages = u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]));
-    if size < page_size * pages { Err(damaged()) } else { Ok(()) }
-}
-
-fn damage_error() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(
-        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
-        Some("the file is not a whole verify-run index".into()),
-    )
-}
-
 fn needs_writing(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
-}
-
-/// A path inside a `file:` URI.
-fn uri_path(path: &Path) -> String {
-    use std::fmt::Write;
-    use std::os::unix::ffi::OsStrExt;
-    let mut text = String::new();
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
-}
-
-/// Whether `path` is on a network file system, where WAL's shared memory does not work.
-#[cfg(target_os = "linux")]
-fn is_network(path: &Path) -> bool {
-    /// 9p, AFS, Ceph, CIFS, Coda, FUSE (may be sshfs), GFS2, GPFS, Lustre, NFS, SMB, SMB2.
-    const MAGIC: [u32; 12] = [
-        0x0102_1997,
-        0x5346_414f,
-        0x00c3_6400,
-        0xff53_4d42,
-        0x7375_7245,
-        0x6573_5546,
-        0x0116_1970,
-        0x4750_4653,
-        0x0bd0_0bd0,
-        0x6969,
-        0x517b,
-        0xfe53_4d42,
-    ];
-    nix::sys::statfs::statfs(path).is_ok_and(|fs| {
-        // The type is signed or unsigned by platform; the low 32 bits are the magic number.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low 32 bits are meant")]
-        let magic = fs.filesystem_type().0 as u32;
-        MAGIC.contains(&magic)
-    })
-}
-
-/// Whether `path` is on a network file system, where WAL's shared memory does not work.
-#[cfg(not(target_os = "linux"))]
-fn is_network(path: &Path) -> bool {
-    nix::sys::statfs::statfs(path).is_ok_and(|fs| !fs.flags().contains(nix::mount::MntFlags::MNT_LOCAL))
 }

@@ -10,7 +10,7 @@ const LOG_PAGES: u32 = 1_000;
 
 /// Whether the write-ahead log starts with what is written next.
 pub(super) fn is_log_empty(index: &Path) -> bool {
-    fs::metadata(journal_path(index, "-wal")).map_or(true, |log| log.len() == 0)
+    fs::metadata(log_path(index)).map_or(true, |log| log.len() == 0)
 }
 
 /// While the first transaction of a write-ahead log is written: SQLite would sync the log's start, so that with one that
@@ -43,6 +43,11 @@ pub(super) fn remove_journal(index: &Path) {
     for suffix in ["-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(journal_path(index, suffix));
     }
+}
+
+/// The write-ahead log of an index.
+pub(super) fn log_path(index: &Path) -> PathBuf {
+    journal_path(index, "-wal")
 }
 
 fn journal_path(index: &Path, suffix: &str) -> PathBuf {

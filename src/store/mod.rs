@@ -10,14 +10,17 @@ mod error;
 mod exchange;
 pub(crate) mod folder;
 mod index;
+mod index_file;
 mod journal;
 mod masked;
 mod memory;
 pub(crate) mod note;
 mod query;
+mod reader_pool;
 mod schema;
 mod segment;
 mod shared_lesson;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -31,9 +34,13 @@ pub(crate) use query::board::audit::DecisionRow;
 pub(crate) use query::board::effect::{MissedOpportunityRow, OutcomeCountRow, ShownTextRow};
 pub(crate) use query::board::failures::{FailureFilter, FailureScope};
 pub(crate) use query::board::files::TaskFileRow;
+pub(crate) use query::board::first_runs::{FirstRunFilter, FirstRunRow};
 pub(crate) use query::board::overview::UncountedRow;
+pub(crate) use query::board::pattern::PatternFixesRow;
+pub(crate) use query::board::pattern_lines::PatternSightings;
 pub(crate) use query::board::patterns::{NewestRow, PatternKeyRow, PatternSubset};
 pub(crate) use query::board::tasks::{TaskFilter, TaskRunRow, TaskSumsRow};
+pub(crate) use query::board::warnings::{WarningFilter, WarningScope};
 pub(crate) use query::history::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 pub(crate) use query::knowledge::{EntryChangeRow, EntryFilter, EntryRow, EntryUseRow, HELPED, KnowledgeLogRow};
 pub(crate) use query::memory::MemoryRow;
@@ -50,8 +57,10 @@ pub(crate) use query::{
     ShownDeliveryRow, SolvedFailureRow, SolvedFixRow, StoreCounts, SumFilter, TaskDetails, TaskPhase, TreeUse,
     WorkTreePeriod,
 };
+pub(crate) use reader_pool::ReaderPool;
 pub(crate) use segment::{SegmentFolder, free_name};
 pub(crate) use shared_lesson::{SharedLessonContent, SharedLessonRow, SharedLessonSource};
+pub(crate) use stamp::StoreStamp;
 #[cfg(test)]
 pub(crate) use tests::steps::count_steps;
 pub(crate) use writer::{Store, lock_store, own_writer};

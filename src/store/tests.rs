@@ -2,10 +2,12 @@
 
 mod entries;
 mod groups;
+mod lines;
 mod outcomes;
 mod outside;
 mod pages;
 mod promotions;
+mod readers;
 pub(super) mod steps;
 mod strategies;
 mod sums;

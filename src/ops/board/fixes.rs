@@ -17,6 +17,8 @@ pub(crate) struct FixQuery {
     /// The days of the last attempt.
     pub filter: BoardFilter,
     pub state: Option<FixState>,
+    /// Without those of proven flakes, which no figure counts.
+    pub is_counted: bool,
     /// Name of the task of an attempt.
     pub task: Option<String>,
     /// A file that an attempt changed, or a folder around one.
@@ -71,6 +73,7 @@ impl Board<'_> {
             task: query.task.clone(),
             file: query.file.clone(),
             is_proven: false,
+            is_counted: query.is_counted,
             agent: whom.agent,
             tool: whom.tool,
             since: days.map(|days| days.from.begins()),

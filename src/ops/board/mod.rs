@@ -12,6 +12,7 @@ pub(crate) mod failures;
 pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod filter;
+pub(crate) mod first_runs;
 pub(crate) mod fixes;
 pub(crate) mod gate;
 pub(crate) mod inbox;
@@ -27,6 +28,7 @@ pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 pub(crate) mod totals;
+pub(crate) mod warnings;
 
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -66,7 +68,7 @@ pub(crate) struct RecordedKinds {
 impl RecordedKinds {
     /// Looks into the index as it is. What can't be read has none.
     pub(crate) fn find(request: &Request) -> Self {
-        let index = Index::open_read(&request.places.state.index()).ok().flatten();
+        let index = request.open_index().ok().flatten();
         let found = index.and_then(|index| Some((index.has_gate_steps().ok()?, index.has_library_steps().ok()?)));
         found.map_or_else(RecordedKinds::default, |(gate, library)| RecordedKinds { gate, library })
     }

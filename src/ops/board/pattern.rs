@@ -12,8 +12,10 @@ use crate::advice::{HoldoutTrial, TrialVerdict};
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::event::DeliveryArm;
 use crate::ops::explain::{self, NearPattern};
+use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::pattern::{FailureOccurrence, PatternPage};
+use crate::retrieval::pattern_reader::PatternEvidence;
 use crate::store::{DayRange, StoreError};
 
 /// Weeks of the bars.
@@ -150,9 +152,8 @@ impl Board<'_> {
     pub(crate) fn pattern(&self, id: &str) -> Result<PatternDetail, StoreError> {
         let row = self.index().find_pattern(id)?;
         let (number, id) = (row.number, row.id.clone());
-        let page = self.desk.pattern_page(row)?;
+        let (page, PatternEvidence { sightings, told }) = self.desk.pattern_page(row)?;
         let state = self.index().silenced_patterns()?.remove(&number);
-        let sightings = self.index().first_occurrences(number)?;
         let ages = sightings.iter().map(|seen| self.now().micros_since(seen.at));
         let frequency = recent_frequency(ages, &self.settings().advice);
         let severity = PatternSeverity::of_frequency(frequency, &self.settings().dashboard.severity);
@@ -161,7 +162,7 @@ impl Board<'_> {
         let weeks = DayRange { from: UtcDay(today.0 + 1 - 7 * WEEKS_MAX), until: UtcDay(today.0 + 1) };
         let weeks = self.index().pattern_days(number, weeks, 7)?.into_iter();
         // Where the message is not recorded any more, nothing is known to be like it.
-        let similar = explain::explain_pattern(self.request, &id, SIMILARITY_MIN).map(|reply| reply.data.near);
+        let similar = explain::explain_recorded(self.index(), self.segments(), &id, SIMILARITY_MIN);
         let agents = self.index().pattern_agents(number, PLACES_MAX)?.into_iter();
         Ok(PatternDetail {
             severity: state.is_none().then_some(severity),
@@ -171,18 +172,18 @@ impl Board<'_> {
             weeks: weeks.map(|row| PatternWeek { from: row.day, failures: row.failures, tasks: row.tasks }).collect(),
             folders: folders_of(&self.index().pattern_files(number, FILES_MAX)?),
             agents: agents.map(|(agent, failures)| PatternAgent { agent, failures }).collect(),
-            warned: self.warned_outcomes(number)?,
-            similar: similar.unwrap_or_default(),
+            warned: self.warned_outcomes(number, &told)?,
+            similar: similar.map(|explained| explained.near).unwrap_or_default(),
             page,
         })
     }
 
-    fn warned_outcomes(&self, number: i64) -> Result<WarnedOutcomes, StoreError> {
+    fn warned_outcomes(&self, number: i64, told: &[JudgedDelivery]) -> Result<WarnedOutcomes, StoreError> {
         let rows = self.index().deliveries_of_pattern(number)?;
         let silence = self.settings().fix.silence();
         let seen: Vec<ObservedDelivery> =
             rows.iter().map(|row| ObservedDelivery::from_row(row, self.now(), silence)).collect();
-        let (prevented, failed_anyway) = count_outcomes(&self.desk.judged_deliveries(number)?);
+        let (prevented, failed_anyway) = count_outcomes(told);
         let trial = holdout_trial(&seen);
         // Looking at what is held out for a task that goes on would spoil the comparison.
         let is_shown = |seen: &ObservedDelivery| seen.arm == DeliveryArm::Shown || seen.over;

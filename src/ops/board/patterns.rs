@@ -15,9 +15,8 @@ use crate::advice::ranking::recent_frequency;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
-use crate::pattern::knowledge::Gotcha;
 use crate::pattern::statistics::round_to_thousandth;
-use crate::retrieval::pattern_remedies;
+use crate::retrieval::pattern_lines::{LearntFix, ListedPattern};
 use crate::store::{DayRange, StoreError};
 
 /// Days of the line in a row.
@@ -106,8 +105,10 @@ pub(crate) struct KnownPattern {
     pub line: PatternLine,
     /// What happens.
     pub sentence: String,
-    /// What was learnt about it.
-    pub gotcha: Option<Gotcha>,
+    /// Why, as it was recorded.
+    pub cause: Option<String>,
+    /// What made it go away most reliably.
+    pub fix: Option<LearntFix>,
 }
 
 /// A pattern in a list, with what decides whether to look at it.
@@ -170,6 +171,17 @@ pub(crate) struct PatternLine {
     pub last_seen: Timestamp,
 }
 
+/// A pattern in a list with what is said of it.
+struct DescribedLine {
+    /// Row number.
+    number: i64,
+    line: PatternLine,
+    /// What happens.
+    sentence: String,
+    /// Why, as it was recorded.
+    cause: Option<String>,
+}
+
 /// A page of patterns; an empty one where nothing is recorded.
 ///
 /// # Errors
@@ -215,13 +227,15 @@ impl Board<'_> {
         limit: usize,
     ) -> anyhow::Result<(Vec<KnownPattern>, Option<u64>, Option<String>)> {
         let FoundPatterns { numbers, total, next } = find_patterns(self, query, after, limit.clamp(1, PAGE_ROWS_MAX))?;
-        let (index, segments, settings) = (self.index(), self.segments(), self.settings());
-        let mut known = Vec::with_capacity(numbers.len());
-        for ((line, sentence), (number, _)) in self.lines_with_sentences(&numbers)?.into_iter().zip(&numbers) {
-            let brief = index.brief_of_pattern(*number)?;
-            let gotcha = pattern_remedies::learnt_gotcha(index, segments, &brief, settings, self.now())?;
-            known.push(KnownPattern { line, sentence, gotcha: gotcha.map(|(gotcha, _)| gotcha) });
-        }
+        let all: Vec<i64> = numbers.iter().map(|(number, _)| *number).collect();
+        let mut fixes = self.desk.learnt_fixes(&all)?;
+        let known = self.described_lines(&numbers)?.into_iter().map(|described| KnownPattern {
+            fix: fixes.remove(&described.number),
+            line: described.line,
+            sentence: described.sentence,
+            cause: described.cause,
+        });
+        let known = known.collect();
         Ok((known, total, next))
     }
 
@@ -242,11 +256,11 @@ impl Board<'_> {
 
     /// Patterns by their row numbers, each with its failures in the filter.
     fn pattern_lines(&self, numbers: &[(i64, Option<u64>)]) -> Result<Vec<PatternLine>, StoreError> {
-        Ok(self.lines_with_sentences(numbers)?.into_iter().map(|(line, _)| line).collect())
+        Ok(self.described_lines(numbers)?.into_iter().map(|described| described.line).collect())
     }
 
-    /// The same, each with the sentence that says what happens.
-    fn lines_with_sentences(&self, numbers: &[(i64, Option<u64>)]) -> Result<Vec<(PatternLine, String)>, StoreError> {
+    /// The same, each with what else is said of it.
+    fn described_lines(&self, numbers: &[(i64, Option<u64>)]) -> Result<Vec<DescribedLine>, StoreError> {
         let silenced = self.index().silenced_patterns()?;
         let today = UtcDay::of(self.now());
         let spark = DayRange { from: UtcDay(today.0 - SPARK_DAYS + 1), until: UtcDay(today.0 + 1) };
@@ -258,24 +272,26 @@ impl Board<'_> {
                 *at += failures;
             }
         }
-        let line = |&(number, failures_in_filter): &(i64, Option<u64>)| {
+        let listed = self.desk.list_patterns(&all)?.into_iter().map(|pattern| (pattern.row.number, pattern));
+        let mut listed: BTreeMap<i64, ListedPattern> = listed.collect();
+        let lines = numbers.iter().filter_map(|&(number, failures_in_filter)| {
             let last_days = days.remove(&number).unwrap_or_else(|| vec![0; SPARK_DAYS as usize]);
-            self.pattern_line(number, failures_in_filter, silenced.get(&number), last_days)
-        };
-        numbers.iter().map(line).collect()
+            let pattern = listed.remove(&number)?;
+            Some(self.pattern_line(pattern, failures_in_filter, silenced.get(&number), last_days))
+        });
+        Ok(lines.collect())
     }
 
     fn pattern_line(
         &self,
-        number: i64,
+        listed: ListedPattern,
         failures_in_filter: Option<u64>,
         state: Option<&String>,
         last_days: Vec<u64>,
-    ) -> Result<(PatternLine, String), StoreError> {
-        let (summary, parts) = self.desk.brief_summary(number)?;
-        let fixes = self.index().count_pattern_fixes(number)?;
-        let (prevented, failed_anyway) = count_outcomes(&parts.told);
-        let ages = parts.sightings.iter().map(|seen| self.now().micros_since(seen.at));
+    ) -> DescribedLine {
+        let ListedPattern { row, words, cause, first_times, confidence, lower_bound, told, fixes } = listed;
+        let (prevented, failed_anyway) = count_outcomes(&told);
+        let ages = first_times.iter().map(|at| self.now().micros_since(*at));
         let frequency = recent_frequency(ages, &self.settings().advice);
         let severity = PatternSeverity::of_frequency(frequency, &self.settings().dashboard.severity);
         let line = PatternLine {
@@ -289,24 +305,24 @@ impl Board<'_> {
             failed_anyway,
             prevention_effectiveness: compute_effectiveness(prevented, failed_anyway),
             last_days,
-            id: summary.id,
-            key: summary.key,
-            family: summary.family,
-            name: summary.name,
-            title: summary.title,
-            tool: summary.tool,
-            code: summary.code,
-            category: summary.category,
-            failures: summary.failures,
-            flaky_failures: summary.flaky_failures,
-            tasks: summary.tasks,
-            recurring: summary.recurring,
-            confidence: summary.confidence,
-            lower_bound: summary.lower_bound,
-            files_pattern: summary.files_pattern,
-            first_seen: summary.first_seen,
-            last_seen: summary.last_seen,
+            recurring: row.tasks >= self.settings().patterns.recurring_tasks,
+            name: words.name,
+            title: words.title,
+            files_pattern: words.files_pattern,
+            confidence,
+            lower_bound,
+            id: row.id,
+            key: row.key,
+            family: row.family,
+            tool: row.tool,
+            code: row.code,
+            category: row.category,
+            failures: row.failures,
+            flaky_failures: row.flaky,
+            tasks: row.tasks,
+            first_seen: row.first_seen,
+            last_seen: row.last_seen,
         };
-        Ok((line, summary.summary))
+        DescribedLine { number: row.number, line, sentence: words.sentence, cause }
     }
 }

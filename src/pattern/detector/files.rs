@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
-use crate::base::glob::matches;
 use crate::config::Settings;
 use crate::pattern::glob;
 use crate::pattern::history::TaskHistory;
@@ -51,12 +50,10 @@ impl Detector for FilesDetector {
                 }
             })
             .collect();
-        let touched = history.touching_tasks();
-        let all: u64 = touched.values().sum();
         let best = count_covering_globs(&files, settings.files_coverage)
             .into_iter()
             .filter_map(|(candidate, hits)| {
-                let share = glob_share(&candidate, touched, all);
+                let share = history.share_of_glob(&candidate);
                 let lift = (hits as f64 / of as f64) / share.max(f64::MIN_POSITIVE);
                 (share > 0.0 && lift >= settings.files_lift).then_some((candidate, hits, lift))
             })
@@ -91,10 +88,4 @@ fn count_covering_globs(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<Str
     }
     found.retain(|_, hits| *hits as f64 >= coverage * tasks.len() as f64);
     found
-}
-
-/// The share of touched files, each counted once a task, that are of the pattern.
-fn glob_share(candidate: &str, touched: &BTreeMap<String, u64>, all: u64) -> f64 {
-    let of_it = touched.iter().filter(|(file, _)| matches(candidate, file));
-    of_it.map(|(_, tasks)| tasks).sum::<u64>() as f64 / all.max(1) as f64
 }

@@ -70,7 +70,7 @@ pub(crate) struct DetectorFinding {
 }
 
 /// Looks for one thing.
-pub(crate) trait Detector: Debug {
+pub(crate) trait Detector: Debug + Send + Sync {
     /// Its name in findings: letters, digits and dashes.
     fn name(&self) -> &str;
 

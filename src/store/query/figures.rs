@@ -68,7 +68,7 @@ pub(super) const BY_WHOM: &str = "
 /// One value each: both in one look-up would read all rows.
 const FIRST_AND_LAST_DAY: &str = "SELECT (SELECT min(day) FROM run_days), (SELECT max(day) FROM run_days)";
 /// The row is about recognised checks.
-const CHECKS: &str = "tool_no IS NOT (SELECT name_no FROM names WHERE name = '')";
+pub(super) const CHECKS: &str = "tool_no IS NOT (SELECT name_no FROM names WHERE name = '')";
 
 /// Shares of all that was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

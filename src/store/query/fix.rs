@@ -24,9 +24,10 @@ pub(crate) struct FixFilter {
     pub file: Option<String>,
     /// Only those that a job of the learning pipeline proved; the caller sorts them out.
     pub is_proven: bool,
-    /// The agent of the run that failed first.
+    /// Without those of proven flakes, which no figure counts.
+    pub is_counted: bool,
+    /// The agent of the run that failed first, and its tool as [`super::RunFilter::tool`].
     pub agent: Option<String>,
-    /// The tool of that run, as [`super::RunFilter::tool`].
     pub tool: Option<String>,
     /// Only those whose last attempt ended at this time or later.
     pub since: Option<Timestamp>,
@@ -245,6 +246,7 @@ impl Index {
             after_id,
             i64::try_from(filter.limit).unwrap_or(i64::MAX),
             time(moment).unwrap_or_else(|| "~".to_owned()),
+            filter.is_counted,
         ];
         chosen.query_map(parameters, |row| Ok((row.get(0)?, row_time(row, 1)?)))?.collect()
     }
@@ -492,7 +494,7 @@ const CHOSEN: &str = "
         FROM fix_figures w WHERE {which} AND w.last_at > ?12) WHERE {where}
     ORDER BY last_at DESC, fix_id LIMIT ?11";
 const CHOSEN_WHICH: &str = "
-    (?1 IS NULL OR state = ?1)
+    (?1 IS NULL OR state = ?1) AND NOT (?13 AND suspect)
     AND (?2 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?2))
     AND (?3 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a WHERE a.fix_id = w.fix_id AND a.task = ?3))
     AND (?4 IS NULL OR EXISTS (SELECT 1 FROM fix_attempts a JOIN attempt_files f USING (event_id)

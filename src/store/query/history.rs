@@ -22,7 +22,7 @@ const BRIEF_FAILURES_MAX: i64 = 500;
 /// Patterns in its failures, and files changed in its tasks.
 const ROWS_MAX: i64 = 100_000;
 /// Tasks that a pattern's confidence is folded from, the oldest; far beyond the ledger's upper end.
-const SIGHTINGS_MAX: i64 = 10_000;
+pub(super) const SIGHTINGS_MAX: i64 = 10_000;
 
 /// Patterns of a family that are counted.
 const FAMILY_MAX: i64 = 10_000;

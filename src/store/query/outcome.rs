@@ -51,7 +51,8 @@ pub(crate) struct DeliveryOutcomeRow {
     pub any_pass: bool,
 }
 
-const COLUMNS: &str = "
+/// What [`outcome_from_row`] reads of a delivery `d` and its task `t`.
+pub(super) const DELIVERY_COLUMNS: &str = "
     d.warning_id, d.event_id, d.delivered_at, t.name, t.last_at,
     (SELECT json_array(outcome) FROM task_changes c WHERE c.name = t.name AND change = 'done'
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_no = t.task_no AND r.started_at > c.at)
@@ -68,7 +69,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn deliveries_of_pattern(&self, pattern: i64) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
-            "{GROUP} SELECT {COLUMNS} FROM keys CROSS JOIN deliveries d USING (pattern_key)
+            "{GROUP} SELECT {DELIVERY_COLUMNS} FROM keys CROSS JOIN deliveries d USING (pattern_key)
              JOIN tasks t USING (task_no) GROUP BY d.event_id ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
         let read = || {
@@ -96,7 +97,7 @@ impl Index {
 
     fn deliveries_of_entry_where(&self, leader: &str, condition: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM entries e CROSS JOIN deliveries d USING (entry_id)
+            "SELECT {DELIVERY_COLUMNS} FROM entries e CROSS JOIN deliveries d USING (entry_id)
              JOIN tasks t USING (task_no) WHERE e.leader_id = ?1 AND e.event_id IS NOT NULL AND {condition}
              ORDER BY d.delivered_at, d.event_id LIMIT ?2"
         );
@@ -160,7 +161,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn deliveries_of_family(&self, family: &str) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
+            "SELECT {DELIVERY_COLUMNS} FROM deliveries d JOIN tasks t USING (task_no) WHERE family_key = ?1
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?2"
         );
         let read = || {
@@ -176,7 +177,7 @@ impl Index {
     /// SQLite's.
     pub(crate) fn list_deliveries(&self) -> Result<Vec<DeliveryOutcomeRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM deliveries d JOIN tasks t USING (task_no)
+            "SELECT {DELIVERY_COLUMNS} FROM deliveries d JOIN tasks t USING (task_no)
              ORDER BY d.delivered_at DESC, d.event_id LIMIT ?1"
         );
         let read = || {
@@ -187,7 +188,7 @@ impl Index {
     }
 }
 
-fn outcome_from_row(row: &Row<'_>) -> rusqlite::Result<DeliveryOutcomeRow> {
+pub(super) fn outcome_from_row(row: &Row<'_>) -> rusqlite::Result<DeliveryOutcomeRow> {
     let moment = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
         row.get::<_, Option<String>>(column)?.map(|_| row_time(row, column)).transpose()
     };

@@ -10,7 +10,7 @@ use crate::store::error::StoreError;
 use crate::store::index::Index;
 
 /// Strategies of one pattern that are looked at: those that helped most often.
-const STRATEGIES_MAX: i64 = 20;
+pub(super) const STRATEGIES_MAX: i64 = 20;
 /// Attempts that one strategy's confidence is folded from, the oldest.
 const TRIES_MAX: i64 = 10_000;
 /// Parts of a task's signature.

@@ -174,6 +174,7 @@ fn list(args: &ListArgs, context: &mut CommandContext) -> anyhow::Result<()> {
         task: args.task.clone(),
         file: args.file.as_ref().map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned()),
         is_proven: args.proven,
+        is_counted: false,
         limit: args.limit,
     };
     let confirmed = if args.confirmed { Some(true) } else { args.unconfirmed.then_some(false) };

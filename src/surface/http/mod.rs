@@ -15,8 +15,8 @@
 //!   what was printed
 //! - `openapi`: the description of the API, generated from the types
 //!
-//! Nothing is kept from one request to the next but the token: each opens the store again. A page has the value that its JSON
-//! form has.
+//! What is kept from one request to the next is the token, and what is known to be as it was ([`crate::ops::kept`]). A page has
+//! the value that its JSON form has.
 
 mod ask;
 mod chart;

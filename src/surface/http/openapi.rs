@@ -35,11 +35,13 @@ mod tests {
         ("failures", reply::<board::failures::FailureLines>),
         ("failure", reply::<board::failure::FailurePage>),
         ("run", reply::<ops::last::LastRun>),
+        ("first-runs", reply::<board::first_runs::FirstRunLines>),
         ("fixes", reply::<FixesDocument>),
         ("fix", reply::<ops::fix::FixPage>),
         ("flakes", reply::<ops::fix::FlakeList>),
         ("files", reply::<board::files::FileHeat>),
         ("effect", reply::<board::effect::EffectPage>),
+        ("warnings", reply::<board::warnings::WarningLines>),
         ("knowledge", reply::<ops::knowledge::EntryList>),
         ("entry", reply::<crate::retrieval::entry_page::EntryPage>),
         ("promotions", reply::<ops::promote::PromotionList>),
@@ -151,7 +153,7 @@ mod tests {
         match name {
             "limit" => json!({"type": "integer", "minimum": 1, "maximum": 1000}),
             "minConfidence" => json!({"type": "number", "minimum": 0, "maximum": 1}),
-            "recurring" | "failed" | "all" => json!({"type": "string", "enum": ["true", "false"]}),
+            "recurring" | "failed" | "all" | "counted" => json!({"type": "string", "enum": ["true", "false"]}),
             "from" | "to" => json!({"anyOf": [
                 {"type": "string", "format": "date"},
                 {"type": "string", "format": "date-time"},
@@ -165,6 +167,10 @@ mod tests {
             "state" if api.ends_with("jobs") => json!({"type": "string", "enum": job_states()}),
             "state" if api.ends_with("failures") => {
                 json!({"type": "string", "enum": ["counted", "open", "not-counted"]})
+            }
+            "state" if api.ends_with("first-runs") => json!({"type": "string", "enum": ["passed", "failed"]}),
+            "state" if api.ends_with("warnings") => {
+                json!({"type": "string", "enum": ["all", "known", "prevented", "failed-anyway"]})
             }
             "state" => json!({
                 "type": "string",

@@ -6,14 +6,16 @@ use super::ask::HttpAsk;
 use crate::base::refusal::Refusal;
 use crate::event::{FixState, JobState};
 use crate::ops::board::failures::FailureQuery;
+use crate::ops::board::first_runs::FirstRunQuery;
 use crate::ops::board::fixes::FixQuery;
 use crate::ops::board::patterns::{PatternOrder, PatternQuery, PatternScope};
 use crate::ops::board::tasks::TaskQuery;
+use crate::ops::board::warnings::WarningQuery;
 use crate::ops::promote;
 use crate::ops::reply::Reply;
 use crate::ops::{fix, knowledge, last, library};
 use crate::retrieval::entry_search::EntryQueryRequest;
-use crate::store::FailureScope;
+use crate::store::{FailureScope, WarningScope};
 
 /// The figures of some days, and what is behind them.
 pub(super) fn overview(ask: &HttpAsk) -> anyhow::Result<Value> {
@@ -100,6 +102,26 @@ pub(super) fn run(ask: &HttpAsk) -> anyhow::Result<Value> {
     to_document(&last::run_by_id(&ask.request, ask.path_value(0))?)
 }
 
+/// First runs of checks in tasks.
+pub(super) fn first_runs(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let passed = ask.word("state", &[("passed", true), ("failed", false)])?;
+    let (query, limit) = (FirstRunQuery { filter: ask.filter()?, passed }, ask.limit()?);
+    ask.read_board(|board| board.first_runs(&query, ask.parameter("after"), limit))
+}
+
+/// Warnings that were shown.
+pub(super) fn warnings(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let scopes = [
+        ("all", WarningScope::All),
+        ("known", WarningScope::Known),
+        ("prevented", WarningScope::Prevented),
+        ("failed-anyway", WarningScope::FailedAnyway),
+    ];
+    let query = WarningQuery { filter: ask.filter()?, scope: ask.word("state", &scopes)?.unwrap_or_default() };
+    let limit = ask.limit()?;
+    ask.read_board(|board| board.warnings(&query, ask.parameter("after"), limit))
+}
+
 pub(super) fn fixes(ask: &HttpAsk) -> anyhow::Result<Value> {
     let state =
         match ask.parameter("state") {
@@ -108,8 +130,13 @@ pub(super) fn fixes(ask: &HttpAsk) -> anyhow::Result<Value> {
                 Refusal::usage("`state`: expected success, partial, failure, weakened, undone or flaky")
             })?),
         };
-    let query =
-        FixQuery { filter: ask.filter()?, state, task: ask.parameter("task").map(str::to_owned), file: path_of(ask) };
+    let query = FixQuery {
+        filter: ask.filter()?,
+        state,
+        is_counted: ask.is_on("counted")?,
+        task: ask.parameter("task").map(str::to_owned),
+        file: path_of(ask),
+    };
     let limit = ask.limit()?;
     ask.read_board(|board| {
         let lines = board.fixes(&query, ask.parameter("after"), limit)?;

@@ -69,8 +69,11 @@ const PATTERNS: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "recurring", "q", "file", "order"];
 const FAILURES: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "task", "pattern", "file", "q"];
-const FIXES: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "state", "task", "file"];
+const FIXES: &[&str] =
+    &["from", "to", "category", "agent", "tool", "after", "limit", "state", "counted", "task", "file"];
 const TASKS: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "failed"];
+const FIRST_RUNS: &[&str] = &["from", "to", "agent", "tool", "after", "limit", "state"];
+const WARNINGS: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "state"];
 const PAGED: &[&str] = &["after", "limit"];
 const SPECIFIED_PATTERNS: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "q", "file", "order"];
@@ -93,11 +96,13 @@ pub(super) const RESOURCES: &[HttpResource] = &[
     record(["/api/v1/failures", "/failures"], "failures", "Failures", FAILURES, records::failures),
     record(["/api/v1/failures/{id}", "/failures/{id}"], "failure", "Failure", &[], records::failure),
     record(["/api/v1/runs/{id}", "/runs/{id}"], "run", "Run", &[], records::run),
+    record(["/api/v1/first-runs", "/first-runs"], "first-runs", "First runs", FIRST_RUNS, records::first_runs),
     record(["/api/v1/fixes", "/fixes"], "fixes", "Fixes", FIXES, records::fixes),
     record(["/api/v1/fixes/{id}", "/fixes/{id}"], "fix", "Fix", &[], records::fix),
     record(["/api/v1/flakes", "/flakes"], "flakes", "Flaky checks", &["limit"], records::flakes),
     record(["/api/v1/files", "/files"], "files", "Files", FILTER, records::files),
     record(["/api/v1/effect", "/effect"], "effect", "Effect", FILTER, records::effect),
+    record(["/api/v1/warnings", "/warnings"], "warnings", "Warnings", WARNINGS, records::warnings),
     record(["/api/v1/knowledge", "/knowledge"], "knowledge", "Knowledge", &["q", "limit"], records::knowledge),
     record(["/api/v1/knowledge/{id}", "/knowledge/{id}"], "entry", "Entry", &[], records::entry),
     record(["/api/v1/promotions", "/promotions"], "promotions", "Promotions", &["all"], records::promotions),

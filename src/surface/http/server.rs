@@ -197,7 +197,7 @@ async fn find_reply(
     let on_thread = Arc::clone(site);
     answer_in_time(move || {
         let _permit = permit;
-        let request = open_request(&on_thread.root).with_histories(&on_thread.histories);
+        let request = open_request(&on_thread.root).with_kept(&on_thread.kept);
         let form_token = on_thread.guard.form_token();
         let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, theme: chosen, accept };
         read_reply(&on_thread, resource, form, &ask, &known)

@@ -12,8 +12,8 @@ use super::guard::RequestGuard;
 use super::view::PageView;
 use crate::capture::Identity;
 use crate::config::Environment;
+use crate::ops::kept::KeptReads;
 use crate::ops::request::Request;
-use crate::retrieval::history_cache::HistoryCache;
 
 /// Questions to the store at once.
 const QUESTIONS_MAX: usize = 4;
@@ -27,8 +27,8 @@ pub(super) struct HttpSite {
     pub root: PathBuf,
     pub view: PageView,
     pub counts: RequestCounts,
-    /// What detectors look at, from the last page that needed it.
-    pub histories: HistoryCache,
+    /// What is kept from one request to the next.
+    pub kept: KeptReads,
     /// Milliseconds from the start to the last request.
     last_request: AtomicU64,
     started: Instant,
@@ -46,7 +46,7 @@ impl HttpSite {
             root,
             view: PageView::new(),
             counts: RequestCounts::default(),
-            histories: HistoryCache::default(),
+            kept: KeptReads::for_many_calls(),
             last_request: AtomicU64::new(0),
             started: Instant::now(),
             questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),

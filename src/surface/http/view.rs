@@ -18,15 +18,17 @@ const FUEL: u64 = 20_000_000;
 const MESSAGE_BYTES_MAX: usize = 2_000;
 
 /// The pages that the rail names: address and title.
-const RAIL: [(&str, &str); 16] = [
+const RAIL: [(&str, &str); 18] = [
     ("/", "Overview"),
     ("/inbox", "Needs you"),
     ("/patterns", "Patterns"),
     ("/failures", "Failures"),
+    ("/first-runs", "First runs"),
     ("/fixes", "Fixes"),
     ("/flakes", "Flaky checks"),
     ("/files", "Files"),
     ("/effect", "Effect"),
+    ("/warnings", "Warnings"),
     ("/knowledge", "Knowledge"),
     ("/promotions", "Promotions"),
     ("/gate", "Gate"),
@@ -38,7 +40,7 @@ const RAIL: [(&str, &str); 16] = [
 ];
 
 /// All templates with their names.
-const TEMPLATES: [(&str, &str); 40] = [
+const TEMPLATES: [(&str, &str); 42] = [
     ("layout.html", include_str!("templates/layout.html")),
     ("macros.html", include_str!("templates/macros.html")),
     ("problem.html", include_str!("templates/problem.html")),
@@ -53,11 +55,13 @@ const TEMPLATES: [(&str, &str); 40] = [
     ("failures.html", include_str!("templates/failures.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("run.html", include_str!("templates/run.html")),
+    ("first-runs.html", include_str!("templates/first-runs.html")),
     ("fixes.html", include_str!("templates/fixes.html")),
     ("fix.html", include_str!("templates/fix.html")),
     ("flakes.html", include_str!("templates/flakes.html")),
     ("files.html", include_str!("templates/files.html")),
     ("effect.html", include_str!("templates/effect.html")),
+    ("warnings.html", include_str!("templates/warnings.html")),
     ("knowledge.html", include_str!("templates/knowledge.html")),
     ("entry.html", include_str!("templates/entry.html")),
     ("promotions.html", include_str!("templates/promotions.html")),

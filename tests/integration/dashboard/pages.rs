@@ -7,15 +7,17 @@ use crate::sandbox::Sandbox;
 use crate::story::discount_story;
 
 /// The pages that the rail names.
-const RAIL: [&str; 14] = [
+const RAIL: [&str; 16] = [
     "/",
     "/inbox",
     "/patterns",
     "/failures",
+    "/first-runs",
     "/fixes",
     "/flakes",
     "/files",
     "/effect",
+    "/warnings",
     "/knowledge",
     "/promotions",
     "/tasks",
@@ -71,9 +73,14 @@ fn pages_show_what_was_recorded() {
     let sandbox = discount_story();
     let dashboard = Dashboard::start(&sandbox, &[]);
     let overview = dashboard.get("/").body;
-    for text in
-        ["tasks that fail", "100 %", "2 of 2", "test failure", "test_total_with_discount", "verify-run stats --json"]
-    {
+    for text in [
+        "tasks that fail",
+        "100 %",
+        ">2</a> of <a ",
+        "test failure",
+        "test_total_with_discount",
+        "verify-run stats --json",
+    ] {
         assert!(overview.contains(text), "{text}: {overview}");
     }
     let fixes = dashboard.get("/fixes?state=success").body;

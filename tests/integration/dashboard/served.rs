@@ -104,43 +104,112 @@ fn list_rows(dashboard: &Dashboard, address: &str, rows: &str) -> Vec<Value> {
     }
 }
 
-#[test]
-fn a_number_is_a_link_to_that_many_rows() {
+/// The links of one element of a page: address and text.
+fn linked_texts(html: &str) -> Vec<(String, String)> {
+    let found = html.split("<a href=\"").skip(1).filter_map(|rest| {
+        let (address, rest) = rest.split_once("\">")?;
+        Some((address.replace("&amp;", "&"), rest.split_once("</a>")?.0.to_owned()))
+    });
+    found.collect()
+}
+
+/// How many rows a list of the overview has, over all of its pages.
+#[track_caller]
+fn count_rows(dashboard: &Dashboard, link: &str) -> u64 {
+    let list = link.split('?').next().unwrap_or_default();
+    let rows = if list == "/first-runs" { "runs" } else { list.trim_start_matches('/') };
+    assert_eq!(dashboard.get(link).status, 200, "{link}");
+    list_rows(dashboard, &format!("{link}&limit=1"), rows).len() as u64
+}
+
+/// Failures, fixes, first runs and warnings of several tasks, agents and tools.
+fn warned_story() -> Sandbox {
     let sandbox = discount_story();
-    sandbox.tool("luacheck", "echo \"a.lua:1:1: error: $MESSAGE\"; exit 1");
-    for (task, message) in [("a", "one"), ("a", "one"), ("b", "two"), ("c", "three")] {
-        sandbox.verify_run(["--sync", "--task", task, "luacheck", "."]).env("MESSAGE", message).outcome();
+    sandbox.write("src/x.lua", "x");
+    sandbox.tool("luacheck", "test -z \"$MESSAGE\" && exit 0\necho \"src/x.lua:1:1: error: $MESSAGE\"; exit 1");
+    let run = |task: &str, agent: &str, message: &str| {
+        let command = ["--sync", "--task", task, "--agent", agent, "luacheck", "."];
+        sandbox.verify_run(command).env("MESSAGE", message).outcome();
+    };
+    for (task, agent, message) in [("a", "codex", "one"), ("a", "codex", "one"), ("b", "ada", "one"), ("c", "ada", "")]
+    {
+        run(task, agent, message);
     }
+    // Warned, and then without the mistake, with it, and not known.
+    for (task, agent, message) in [("d", "codex", Some("")), ("e", "ada", Some("one")), ("f", "ada", None)] {
+        let warn = ["warn", "--json", "--session", task, "--task", task, "--files", "src/x.lua"];
+        let warned = sandbox.verify_run(warn).env("VERIFY_RUN_AGENT", agent).prints_json();
+        assert_eq!(warned["warnings"].as_array().map(Vec::len), Some(1), "{warned}");
+        if let Some(message) = message {
+            run(task, agent, message);
+        }
+    }
+    sandbox
+}
+
+#[test]
+fn each_number_of_the_overview_is_a_link_to_that_many_rows() {
+    let sandbox = warned_story();
     let dashboard = Dashboard::start(&sandbox, &[]);
-    let figures = dashboard.json("/api/v1/overview")["figures"].as_array().expect("figures").clone();
-    let html = dashboard.get("/").body;
-    let links: Vec<String> = html
-        .split("<p class=\"value\"><a href=\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-        .map(|link| link.replace("&amp;", "&"))
-        .collect();
-    assert_eq!(links.len(), figures.len(), "{html}");
-    let mut compared = 0;
-    for (figure, link) in figures.iter().zip(&links) {
-        let (rows, number) = match figure["name"].as_str().expect("a name") {
-            "failing_tasks" => ("tasks", &figure["hits"]),
-            "failures" | "open_failures" => ("failures", &figure["value"]),
-            "attempts_to_fix" | "minutes_to_fix" => ("fixes", &figure["cases"]),
-            _ => {
-                assert_eq!(dashboard.get(link).status, 200, "{link}");
-                continue;
+    let mut positive = std::collections::BTreeSet::new();
+    for query in [
+        "",
+        "?agent=codex",
+        "?tool=luacheck",
+        "?category=lint_error&agent=ada",
+        "?from=90d",
+        "?from=2020-01-01&to=2020-01-02",
+    ] {
+        let figures =
+            dashboard.json(&format!("/api/v1/overview{query}"))["figures"].as_array().expect("figures").clone();
+        let html = dashboard.get(&format!("/{query}")).body;
+        let shown: Vec<&str> = html.split("<li><h2>").skip(1).collect();
+        assert_eq!(shown.len(), figures.len(), "{html}");
+        for (figure, html) in figures.iter().zip(shown) {
+            let name = figure["name"].as_str().expect("a name");
+            let links = linked_texts(html.split("<details>").next().expect("its numbers"));
+            // Of a share the cases that it counts, of a mean all of its cases.
+            let counted = figure["hits"].as_u64().or(figure["cases"].as_u64()).expect("a number");
+            assert_eq!(count_rows(&dashboard, &links[0].0), counted, "{query} {figure} {}", links[0].0);
+            for (link, text) in &links[1..] {
+                let number: u64 = text.split(' ').next().and_then(|it| it.parse().ok()).expect("a number");
+                assert_eq!(count_rows(&dashboard, link), number, "{query} {figure} {link}");
+                assert!([&figure["hits"], &figure["cases"]].contains(&&number.into()), "{figure} {number}");
             }
-        };
-        let listed = list_rows(&dashboard, link, rows);
-        assert_eq!(number.as_f64(), Some(listed.len() as f64), "{figure} and {link}");
-        compared += 1;
+            positive.extend((counted > 0).then(|| name.to_owned()));
+        }
     }
-    assert_eq!(compared, 5);
+    assert_eq!(positive.len(), 7, "each figure has a case: {positive:?}");
     for row in dashboard.json("/api/v1/patterns")["patterns"].as_array().expect("patterns") {
         let link = format!("/failures?pattern={}", row["id"].as_str().expect("an id"));
         assert_eq!(row["failures"].as_u64(), Some(list_rows(&dashboard, &link, "failures").len() as u64), "{link}");
     }
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn first_runs_and_warnings_are_listed_with_what_followed() {
+    let sandbox = warned_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let column = |address: &str, rows: &str, field: &str| {
+        let mut found: Vec<String> = list_rows(&dashboard, &format!("{address}&limit=2"), rows)
+            .iter()
+            .map(|row| format!("{} {}", row["task"].as_str().expect("a task"), row[field]))
+            .collect();
+        found.sort();
+        found
+    };
+    let first = column("/first-runs?tool=luacheck", "runs", "passed");
+    assert_eq!(first, ["a false", "b false", "c true", "d true", "e false"]);
+    assert_eq!(column("/first-runs?tool=luacheck&state=failed&agent=codex", "runs", "passed"), ["a false"]);
+    let warned = column("/warnings?state=all", "warnings", "outcome");
+    assert_eq!(warned, ["d \"prevented\"", "e \"failed_anyway\"", "f \"open\""]);
+    for (state, expected) in [("prevented", "d"), ("failed-anyway", "e")] {
+        let found = list_rows(&dashboard, &format!("/warnings?state={state}"), "warnings");
+        assert_eq!((found.len(), &found[0]["task"]), (1, &expected.into()), "{found:?}");
+        assert!(found[0]["run"].is_string() && found[0]["pattern"].is_string(), "{found:?}");
+    }
+    assert_eq!(dashboard.get("/warnings?state=held-out").status, 400);
     dashboard.ends(Signal::SIGINT);
 }
 

@@ -12,6 +12,14 @@ use crate::store::query::{row_time, row_unsigned};
 /// Tasks that are looked at, the last touched.
 const TASKS_MAX: i64 = 2_000;
 
+/// A delivery `d` is of the agent `?4`, and about a pattern of the category `?5` and the tool `?6`, as far as these are given.
+pub(super) const ABOUT_FILTER: &str = "(?4 IS NULL OR agent = ?4)
+    AND (?5 IS NULL AND ?6 IS NULL OR EXISTS (
+        SELECT 1 FROM known_patterns k JOIN pattern_leaders l USING (pattern_no)
+        JOIN patterns p ON p.pattern_no = leader_no JOIN pattern_figures g ON g.pattern_no = leader_no
+        WHERE k.recorded_key = d.pattern_key AND (?6 IS NULL OR p.tool = ?6)
+          AND (?5 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?5))))";
+
 /// Texts of advice that was shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ShownTextRow {
@@ -88,16 +96,11 @@ impl Index {
     ) -> Result<OutcomeCountRow, StoreError> {
         let read = || {
             self.connection
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "SELECT coalesce(sum(failed_in IS NULL), 0), coalesce(sum(failed_in IS NOT NULL), 0) FROM deliveries d
                      WHERE arm = ?1 AND (failed_in IS NOT NULL OR passed_in IS NOT NULL)
-                       AND delivered_at >= ?2 AND delivered_at < ?3 AND (?4 IS NULL OR agent = ?4)
-                       AND (?5 IS NULL AND ?6 IS NULL OR EXISTS (
-                           SELECT 1 FROM known_patterns k JOIN pattern_leaders l USING (pattern_no)
-                           JOIN patterns p ON p.pattern_no = leader_no JOIN pattern_figures g ON g.pattern_no = leader_no
-                           WHERE k.recorded_key = d.pattern_key AND (?6 IS NULL OR p.tool = ?6)
-                             AND (?5 IS NULL OR category_no = (SELECT name_no FROM names WHERE name = ?5))))",
-                )?
+                       AND delivered_at >= ?2 AND delivered_at < ?3 AND {ABOUT_FILTER}"
+                ))?
                 .query_row(
                     params![
                         DeliveryArm::Shown.as_str(),

@@ -436,37 +436,47 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn silenced_patterns(&self) -> Result<BTreeMap<i64, String>, StoreError> {
+        let reviewed = self.reviewed_patterns()?;
         let read = || {
-            let mut found = BTreeMap::new();
-            let mut statement = self.connection.prepare_cached(
-                "SELECT leader_no, state, at, event_id FROM pattern_reviews
-                 JOIN known_patterns ON recorded_key = pattern_key JOIN pattern_leaders USING (pattern_no)
-                 ORDER BY at, event_id",
-            )?;
-            let mut muted: BTreeMap<i64, [bool; 2]> = BTreeMap::new();
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                // The last word on each of the two questions.
-                let [mute, deprecate] = muted.entry(row.get(0)?).or_default();
-                match row.get::<_, String>(1)?.as_str() {
-                    "muted" => *mute = true,
-                    "unmuted" => *mute = false,
-                    state => *deprecate = state == "deprecated",
-                }
-            }
             let mut promoted = self.connection.prepare_cached(
                 "SELECT DISTINCT leader_no FROM promotion_states s JOIN known_patterns ON recorded_key = s.pattern_key
                  JOIN pattern_leaders USING (pattern_no) WHERE state = 'approved'",
             )?;
-            for leader in promoted.query_map([], |row| row.get(0))? {
-                found.insert(leader?, "promoted".to_owned());
-            }
-            for (leader, [muted, deprecated]) in muted {
+            let promoted = promoted.query_map([], |row| Ok((row.get(0)?, "promoted".to_owned())))?;
+            let mut found: BTreeMap<i64, String> = promoted.collect::<rusqlite::Result<_>>()?;
+            for (leader, [muted, deprecated]) in reviewed {
                 if muted || deprecated {
                     found.insert(leader, if deprecated { "deprecated" } else { "muted" }.to_owned());
                 }
             }
             Ok(found)
+        };
+        self.sql_result("read", read())
+    }
+
+    /// The patterns that users said something about: whether they are muted, and whether deprecated, by row number.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn reviewed_patterns(&self) -> Result<BTreeMap<i64, [bool; 2]>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT leader_no, state FROM pattern_reviews
+                 JOIN known_patterns ON recorded_key = pattern_key JOIN pattern_leaders USING (pattern_no)
+                 ORDER BY at, event_id",
+            )?;
+            let mut reviewed: BTreeMap<i64, [bool; 2]> = BTreeMap::new();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                // The last word on each of the two questions.
+                let [muted, deprecated] = reviewed.entry(row.get(0)?).or_default();
+                match row.get::<_, String>(1)?.as_str() {
+                    "muted" => *muted = true,
+                    "unmuted" => *muted = false,
+                    state => *deprecated = state == "deprecated",
+                }
+            }
+            Ok(reviewed)
         };
         self.sql_result("read", read())
     }

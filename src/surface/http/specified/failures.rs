@@ -206,17 +206,18 @@ impl FrequentPatternDocument {
 }
 
 impl PatternDocument {
-    fn new(KnownPattern { line, sentence, gotcha }: KnownPattern) -> Self {
+    fn new(KnownPattern { line, sentence, cause, fix }: KnownPattern) -> Self {
         let known = |text: Option<&String>| {
             let text = text.map(|text| text.trim()).filter(|text| !text.is_empty());
             text.unwrap_or(NOT_KNOWN).to_owned()
         };
-        let gotcha = gotcha.as_ref();
+        let fix = fix.as_ref();
         PatternDocument {
             description: known(Some(&sentence)),
-            common_cause: known(gotcha.and_then(|gotcha| gotcha.cause.as_ref())),
-            recommended_fix: known(gotcha.map(|gotcha| &gotcha.fix)),
-            knowledge_entry_id: gotcha.map(|gotcha| gotcha.id.clone()),
+            // The cause comes with what helped, or not at all.
+            common_cause: known(fix.and(cause.as_ref())),
+            recommended_fix: known(fix.map(|it| &it.fix)),
+            knowledge_entry_id: fix.map(|it| it.id.clone()),
             id: line.id,
             pattern_name: line.name,
             failure_category: line.category,

@@ -223,8 +223,8 @@ pub(in crate::surface::http) fn relevant(ask: &HttpAsk) -> anyhow::Result<Value>
     let identity = Identity { task: Some(name.to_owned()), ..ask.request.identity.clone() };
     let request = ask.request.with_identity(identity);
     let asked = EntryQueryRequest { min_confidence, limit: Some(limit), page: 1, ..EntryQueryRequest::default() };
-    let entries = match task::show_task(&request, Some(name)) {
-        Ok(_) => knowledge::relevant_entries(&request, asked)?.data.entries,
+    let entries = match task::check_task(&request, name) {
+        Ok(()) => knowledge::relevant_entries(&request, asked)?.data.entries,
         Err(error) if HttpProblem::from_error(&error).status == 404 => Vec::new(),
         Err(error) => return Err(error),
     };
