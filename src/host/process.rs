@@ -16,7 +16,6 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::interrupt::{RunningCommand, stop_with_process};
 use crate::base::children::with_known;
 
 /// What is read of an answer, bytes each stream.
@@ -141,7 +140,6 @@ fn run_into(
     let started = Instant::now();
     let mut child = command.spawn()?;
     let group = i32::try_from(child.id()).map(Pid::from_raw).ok();
-    let running = group.map(RunningCommand::enter);
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(child.wait()));
     let ended = loop {
@@ -163,8 +161,6 @@ fn run_into(
     if let (Signal::SIGTERM, Some(group)) = (first_signal, group) {
         let _ = killpg(group, Signal::SIGKILL);
     }
-    drop(running);
-    stop_with_process();
     Ok((ended.ok().and_then(Result::ok), took))
 }
 

@@ -188,8 +188,7 @@ fn action_of(signal: c_int) -> libc::sigaction {
     }
 }
 
-/// Whether this process was started with the signal ignored, as by nohup(1).
-pub fn is_ignored(signal: c_int) -> bool {
+fn is_ignored(signal: c_int) -> bool {
     action_of(signal).sa_sigaction == libc::SIG_IGN
 }
 
