@@ -64,9 +64,9 @@ impl LabAbility {
         if let Some(remembered) = remembered.filter(|it| it.circumstances == circumstances) {
             return remembered.ability;
         }
-        let ability = try_levels(state);
+        let (ability, is_sure) = try_levels(state);
         // Without a state folder nothing is recorded here, and there is nothing to remember it in.
-        if state.is_dir() && path.parent().is_some_and(|folder| create_private_dir(folder).is_ok()) {
+        if is_sure && state.is_dir() && path.parent().is_some_and(|folder| create_private_dir(folder).is_ok()) {
             let json = serde_json::to_vec(&RememberedAbility { circumstances, ability: ability.clone() });
             let _ = write_atomic(&path, &json.unwrap_or_default(), 0o600, Durability::Cached);
         }
@@ -92,31 +92,57 @@ fn describe_circumstances() -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Enters an empty lab, at the best level first.
-fn try_levels(state: &StateDir) -> LabAbility {
-    let namespaces = match try_level(state, LabLevel::Namespaces) {
-        Ok(()) => return LabAbility { level: LabLevel::Namespaces, obstacle: None },
-        Err(obstacle) => obstacle,
-    };
-    match try_level(state, LabLevel::Landlock) {
-        Ok(()) => LabAbility { level: LabLevel::Landlock, obstacle: Some(namespaces) },
-        Err(landlock) => {
-            let what = format!("{}; {}", namespaces.what, landlock.what);
-            LabAbility { level: LabLevel::None, obstacle: Some(LabObstacle { what, setting: namespaces.setting }) }
+/// Why a level was not reached.
+enum TrialFailure {
+    /// The process inside met it: it is so until something changes.
+    Kernel(LabObstacle),
+    /// The trial itself did not come to an end; the next one may.
+    Trial(LabObstacle),
+}
+
+impl TrialFailure {
+    fn into_obstacle(self) -> LabObstacle {
+        match self {
+            TrialFailure::Kernel(obstacle) | TrialFailure::Trial(obstacle) => obstacle,
         }
     }
 }
 
-fn try_level(state: &StateDir, level: LabLevel) -> Result<(), LabObstacle> {
-    let own_trouble = |error: io::Error| LabObstacle { what: format!("cannot try it: {error}"), setting: None };
+impl From<io::Error> for TrialFailure {
+    fn from(error: io::Error) -> Self {
+        TrialFailure::Trial(LabObstacle { what: format!("cannot try it: {error}"), setting: None })
+    }
+}
+
+/// Enters an empty lab, at the best level first. Whether the answer is the kernel's, which may be remembered, and not that
+/// of a machine without memory or time.
+fn try_levels(state: &StateDir) -> (LabAbility, bool) {
+    let namespaces = match try_level(state, LabLevel::Namespaces) {
+        Ok(()) => return (LabAbility { level: LabLevel::Namespaces, obstacle: None }, true),
+        Err(failure) => failure,
+    };
+    let is_sure = matches!(namespaces, TrialFailure::Kernel(_));
+    let namespaces = namespaces.into_obstacle();
+    match try_level(state, LabLevel::Landlock) {
+        Ok(()) => (LabAbility { level: LabLevel::Landlock, obstacle: Some(namespaces) }, is_sure),
+        Err(landlock) => {
+            let is_sure = is_sure && matches!(landlock, TrialFailure::Kernel(_));
+            let what = format!("{}; {}", namespaces.what, landlock.into_obstacle().what);
+            let obstacle = Some(LabObstacle { what, setting: namespaces.setting });
+            (LabAbility { level: LabLevel::None, obstacle }, is_sure)
+        }
+    }
+}
+
+fn try_level(state: &StateDir, level: LabLevel) -> Result<(), TrialFailure> {
     // Nothing is made where nothing is recorded yet.
-    let temporary = tempfile::tempdir().map_err(own_trouble)?;
+    let temporary = tempfile::tempdir()?;
     let labs = if state.is_dir() { state.labs() } else { temporary.path().join("lab") };
-    let folder = ClaimedFolder::claim(&labs).map_err(own_trouble)?;
-    let plan = plan_of_trial(level, folder.path()).map_err(own_trouble)?;
-    match start::ask_inside(&plan).map_err(own_trouble)? {
+    let folder = ClaimedFolder::claim(&labs)?;
+    let plan = plan_of_trial(level, folder.path())?;
+    match start::ask_inside(&plan)? {
         LabReport::Failed { step, errno, what } => {
-            Err(explain_failure(step, errno, &what, &|path| fs::read_to_string(path).ok()))
+            Err(TrialFailure::Kernel(explain_failure(step, errno, &what, &|path| fs::read_to_string(path).ok())))
         }
         LabReport::Ready | LabReport::Ended(_) => Ok(()),
     }

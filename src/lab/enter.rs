@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
+use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -104,7 +105,12 @@ fn run_in_namespaces(plan: &LabPlan, outside: &File, started: Instant) -> Result
         }
         ForkSide::Parent(first) => {
             drop(alive);
-            let ended = waitpid(Pid::from_raw(first), None);
+            let ended = loop {
+                match waitpid(Pid::from_raw(first), None) {
+                    Err(Errno::EINTR) => {}
+                    ended => break ended,
+                }
+            };
             // It ended with the namespaces, and said why.
             if matches!(ended, Ok(WaitStatus::Exited(_, 0))) {
                 sys::exit_now(0);

@@ -77,7 +77,13 @@ impl InsideProcess {
     /// The operating system's.
     pub(super) fn read_piece(&mut self, answer: &mut Vec<u8>) -> io::Result<usize> {
         let mut piece = vec![0; 64 << 10];
-        let count = self.socket.read(&mut piece)?;
+        // A read with a time limit is not taken up again by the kernel after a debugger or a stopped shell let go of it.
+        let count = loop {
+            match self.socket.read(&mut piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
         if answer.len() as u64 + count as u64 <= REPORT_BYTES_MAX {
             answer.extend_from_slice(&piece[..count]);
         }

@@ -157,7 +157,7 @@ fn changed_pins_of_packages_wait_for_a_person() {
     let work = sandbox.bare(strace).args(traced).arg(&log).args([VERIFY_RUN, "library", "work", "--json"]).outcome();
     assert_eq!(work.ended, CommandEnd::Exit(0), "{}", work.stderr());
     let page = job_page(&sandbox, &id);
-    assert_eq!(page["state"], "needs_manual_scenario", "{page:#}");
+    assert_eq!(page["state"], "needs_manual_scenario", "{}\n{page:#}", work.stdout());
     assert!(page["why"].as_str().is_some_and(|why| why.contains("packages")), "{page:#}");
     let log = std::fs::read_to_string(log).expect("a trace");
     assert!(log.contains("exited with 0") && !log.contains("AF_INET"), "{log}");

@@ -51,6 +51,16 @@ fn without_namespaces_jobs_wait_and_the_weaker_level_is_on_the_page() {
 }
 
 #[test]
+fn what_could_not_be_tried_is_tried_again() {
+    let Some(sandbox) = queued("") else { return };
+    let work = sandbox.verify_run(["library", "work", "--json"]);
+    let waits = work.env("TMPDIR", sandbox.tmp().join("gone")).prints_json();
+    assert!(waits["blocked"].as_str().is_some_and(|why| why.contains("cannot try it: ")), "{waits}");
+    let worked = sandbox.verify_run(["library", "work", "--json"]).prints_json();
+    assert_eq!((&worked["jobs"][0]["state"], &worked["blocked"]), (&"candidate".into(), &().into()), "{worked}");
+}
+
+#[test]
 fn at_the_weaker_level_there_is_no_datagram_either() {
     let test = "def test_datagram():\n    import socket\n    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n    \
                 udp.connect(('127.0.0.1', 9))\n";
