@@ -251,6 +251,16 @@ impl Index {
         Ok(CatchUpResult::CaughtUp { events: read.events, bad_lines: read.bad_lines })
     }
 
+    /// Whether it has every event of the segments: a process that was killed may have written more.
+    ///
+    /// # Errors
+    /// I/O and SQLite errors.
+    pub(crate) fn has_all_of(&self, segments: &SegmentFolder) -> Result<bool, StoreError> {
+        let known = self.known_segments()?;
+        let is_known = |segment: &Segment| known.get(&segment.name).is_some_and(|known| known.bytes == segment.bytes);
+        Ok(segments.list_segments()?.iter().all(is_known))
+    }
+
     /// Whether a rebuild of the index is faster than adding what is missing.
     ///
     /// # Errors

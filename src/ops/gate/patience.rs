@@ -5,19 +5,28 @@ use std::time::{Duration, Instant};
 
 use crate::base::lock::Lock;
 use crate::ops::request::Request;
-use crate::store::{Index, Store, StoreError};
+use crate::store::{Index, SegmentFolder, Store, StoreError};
 
 /// How long the gate waits for the store.
 const STORE_WAIT: Duration = Duration::from_secs(30);
 /// Between two tries, each of which waits on its own.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// The index as it is.
+/// The index with every event of the segments: an evaluation that was killed may have written a step that the index does
+/// not have. As it is where that can't be written.
 ///
 /// # Errors
 /// When the store can't be read, or another process holds it for 30 seconds.
 pub(super) fn open_index(request: &Request) -> Result<Option<Index>, StoreError> {
-    patiently(|| request.open_as_it_is(&mut Vec::new()))
+    let open = || patiently(|| request.open_as_it_is(&mut Vec::new()));
+    let segments = SegmentFolder::new(request.places.state.events());
+    let Some(index) = open()? else { return Ok(None) };
+    if index.has_all_of(&segments)? {
+        return Ok(Some(index));
+    }
+    drop(index);
+    let _ = open_store(request);
+    open()
 }
 
 /// The store for writing.

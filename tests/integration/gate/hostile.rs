@@ -62,6 +62,27 @@ fn a_process_that_stays_behind_is_ended() {
     assert!(!fs::exists(format!("/proc/{}", left.trim())).expect("proc"), "it goes on");
 }
 
+#[test]
+fn a_verdict_that_the_index_does_not_have_counts() {
+    let sandbox = failing_project();
+    assert_eq!(judge(&sandbox).1["attempt"], 1);
+    sandbox.settle();
+    let index = sandbox.state().join("store.db");
+    let before = fs::read(&index).expect("an index");
+    sandbox.write("a.py", "a = 2\n");
+    assert_eq!(judge(&sandbox).1["attempt"], 2);
+    sandbox.settle();
+    let status = sandbox.verify_run(["gate", "status", "--json"]).prints_json();
+    // As a process leaves it that is killed between the two writes.
+    fs::write(&index, before).expect("an index");
+    for log in ["store.db-wal", "store.db-shm"] {
+        let _ = fs::remove_file(sandbox.state().join(log));
+    }
+    assert_eq!(sandbox.verify_run(["gate", "status", "--json"]).prints_json(), status);
+    sandbox.write("a.py", "a = 3\n");
+    assert_eq!(judge(&sandbox).1["attempt"], 3);
+}
+
 /// A seeded row of numbers below 1, each as likely as any other.
 struct RandomMoments(u64);
 
