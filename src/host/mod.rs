@@ -10,6 +10,7 @@ pub mod document;
 pub mod file;
 pub mod git;
 pub(crate) mod install;
+pub(crate) mod interrupt;
 mod permission;
 pub mod process;
 pub(crate) mod rewrite;

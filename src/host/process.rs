@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -16,6 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::interrupt::{RunningCommand, stop_with_process};
 use crate::base::children::with_known;
 
 /// What is read of an answer, bytes each stream.
@@ -129,7 +129,7 @@ fn run_into(
         Stdio::from(input)
     };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(call.dir).process_group(0);
+    command.args(arguments).current_dir(call.dir);
     command.stdin(stdin).stdout(stdout.try_clone()?).stderr(Stdio::from(stderr.try_clone()?));
     for (name, value) in call.variables {
         match value {
@@ -138,19 +138,19 @@ fn run_into(
         };
     }
     let started = Instant::now();
-    let mut child = command.spawn()?;
-    let group = i32::try_from(child.id()).map(Pid::from_raw).ok();
+    let (mut child, running) = RunningCommand::start(&mut command)?;
+    let group = running.group();
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(child.wait()));
     let ended = loop {
         let left = call.limit.saturating_sub(started.elapsed());
         match heard.recv_timeout(left.min(REAP_EVERY)) {
-            Err(_) if started.elapsed() < call.limit => reap_orphans(group),
+            Err(_) if started.elapsed() < call.limit => reap_orphans(Some(group)),
             ended => break ended,
         }
     };
     let took = started.elapsed();
-    if let (Err(_), Some(group)) = (&ended, group) {
+    if ended.is_err() {
         let _ = killpg(group, first_signal);
         if first_signal == Signal::SIGKILL || heard.recv_timeout(TERMINATION_TIME).is_err() {
             let _ = killpg(group, Signal::SIGKILL);
@@ -158,9 +158,11 @@ fn run_into(
         }
     }
     // What it left behind in its group.
-    if let (Signal::SIGTERM, Some(group)) = (first_signal, group) {
+    if first_signal == Signal::SIGTERM {
         let _ = killpg(group, Signal::SIGKILL);
     }
+    drop(running);
+    stop_with_process();
     Ok((ended.ok().and_then(Result::ok), took))
 }
 

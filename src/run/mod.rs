@@ -45,6 +45,6 @@ pub use pty::columns;
 pub use rounds::ROUNDS;
 pub use say::{has_stderr, say_on_stderr};
 pub use shim::{MARK as SHIMS_MARK, Shim, as_command, is_shims_folder, real_program};
-pub use signals::ignore_broken_pipes;
+pub use signals::{ignore_broken_pipes, is_ignored};
 pub use supervise::{FinishedCommand, RecordingName, release_signals, supervise};
 pub use transcript::Transcript;

@@ -188,7 +188,8 @@ fn action_of(signal: c_int) -> libc::sigaction {
     }
 }
 
-fn is_ignored(signal: c_int) -> bool {
+/// Whether this process was started with the signal ignored, as by nohup(1).
+pub fn is_ignored(signal: c_int) -> bool {
     action_of(signal).sa_sigaction == libc::SIG_IGN
 }
 

@@ -9,6 +9,7 @@ mod policy;
 mod receipt;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use conclude::{ShipWish, conclude_evaluation};
 
@@ -20,11 +21,14 @@ use crate::event::{GateItem, GateItemStatus, GateOutcome};
 use crate::gate::cycle::{CyclePhase, has_unknown_implementer};
 use crate::gate::policy::ChangeKind;
 use crate::gate::report::{render_report, render_status_block};
+use crate::host::interrupt::end_commands_on;
 use crate::ops::gate::{self, EvaluationEnd, EvaluationOptions, GateStanding, PartialEvaluation};
 use crate::ops::library;
 use crate::ops::reply::Reply;
 use crate::report::EvaluationFormat;
+use crate::run::is_ignored;
 use anyhow::Context as _;
+use nix::sys::signal::Signal;
 
 /// Decide whether a change is done, by a checklist
 ///
@@ -231,7 +235,18 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
     })
 }
 
+/// Commands of an evaluation have this long to end after a signal that ends it.
+const ENDING_TIME: Duration = Duration::from_secs(5);
+
+/// Ends the commands of an evaluation with it, unless the caller wants it to survive the signal.
+fn end_commands_with_evaluation() -> std::io::Result<()> {
+    let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let heard: Vec<Signal> = signals.into_iter().filter(|signal| !is_ignored(*signal as i32)).collect();
+    end_commands_on(&heard, ENDING_TIME)
+}
+
 fn evaluate(args: &RunArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    end_commands_with_evaluation()?;
     let options = EvaluationOptions {
         checklist: args.files.checklist.clone(),
         mapping: args.files.mapping.clone(),

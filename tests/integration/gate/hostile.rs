@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -10,7 +11,7 @@ use verify_run::run::CommandEnd;
 
 use super::decisions::{failing_project, judge};
 use super::{checklist, item, python_project};
-use crate::sandbox::wait_until;
+use crate::sandbox::{Sandbox, VERIFY_RUN, wait_until};
 
 #[test]
 fn a_command_that_changes_a_file_is_not_evaluated() {
@@ -60,6 +61,66 @@ fn a_process_that_stays_behind_is_ended() {
     assert_eq!(ended, CommandEnd::Exit(0), "{document}");
     let left = fs::read_to_string(sandbox.tmp().join("left")).expect("the process began");
     assert!(!fs::exists(format!("/proc/{}", left.trim())).expect("proc"), "it goes on");
+}
+
+#[test]
+fn a_signal_that_ends_an_evaluation_ends_its_commands() {
+    for (signal, trap) in [(Signal::SIGINT, ""), (Signal::SIGTERM, ""), (Signal::SIGHUP, "trap '' TERM\n")] {
+        let sandbox = Sandbox::repository();
+        sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
+        let line = "sh -c 'while :; do sleep 0.05; done' &\ntouch \"$TMPDIR/began\"\nwhile :; do wait; done\n";
+        sandbox.write("check.sh", format!("{trap}{line}"));
+        sandbox.commit("The project");
+        let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+        let mut gate = sandbox.verify_run(["gate", "run", "--no-prp", "--trust", digest.trim()]).spawn();
+        wait_until("the command began", || sandbox.tmp().join("began").exists());
+        kill(Pid::from_raw(gate.id().cast_signed()), signal).expect("sent");
+        let ended = gate.wait().expect("it ends");
+        assert_eq!(ended.signal(), Some(signal as i32));
+        wait_until("nothing of the command runs", || sandbox.processes().is_empty());
+        let runs = sandbox.events().into_iter().filter(|event| event["ended"].is_object()).count();
+        assert_eq!(runs, 0, "{signal}: a check that was ended from outside proves nothing");
+    }
+}
+
+#[test]
+fn commands_get_no_blocked_signals_and_a_second_one_does_not_wait() {
+    let sandbox = Sandbox::repository();
+    let mask = "grep -Ex SigBlk:.0+ /proc/self/status";
+    let line = "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen(os.environ['TMPDIR'] + '/began', 'w')\ntime.sleep(600)\n";
+    sandbox.write("check.py", line);
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", mask), ("X2", "python3 check.py")]));
+    sandbox.commit("The project");
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    if cfg!(target_os = "linux") {
+        let only = sandbox.verify_run(["gate", "run", "--no-prp", "--only", "X1", "--trust", digest.trim()]).outcome();
+        assert!(only.stdout().starts_with("✅ X1 "), "{only:?}");
+    }
+    let mut gate = sandbox.verify_run(["gate", "run", "--no-prp", "--trust", digest.trim()]).spawn();
+    wait_until("the command began", || sandbox.tmp().join("began").exists());
+    let id = Pid::from_raw(gate.id().cast_signed());
+    let started = Instant::now();
+    wait_until("it ends", || {
+        let _ = kill(id, Signal::SIGTERM);
+        gate.try_wait().expect("it is ours").is_some()
+    });
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    wait_until("nothing of the command runs", || sandbox.processes().is_empty());
+}
+
+#[test]
+fn a_signal_that_the_caller_ignores_ends_nothing() {
+    let sandbox = Sandbox::repository();
+    sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
+    sandbox.write("check.sh", "touch \"$TMPDIR/began\"\nuntil test -e \"$TMPDIR/go\"; do sleep 0.05; done\n");
+    sandbox.commit("The project");
+    let digest = sandbox.verify_run(["gate", "trust", "--digest"]).prints();
+    let line = format!("trap '' HUP; exec {VERIFY_RUN} gate run --no-prp --trust {}", digest.trim());
+    let mut gate = sandbox.bare("sh").args(["-c", &line]).spawn();
+    wait_until("the command began", || sandbox.tmp().join("began").exists());
+    kill(Pid::from_raw(gate.id().cast_signed()), Signal::SIGHUP).expect("sent");
+    fs::write(sandbox.tmp().join("go"), "").expect("a file");
+    assert_eq!(gate.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]
