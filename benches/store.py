@@ -26,6 +26,11 @@ PR_SET_CHILD_SUBREAPER = 36
 STUB = '#!/bin/sh\n[ -s "$FINDINGS" ] || exit 0\ncat "$FINDINGS"\nexit 1\n'
 
 
+def adopt_orphans():
+    """from here on recorders, whose own parents end, can be waited for"""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 class Store:
     def __init__(self, binary, folder, quick):
         self.binary, self.folder, self.quick = binary, folder, quick
@@ -249,7 +254,7 @@ def main(bench, sizes, prefix):
         subprocess.run(['cargo', 'build', '--quiet', '--release', '--locked'], cwd=TOP, check=True)
         binary = os.path.join(os.environ.get('CARGO_TARGET_DIR', os.path.join(TOP, 'target')), 'release/verify-run')
     sizes = [int(size) for size in options.sizes.split(',')] if options.sizes else sizes[:1] if options.quick else sizes
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     folder = options.reuse or tempfile.mkdtemp(prefix=prefix)
     try:
         binaries = [os.path.abspath(binary)]
