@@ -120,14 +120,15 @@ impl WarningSearch<'_> {
                 || candidate.concern.failed
                 || !self.has_session_made_mistake(candidate, question)?);
         }
-        let before = asked.failed.as_ref().map(|failed| failed.started_at);
+        if candidate.concern.failed {
+            let before = asked.failed.as_ref().map(|failed| failed.started_at);
+            candidate.failures = self.index.count_failures_elsewhere(&candidate.key, &question.session, before)?;
+            return Ok(candidate.failures > 0);
+        }
         let file = candidate.concern.file.as_ref().filter(|(_, reach)| *reach == FileReach::File).map(|(file, _)| file);
         let file = file.map(String::as_str);
-        let seen = self.index.failures_by_session(&candidate.key, &question.session, before, file)?;
-        if candidate.concern.failed {
-            candidate.failures = seen.elsewhere;
-        }
-        Ok(seen.elsewhere > 0 && (seen.here == 0 || !asked.news || candidate.concern.failed))
+        let seen = self.index.sessions_of_pattern(&candidate.key, &question.session, file)?;
+        Ok(seen.elsewhere && !(seen.here && asked.news))
     }
 
     /// Whether a candidate is what a shared lesson teaches, and this session has made the mistake itself by now.
@@ -141,7 +142,7 @@ impl WarningSearch<'_> {
         }
         for pattern in self.index.patterns_of_entry(&candidate.key)?.patterns {
             let key = self.index.advice_row(pattern)?.key;
-            if self.index.failures_by_session(&key, &question.session, None, None)?.here > 0 {
+            if self.index.sessions_of_pattern(&key, &question.session, None)?.here {
                 return Ok(true);
             }
         }

@@ -66,6 +66,7 @@ CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at);
 CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
 CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;
 CREATE INDEX failed_runs_by_time ON runs (started_at) WHERE NOT passed;
+CREATE INDEX failed_runs_by_session ON runs (session) WHERE NOT passed AND session IS NOT NULL;
 
 CREATE TABLE failure_categories (
     name TEXT PRIMARY KEY,

@@ -35,13 +35,13 @@ const TESTS_MAX: i64 = 20_000;
 /// Files of one pattern.
 const FILES_MAX: usize = 100;
 
-/// How often a pattern failed in one session and in all others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SessionFailures {
-    /// In this session.
-    pub here: u64,
-    /// In others.
-    pub elsewhere: u64,
+/// Where a pattern failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PatternSessions {
+    /// In one session.
+    pub here: bool,
+    /// In another, or in none.
+    pub elsewhere: bool,
 }
 
 /// A pattern that may be worth a warning.
@@ -146,32 +146,59 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    /// In how many failures the pattern with this key, or one of its group, was seen in a session and in others; only
-    /// failures before `before`, if there is one, and of the session's own those that name `file`, if there is one.
+    /// In how many failures before `before` the pattern with this key, or one of its group, was seen in other sessions than
+    /// this one.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn failures_by_session(
+    pub(crate) fn count_failures_elsewhere(
         &self,
         key: &str,
         session: &str,
         before: Option<Timestamp>,
-        file: Option<&str>,
-    ) -> Result<SessionFailures, StoreError> {
+    ) -> Result<u64, StoreError> {
         let read = || {
-            let Some(pattern) = self.number_of_key(key)? else { return Ok(SessionFailures { here: 0, elsewhere: 0 }) };
+            let Some(pattern) = self.number_of_key(key)? else { return Ok(0) };
             let sql = format!(
-                "{GROUP}, failed AS (SELECT failure_no, file FROM members CROSS JOIN occurrences USING (pattern_no)
+                "{GROUP}, failed AS (SELECT failure_no FROM members CROSS JOIN occurrences USING (pattern_no)
                     WHERE ?3 IS NULL OR at < ?3 ORDER BY at DESC LIMIT ?4)
-                 SELECT count(DISTINCT failure_no) FILTER (WHERE r.session IS ?2 AND (?5 IS NULL OR failed.file IS ?5 OR EXISTS (
-                            SELECT 1 FROM failure_files n WHERE n.failure_no = failed.failure_no AND n.path = ?5))),
-                        count(DISTINCT failure_no) FILTER (WHERE r.session IS NOT ?2)
-                 FROM failed CROSS JOIN failures f USING (failure_no) CROSS JOIN runs r USING (run_id)"
+                 SELECT count(DISTINCT failure_no)
+                 FROM failed CROSS JOIN failures f USING (failure_no) CROSS JOIN runs r USING (run_id)
+                 WHERE r.session IS NOT ?2"
             );
-            let before = before.map(Timestamp::rfc3339);
-            let parameters = params![pattern, session, before, SESSION_FAILURES_MAX, file];
-            self.connection.prepare_cached(&sql)?.query_row(parameters, |row| {
-                Ok(SessionFailures { here: row_unsigned(row, 0)?, elsewhere: row_unsigned(row, 1)? })
+            let parameters = params![pattern, session, before.map(Timestamp::rfc3339), SESSION_FAILURES_MAX];
+            self.connection.prepare_cached(&sql)?.query_row(parameters, |row| row_unsigned(row, 0))
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Whether the pattern with this key, or one of its group, was seen in a session and in others; of the session's own
+    /// failures only those that name `file` count, if there is one.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn sessions_of_pattern(
+        &self,
+        key: &str,
+        session: &str,
+        file: Option<&str>,
+    ) -> Result<PatternSessions, StoreError> {
+        let read = || {
+            let Some(pattern) = self.number_of_key(key)? else { return Ok(PatternSessions::default()) };
+            // A session has few failures, and a pattern may have thousands: the first of another session is enough.
+            let sql = format!(
+                "{GROUP} SELECT
+                    EXISTS (SELECT 1 FROM runs r CROSS JOIN failures f USING (run_id)
+                        CROSS JOIN occurrences o USING (failure_no)
+                        WHERE r.session = ?2 AND NOT r.passed AND o.pattern_no IN (SELECT pattern_no FROM members)
+                          AND (?3 IS NULL OR o.file IS ?3 OR EXISTS (
+                              SELECT 1 FROM failure_files n WHERE n.failure_no = f.failure_no AND n.path = ?3))),
+                    EXISTS (SELECT 1 FROM members CROSS JOIN occurrences USING (pattern_no)
+                        CROSS JOIN failures USING (failure_no) CROSS JOIN runs r USING (run_id)
+                        WHERE r.session IS NOT ?2)"
+            );
+            self.connection.prepare_cached(&sql)?.query_row(params![pattern, session, file], |row| {
+                Ok(PatternSessions { here: row.get(0)?, elsewhere: row.get(1)? })
             })
         };
         self.sql_result("read", read())
