@@ -32,6 +32,7 @@ mod masking;
 mod metrics;
 pub(super) mod openapi;
 mod problem;
+mod prose;
 mod records;
 mod reply;
 mod resource;
