@@ -242,7 +242,7 @@ mod tests {
             ("[x](javascript:alert(1))", "<p>x (javascript:alert(1))</p>"),
             ("![x](https://evil.example/p.png)", "<p>x (https://evil.example/p.png)</p>"),
             ("<https://evil.example>", "<p>https://evil.example</p>"),
-            ("[x](<\"><b>>)", "<p>[x](&lt;&quot;&gt;<b>>)</p>"),
+            ("[x](<\"><b>>)", "<p>[x](&lt;&quot;&gt;&lt;b&gt;&gt;)</p>"),
             ("<!-- verify-run: <b>hidden</b> -->", "<pre>&lt;!-- verify-run: &lt;b&gt;hidden&lt;/b&gt; --&gt;</pre>"),
             ("```\" onload=\"x\n</pre><b>\n```", "<pre>&lt;/pre&gt;&lt;b&gt;</pre>"),
         ];
