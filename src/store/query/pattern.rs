@@ -262,12 +262,21 @@ impl Index {
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
     pub(crate) fn find_pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
+        let leader = self.find_pattern_number(id)?;
+        self.sql_result("read", self.pattern_row(leader))
+    }
+
+    /// The row number of the same pattern, without a look at its family, which may be large.
+    ///
+    /// # Errors
+    /// As [`Index::find_pattern`].
+    pub(crate) fn find_pattern_number(&self, id: &str) -> Result<i64, StoreError> {
         let named = self.members_named(id)?;
         let leaders =
             || named.iter().map(|member| self.leader_of(member.number)).collect::<rusqlite::Result<BTreeSet<_>>>();
         let leaders = self.sql_result("read", leaders())?;
         match (leaders.first(), leaders.len()) {
-            (Some(&leader), 1) => self.sql_result("read", self.pattern_row(leader)),
+            (Some(&leader), 1) => Ok(leader),
             (_, 0) => Err(StoreError::NoSuchId { id: id.to_owned() }),
             (_, count) => Err(ambiguous_id(id, count, named.iter().map(|member| member.id.as_str()))),
         }
@@ -320,6 +329,29 @@ impl Index {
             None => Ok(None),
         };
         self.sql_result("read", find())
+    }
+
+    /// The id of the same pattern.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn pattern_id_of_key(&self, key: &str) -> Result<Option<String>, StoreError> {
+        let find = || {
+            let Some(number) = self.number_of_key(key)? else { return Ok(None) };
+            let sql = "SELECT pattern_id FROM patterns WHERE pattern_no = ?1";
+            self.connection.prepare_cached(sql)?.query_row([self.leader_of(number)?], |row| row.get(0)).map(Some)
+        };
+        self.sql_result("read", find())
+    }
+
+    /// Distinct tasks in which a pattern of the family of a pattern that represents its group was seen.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn count_family_tasks(&self, leader: i64) -> Result<u64, StoreError> {
+        let sql = format!("{GROUP} SELECT {FAMILY_TASKS}");
+        let count = || self.connection.prepare_cached(&sql)?.query_row([leader], |row| row_unsigned(row, 0));
+        self.sql_result("read", count())
     }
 
     /// Those of `keys` that are patterns' keys in this store.
@@ -528,7 +560,7 @@ impl Index {
 
     /// The runs of the failures with a pattern of the group that `id` names.
     pub(super) fn runs_of_pattern(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
-        let pattern = self.find_pattern(id)?.number;
+        let pattern = self.find_pattern_number(id)?;
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN occurrences USING (pattern_no)
