@@ -331,29 +331,6 @@ impl Index {
         self.sql_result("read", find())
     }
 
-    /// The id of the same pattern.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn pattern_id_of_key(&self, key: &str) -> Result<Option<String>, StoreError> {
-        let find = || {
-            let Some(number) = self.number_of_key(key)? else { return Ok(None) };
-            let sql = "SELECT pattern_id FROM patterns WHERE pattern_no = ?1";
-            self.connection.prepare_cached(sql)?.query_row([self.leader_of(number)?], |row| row.get(0)).map(Some)
-        };
-        self.sql_result("read", find())
-    }
-
-    /// Distinct tasks in which a pattern of the family of a pattern that represents its group was seen.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn count_family_tasks(&self, leader: i64) -> Result<u64, StoreError> {
-        let sql = format!("{GROUP} SELECT {FAMILY_TASKS}");
-        let count = || self.connection.prepare_cached(&sql)?.query_row([leader], |row| row_unsigned(row, 0));
-        self.sql_result("read", count())
-    }
-
     /// Those of `keys` that are patterns' keys in this store.
     ///
     /// # Errors
@@ -588,7 +565,8 @@ const PATTERN_COLUMNS: &str = "
            g.flaky
     FROM patterns JOIN pattern_figures g USING (pattern_no) WHERE pattern_no = ?1";
 
-const FAMILY_TASKS: &str = "
+/// Distinct tasks of the families of `members`.
+pub(super) const FAMILY_TASKS: &str = "
     (SELECT count(DISTINCT task_no) FROM occurrences WHERE NOT flaky AND pattern_no IN (
         SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
         JOIN patterns f ON f.family_key = m.family_key))";

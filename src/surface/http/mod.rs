@@ -22,6 +22,7 @@ mod ask;
 mod chart;
 mod counts;
 mod decisions;
+mod escape;
 mod events;
 pub(super) mod export;
 mod generation;

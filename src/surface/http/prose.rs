@@ -4,7 +4,7 @@
 use minijinja::value::Value;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::view::escape_html;
+use super::escape::escape_html;
 use crate::base::text::ellipsis;
 
 /// Parts within parts that are drawn as such; what is deeper belongs to the part around it.

@@ -6,11 +6,12 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 
 use super::ask::{HttpAsk, encode_text};
 use super::chart;
+use super::escape::escape_html;
 use super::problem::HttpProblem;
 use super::prose;
 use super::resource::HttpResource;
 use crate::base::clock::Timestamp;
-use crate::base::text::{code_points_shown, ellipsis};
+use crate::base::text::ellipsis;
 use crate::ops::board::RecordedKinds;
 
 /// Steps of a template: the longest page takes a tenth of them.
@@ -255,24 +256,7 @@ fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>
     environment.add_function("category_class", |category: &str| chart::category_class(category));
 }
 
-/// A text as the content of an element or of a quoted attribute, with what no screen shows as its code points.
-pub(super) fn escape_html(text: &str) -> String {
-    let text = code_points_shown(text);
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#x27;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// A number with so many digits after its point; what rounds to zero has no sign.
+/// A number with this many digits after its point; what rounds to zero has no sign.
 fn fixed(number: f64, digits: usize) -> String {
     let text = format!("{number:.digits$}");
     let is_zero = text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.');
