@@ -21,6 +21,7 @@ pub mod private;
 pub mod random;
 pub(crate) mod refusal;
 pub mod schema;
+pub(crate) mod shared_heap;
 pub mod text;
 pub mod tree;
 pub mod words;

@@ -119,7 +119,7 @@ fn explain_diagnostic(
     let (keys, steps) = fingerprint::explain_fingerprint(item);
     let mut explained = PatternExplanation { id: None, steps, near: Vec::new() };
     let Some(index) = index else { return Ok(explained) };
-    explained.id = index.pattern_of_key(&keys.pattern)?.map(|row| row.id);
+    explained.id = index.pattern_id_of_key(&keys.pattern)?;
     let Some(near) = fingerprint::sketch_message(item) else { return Ok(explained) };
     let rows = index.near_patterns(&near)?.into_iter().filter(|row| row.key != keys.pattern);
     explained.near = rows

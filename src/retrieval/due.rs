@@ -174,7 +174,7 @@ impl WarningSearch<'_> {
             self.index.find_entry(&candidate.key)?.pinned
         } else {
             match &known.pattern {
-                Some(pattern) => is_pinned(self.index, self.index.find_pattern(pattern)?.number)?,
+                Some(pattern) => is_pinned(self.index, self.index.find_pattern_number(pattern)?)?,
                 None => false,
             }
         };

@@ -25,6 +25,15 @@ pub(super) struct PatternFacts {
     pub is_noted: bool,
 }
 
+/// The family of a pattern: thousands of patterns may be of one.
+#[derive(Debug)]
+pub(crate) struct PatternFamily {
+    /// Distinct tasks in which one of its patterns was seen.
+    pub tasks: u64,
+    /// Row numbers of its patterns; of a group that of the one that represents it.
+    pub patterns: Vec<i64>,
+}
+
 /// The patterns that were asked for, and the index that they are from. Its clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PatternFactsCache(Arc<Mutex<Option<KeptFacts>>>);
@@ -33,9 +42,34 @@ pub(crate) struct PatternFactsCache(Arc<Mutex<Option<KeptFacts>>>);
 struct KeptFacts {
     state: IndexState,
     patterns: BTreeMap<i64, Arc<PatternFacts>>,
+    /// The family that was asked for last, by the pattern's row number.
+    family: Option<(i64, Arc<PatternFamily>)>,
 }
 
 impl PatternFactsCache {
+    /// The family of a pattern. It is counted when another one was asked for last, or something was recorded since.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(super) fn family_of(&self, index: &Index, row: &PatternRow) -> Result<Arc<PatternFamily>, StoreError> {
+        let state = index.state()?;
+        if let Some((number, family)) =
+            self.kept().as_ref().filter(|kept| kept.state == state).and_then(|it| it.family.as_ref())
+            && *number == row.number
+        {
+            return Ok(Arc::clone(family));
+        }
+        let family = PatternFamily {
+            tasks: index.count_family_tasks(row.number)?,
+            patterns: index.patterns_of_family(&row.family)?,
+        };
+        let family = Arc::new(family);
+        let mut kept = self.kept();
+        let patterns = kept.take().filter(|kept| kept.state == state).map(|kept| kept.patterns).unwrap_or_default();
+        *kept = Some(KeptFacts { state, patterns, family: Some((row.number, Arc::clone(&family))) });
+        Ok(family)
+    }
+
     /// What the index says of patterns, by their row numbers, in this order. Only those are counted that were not asked
     /// for since something was recorded.
     ///
@@ -64,7 +98,7 @@ impl PatternFactsCache {
         let mut kept = self.kept();
         match kept.as_mut().filter(|kept| kept.state == state && kept.patterns.len() + patterns.len() <= KEPT_MAX) {
             Some(kept) => kept.patterns.extend(patterns),
-            None => *kept = Some(KeptFacts { state, patterns }),
+            None => *kept = Some(KeptFacts { state, patterns, family: None }),
         }
     }
 

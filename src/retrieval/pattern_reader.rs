@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::detectors::detector_advice;
 use super::history_cache::HistoryCache;
-use super::pattern_facts::PatternFactsCache;
+use super::pattern_facts::{PatternFactsCache, PatternFamily};
 use super::pattern_remedies;
 use crate::base::clock::Timestamp;
 use crate::config::Settings;
@@ -145,6 +145,11 @@ impl PatternReader {
         Ok(summary)
     }
 
+    /// The family of a pattern.
+    pub(crate) fn family_of(&self, row: &PatternRow) -> Result<Arc<PatternFamily>, StoreError> {
+        self.facts.family_of(&self.index, row)
+    }
+
     fn summary_parts(
         &self,
         row: &PatternRow,
@@ -153,8 +158,9 @@ impl PatternReader {
     ) -> Result<SummaryParts, StoreError> {
         let index = &self.index;
         let patterns = [row.number];
-        let family = if all { index.patterns_of_family(&row.family)? } else { Vec::new() };
-        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &family };
+        let family = all.then(|| self.family_of(row)).transpose()?;
+        let family = family.as_ref().map(|family| family.patterns.as_slice()).unwrap_or_default();
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family };
         let findings = if all {
             self.registry.examine_pattern(&subject, self.history()?, &self.settings)
         } else {

@@ -3,6 +3,7 @@
 mod about;
 mod advice;
 pub(super) mod board;
+mod family;
 mod figures;
 mod fix;
 mod gate;

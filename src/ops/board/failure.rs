@@ -140,12 +140,12 @@ impl Board<'_> {
         let mut leaders: BTreeMap<i64, ()> = BTreeMap::new();
         let mut found = Vec::new();
         for item in &run.items {
-            let Ok(row) = self.index().find_pattern(&item.pattern) else { continue };
-            if leaders.insert(row.number, ()).is_some() || found.len() >= PATTERNS_MAX {
+            let Ok(number) = self.index().find_pattern_number(&item.pattern) else { continue };
+            if leaders.insert(number, ()).is_some() || found.len() >= PATTERNS_MAX {
                 continue;
             }
-            let (summary, _) = self.desk.brief_summary(row.number)?;
-            let [previous, next] = self.index().neighbouring_failures(row.number, failure)?;
+            let (summary, _) = self.desk.brief_summary(number)?;
+            let [previous, next] = self.index().neighbouring_failures(number, failure)?;
             found.push(PatternInFailure {
                 is_new: summary.first_seen >= started_at,
                 id: summary.id,

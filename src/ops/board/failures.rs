@@ -96,7 +96,7 @@ impl Board<'_> {
         let limit = limit.clamp(1, PAGE_ROWS_MAX);
         let after = read_mark(LIST, after)?;
         let pattern = match &query.pattern {
-            Some(id) => Some(self.index().find_pattern(id)?.number),
+            Some(id) => Some(self.index().find_pattern_number(id)?),
             None => None,
         };
         let is_open = query.scope == FailureScope::Open;

@@ -150,7 +150,8 @@ impl Board<'_> {
     /// # Errors
     /// When there is none or more than one, or the store can't be read.
     pub(crate) fn pattern(&self, id: &str) -> Result<PatternDetail, StoreError> {
-        let row = self.index().find_pattern(id)?;
+        let mut row = self.index().brief_pattern_row(self.index().find_pattern_number(id)?)?;
+        row.family_tasks = self.desk.family_of(&row)?.tasks;
         let (number, id) = (row.number, row.id.clone());
         let (page, PatternEvidence { sightings, told }) = self.desk.pattern_page(row)?;
         let state = self.index().silenced_patterns()?.remove(&number);
@@ -213,7 +214,7 @@ impl Board<'_> {
     /// # Errors
     /// When the id or the cursor is none, or the store can't be read.
     pub(crate) fn occurrences(&self, id: &str, after: Option<&str>, limit: usize) -> anyhow::Result<OccurrenceLines> {
-        let row = self.index().find_pattern(id)?;
+        let row = self.index().brief_pattern_row(self.index().find_pattern_number(id)?)?;
         let limit = limit.clamp(1, OCCURRENCES_MAX.min(PAGE_ROWS_MAX));
         let after = read_mark(LIST, after)?;
         let mut rows = self.index().pattern_failures(row.number, after.as_ref(), limit + 1)?;

@@ -129,9 +129,10 @@ impl Board<'_> {
     fn find_by_id(&self, text: &str) -> Result<Option<FoundRecord>, StoreError> {
         let is_id = text.len() > 2 && text.bytes().skip(2).all(|byte| byte.is_ascii_alphanumeric());
         let found = match text.get(..2).filter(|_| is_id) {
-            Some("p-") => match only(self.index().find_pattern(text))? {
-                Some(row) => {
-                    let name = brief_pattern_name(&self.index().brief_of_pattern(row.number)?);
+            Some("p-") => match only(self.index().find_pattern_number(text))? {
+                Some(number) => {
+                    let row = self.index().brief_pattern_row(number)?;
+                    let name = brief_pattern_name(&self.index().brief_of_pattern(number)?);
                     Some(FoundRecord::new(FoundKind::Pattern, &row.id, &name, BY_ID))
                 }
                 None => None,

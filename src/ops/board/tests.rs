@@ -7,6 +7,7 @@ mod paging;
 use super::failures::FailureQuery;
 use super::figures::BoardFigure;
 use super::overview::Overview;
+use super::patterns::PatternQuery;
 use super::{Board, BoardFilter};
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::config::{Environment, Places, StateDir};
@@ -238,4 +239,17 @@ fn the_period_before_is_compared_only_with_enough_cases() {
     assert_eq!(overview.trend.previous.len(), 1);
     let open = figure(&overview, "open_failures");
     assert_eq!((open.previous, open.change), (None, None), "it is about now");
+}
+
+#[test]
+fn the_family_of_a_pattern_is_counted_again_once_something_is_recorded() {
+    let desk = Desk::new(&[failed_run(1, "t", &["alpha"])]);
+    let id = desk.ask(|board| board.patterns(&PatternQuery::default(), None, 1).expect("reads").patterns[0].id.clone());
+    let tasks = || {
+        let detail = desk.ask(|board| board.pattern(&id).expect("is there"));
+        serde_json::to_value(detail).expect("is JSON")["family_tasks"].as_u64()
+    };
+    assert_eq!([tasks(), tasks()], [Some(1), Some(1)]);
+    desk.record(&[failed_run(2, "u", &["alpha"])]);
+    assert_eq!(tasks(), Some(2));
 }

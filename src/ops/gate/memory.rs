@@ -299,7 +299,7 @@ impl GateMemoryFindings {
 /// What was done about a pattern before, where that helped.
 pub(super) fn known_fix(request: &Request, pattern: &str) -> Option<String> {
     let index = request.open_as_it_is(&mut Vec::new()).ok()??;
-    let number = index.find_pattern(pattern).ok()?.number;
+    let number = index.find_pattern_number(pattern).ok()?;
     let remedy = proven_remedy(&index, number, request.settings(), request.now()).ok()??;
     let sure = remedy.sure_word();
     let what = text::ellipsis(&text::one_line(&remedy.what), RECOMMENDATION_BYTES_MAX);

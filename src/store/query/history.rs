@@ -20,12 +20,10 @@ const FAILURES_MAX: i64 = 5_000;
 const BRIEF_TASKS_MAX: i64 = 100;
 const BRIEF_FAILURES_MAX: i64 = 500;
 /// Patterns in its failures, and files changed in its tasks.
-const ROWS_MAX: i64 = 100_000;
+pub(super) const ROWS_MAX: i64 = 100_000;
 /// Tasks that a pattern's confidence is folded from, the oldest; far beyond the ledger's upper end.
 pub(super) const SIGHTINGS_MAX: i64 = 10_000;
 
-/// Patterns of a family that are counted.
-const FAMILY_MAX: i64 = 10_000;
 /// What was said of lessons about one pattern, the newest.
 const ANNOTATIONS_MAX: i64 = 20;
 
@@ -268,38 +266,6 @@ impl Index {
                 Ok(FirstOccurrenceRow { run: row.get(0)?, at: row_time(row, 1)?, task: row.get(2)? })
             })?;
             rows.collect()
-        };
-        self.sql_result("read", read())
-    }
-
-    /// The row numbers of a family's patterns; of a group that of the one that represents it.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn patterns_of_family(&self, family_key: &str) -> Result<Vec<i64>, StoreError> {
-        let read = || {
-            let sql = "SELECT DISTINCT coalesce(leader_no, pattern_no) AS leader FROM patterns
-                LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 ORDER BY leader LIMIT ?2";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params![family_key, ROWS_MAX], |row| row.get(0))?.collect()
-        };
-        self.sql_result("read", read())
-    }
-
-    /// How many patterns a family has, and how many of them were seen in one task only.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn count_family_patterns(&self, family_key: &str) -> Result<(u64, u64), StoreError> {
-        let read = || {
-            let sql = "SELECT count(*), count(*) FILTER (WHERE tasks = 1) FROM (
-                SELECT count(DISTINCT task_no) AS tasks FROM (
-                    SELECT coalesce(leader_no, pattern_no) AS leader, pattern_no FROM patterns
-                    LEFT JOIN pattern_groups USING (pattern_no) WHERE family_key = ?1 LIMIT ?2)
-                JOIN occurrences USING (pattern_no) GROUP BY leader)";
-            self.connection
-                .prepare_cached(sql)?
-                .query_row(params![family_key, FAMILY_MAX], |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))
         };
         self.sql_result("read", read())
     }

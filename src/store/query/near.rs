@@ -72,6 +72,19 @@ impl Index {
         self.sql_result("read", read())
     }
 
+    /// The id of the pattern with this key, or of the one that represents it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn pattern_id_of_key(&self, key: &str) -> Result<Option<String>, StoreError> {
+        let find = || {
+            let Some(number) = self.number_of_key(key)? else { return Ok(None) };
+            let sql = "SELECT pattern_id FROM patterns WHERE pattern_no = ?1";
+            self.connection.prepare_cached(sql)?.query_row([self.leader_of(number)?], |row| row.get(0)).map(Some)
+        };
+        self.sql_result("read", find())
+    }
+
     /// How a test failed before, the newest first, at most 50.
     ///
     /// # Errors

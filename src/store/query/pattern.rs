@@ -262,12 +262,21 @@ impl Index {
     /// # Errors
     /// [`StoreError::NoSuchId`], [`StoreError::Ambiguous`], SQLite's.
     pub(crate) fn find_pattern(&self, id: &str) -> Result<PatternRow, StoreError> {
+        let leader = self.find_pattern_number(id)?;
+        self.sql_result("read", self.pattern_row(leader))
+    }
+
+    /// The row number of the same pattern, without a look at its family, which may be large.
+    ///
+    /// # Errors
+    /// As [`Index::find_pattern`].
+    pub(crate) fn find_pattern_number(&self, id: &str) -> Result<i64, StoreError> {
         let named = self.members_named(id)?;
         let leaders =
             || named.iter().map(|member| self.leader_of(member.number)).collect::<rusqlite::Result<BTreeSet<_>>>();
         let leaders = self.sql_result("read", leaders())?;
         match (leaders.first(), leaders.len()) {
-            (Some(&leader), 1) => self.sql_result("read", self.pattern_row(leader)),
+            (Some(&leader), 1) => Ok(leader),
             (_, 0) => Err(StoreError::NoSuchId { id: id.to_owned() }),
             (_, count) => Err(ambiguous_id(id, count, named.iter().map(|member| member.id.as_str()))),
         }
@@ -528,7 +537,7 @@ impl Index {
 
     /// The runs of the failures with a pattern of the group that `id` names.
     pub(super) fn runs_of_pattern(&self, id: &str) -> Result<Vec<RunId>, StoreError> {
-        let pattern = self.find_pattern(id)?.number;
+        let pattern = self.find_pattern_number(id)?;
         let read = || {
             let mut statement = self.connection.prepare_cached(&format!(
                 "{GROUP} SELECT DISTINCT run_id FROM members CROSS JOIN occurrences USING (pattern_no)
@@ -556,7 +565,8 @@ const PATTERN_COLUMNS: &str = "
            g.flaky
     FROM patterns JOIN pattern_figures g USING (pattern_no) WHERE pattern_no = ?1";
 
-const FAMILY_TASKS: &str = "
+/// Distinct tasks of the families of `members`.
+pub(super) const FAMILY_TASKS: &str = "
     (SELECT count(DISTINCT task_no) FROM occurrences WHERE NOT flaky AND pattern_no IN (
         SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
         JOIN patterns f ON f.family_key = m.family_key))";

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{open, world};
+use crate::base::clock::Timestamp;
 use crate::event::AttemptOutcome;
 use crate::event::sample::folder;
-use crate::store::Index;
+use crate::store::{Index, PatternRow};
 
 /// The row numbers of all patterns that represent their groups.
 fn leaders(index: &Index) -> Vec<i64> {
@@ -27,7 +28,12 @@ fn compare(index: &Index, wanted: &[i64]) -> Result<(), TestCaseError> {
     let noted = index.patterns_with_notes(&groups).expect("reads");
     prop_assert_eq!(rows.len(), wanted.len());
     for number in wanted {
-        prop_assert_eq!(&rows[number], &index.brief_pattern_row(*number).expect("reads"));
+        let row = index.brief_pattern_row(*number).expect("reads");
+        prop_assert_eq!(&rows[number], &row);
+        let whole = index.find_pattern(&row.id).expect("is there");
+        prop_assert_eq!(index.count_family_tasks(*number).expect("reads"), whole.family_tasks);
+        prop_assert_eq!(PatternRow { family_tasks: row.tasks, ..whole }, row.clone());
+        prop_assert_eq!(index.pattern_id_of_key(&row.key).expect("reads"), Some(row.id));
         let seen = sightings.get(number).cloned().unwrap_or_default();
         let first: Vec<_> = index.first_occurrences(*number).expect("reads").iter().map(|row| row.at).collect();
         prop_assert_eq!(seen.first, first);
@@ -69,5 +75,34 @@ proptest! {
         compare(store.index(), &all)?;
         let some: BTreeSet<i64> = all.iter().copied().filter(|number| number % 2 == 0).collect();
         compare(store.index(), &some.into_iter().collect::<Vec<_>>())?;
+    }
+
+    #[test]
+    fn active_patterns_are_counted_as_sqlite_counts_them(events in world(150), first in 0..20_usize, second in 0..20_usize) {
+        let dir = folder();
+        let mut store = open(dir.path());
+        store.append(&events).expect("appends");
+        let index = store.index();
+        let mut times = index.connection.prepare("SELECT DISTINCT at FROM occurrences ORDER BY at").expect("prepares");
+        let times = times.query_map([], |row| row.get::<_, String>(0)).expect("reads");
+        let times: Vec<String> = times.collect::<rusqlite::Result<_>>().expect("reads");
+        let moment = |at: usize| times.get(at * times.len() / 20).and_then(|at| Timestamp::parse(at)).unwrap_or(Timestamp(0));
+        let (from, recent) = (moment(first.min(second)), moment(first.max(second)));
+        let newest = index.newest_numbers().expect("reads").failure * 3 / 4;
+        let found = index.active_patterns(from, recent, newest).expect("reads").into_iter();
+        let found: BTreeSet<_> = found.map(|row| (row.number, row.recent, row.before, row.tie)).collect();
+        let mut counted = index.connection.prepare(
+            "SELECT * FROM (SELECT leader_no, count(DISTINCT iif(at >= ?2, task_no, NULL)) AS recent,
+                        count(DISTINCT iif(at < ?2, task_no, NULL)), (SELECT tie FROM patterns WHERE pattern_no = leader_no)
+                 FROM occurrences JOIN pattern_leaders USING (pattern_no)
+                 WHERE at >= ?1 AND NOT flaky AND failure_no <= ?3 GROUP BY leader_no) WHERE recent > 0",
+        ).expect("prepares");
+        let parameters = (from.rfc3339(), recent.rfc3339(), newest);
+        let counted = counted.query_map(parameters, |row| {
+            let tasks = |column| row.get(column).map(|tasks: i64| tasks.unsigned_abs());
+            Ok((row.get(0)?, tasks(1)?, tasks(2)?, row.get(3)?))
+        });
+        let counted: BTreeSet<_> = counted.expect("reads").collect::<rusqlite::Result<_>>().expect("reads");
+        prop_assert_eq!(found, counted);
     }
 }

@@ -21,6 +21,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file::{Durability, create_private_dir, write_atomic};
 use crate::base::ids::fill_random;
 use crate::base::refusal::Refusal;
+use crate::base::shared_heap::share_heap;
 use crate::config::Places;
 use crate::ops::request::Request;
 
@@ -168,6 +169,7 @@ impl RunningDashboard {
             let _ = signals.wait();
             let _ = end.send(());
         });
+        share_heap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot serve")?;
         let served = runtime.block_on(async {
             let site = Arc::new(self.site);

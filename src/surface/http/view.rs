@@ -6,10 +6,12 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 
 use super::ask::{HttpAsk, encode_text};
 use super::chart;
+use super::escape::escape_html;
 use super::problem::HttpProblem;
+use super::prose;
 use super::resource::HttpResource;
 use crate::base::clock::Timestamp;
-use crate::base::text::{code_points_shown, ellipsis};
+use crate::base::text::ellipsis;
 use crate::ops::board::RecordedKinds;
 
 /// Steps of a template: the longest page takes a tenth of them.
@@ -230,7 +232,12 @@ fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>
         share.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0))
     });
     environment.add_filter("points", |change: f64| format!("{:+.0} points", change * 100.0));
-    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
+    environment.add_filter("fixed", fixed);
+    environment.add_filter("grouped", grouped);
+    environment.add_filter("document", |text: &str| prose::render_document(text));
+    environment.add_filter("code", |line: &str| prose::render_code_spans(line));
+    environment.add_filter("diff", |diff: &str| prose::render_diff(diff));
+    environment.add_filter("below", below);
     environment.add_filter("url", |text: &str| encode_text(text));
     environment.add_filter("cut", |text: &str, max: Option<usize>| ellipsis(text, max.unwrap_or(MESSAGE_BYTES_MAX)));
     environment.add_filter("lesson_id", lesson_id);
@@ -249,21 +256,26 @@ fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>
     environment.add_function("category_class", |category: &str| chart::category_class(category));
 }
 
-/// A text as the content of an element or of a quoted attribute, with what no screen shows as its code points.
-fn escape_html(text: &str) -> String {
-    let text = code_points_shown(text);
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#x27;"),
-            c => out.push(c),
-        }
-    }
-    out
+/// A number with this many digits after its point; what rounds to zero has no sign.
+fn fixed(number: f64, digits: usize) -> String {
+    let text = format!("{number:.digits$}");
+    let is_zero = text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.');
+    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
+}
+
+/// A whole number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = (digits.len() + 2) % 3 + 1;
+    let (head, rest) = digits.split_at(first);
+    let groups = rest.as_bytes().chunks(3).map(String::from_utf8_lossy);
+    groups.fold(head.to_owned(), |text, group| text + "," + &group)
+}
+
+/// A path as seen from the folder that it is in.
+fn below(path: &str, folder: &str) -> String {
+    let rest = path.strip_prefix(folder.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    rest.unwrap_or(path).to_owned()
 }
 
 /// The id in the name of a lesson's file: the last part of it.
@@ -325,6 +337,13 @@ mod tests {
         assert!(!time.is_safe());
         let time = time_element("2026-11-21T09:15:37.123456Z", Timestamp::now()).to_string();
         assert!(time.contains("datetime=\"2026-11-21T09:15:37.123Z\" title=\"2026-11-21T09:15:37.123456Z\""), "{time}");
+    }
+
+    #[test]
+    fn numbers_and_paths_are_short() {
+        assert_eq!([fixed(-0.001, 2), fixed(-0.26, 1), fixed(0.0, 0)], ["0.00", "-0.3", "0"]);
+        assert_eq!([0, 999, 1_000, 28_000, 1_234_567].map(grouped), ["0", "999", "1,000", "28,000", "1,234,567"]);
+        assert_eq!([below("/a/b/c.md", "/a/b"), below("/a/bc.md", "/a/b")], ["c.md", "/a/bc.md"]);
     }
 
     #[test]

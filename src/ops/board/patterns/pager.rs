@@ -362,7 +362,7 @@ impl<'a> PatternPager<'a> {
                     tie: row.tie,
                 };
                 let place = OrderKey(Reverse(scaled(score)), Reverse(i64::try_from(row.recent).unwrap_or(0)), row.tie);
-                found.extend((row.recent > 0).then_some((place, key)));
+                found.push((place, key));
             }
         } else {
             let warned = self.board.index().warned_patterns()?;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use foldhash::HashMap;
 use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use crate::base::clock::{Timestamp, UtcDay};
@@ -45,6 +46,20 @@ pub(crate) struct ActivePatternRow {
     pub before: u64,
     /// Where it comes among equals.
     pub tie: i64,
+}
+
+/// Distinct tasks, given task by task.
+#[derive(Debug, Default)]
+struct TaskCount {
+    tasks: u64,
+    /// The last one.
+    last: Option<i64>,
+}
+
+impl TaskCount {
+    fn add(&mut self, task: i64) {
+        self.tasks += u64::from(self.last.replace(task) != Some(task));
+    }
 }
 
 /// The failure and the run that were recorded last; 0 before there is one.
@@ -385,8 +400,8 @@ impl Index {
         Ok(named)
     }
 
-    /// The patterns that were seen since `from`, with their tasks since `recent` and before; in no order. Without failures
-    /// that were recorded after number `newest`.
+    /// The patterns that were seen since `recent`, with their tasks since then and those before it since `from`; in no
+    /// order. Without failures that were recorded after number `newest`.
     ///
     /// # Errors
     /// SQLite's.
@@ -397,22 +412,26 @@ impl Index {
         newest: i64,
     ) -> Result<Vec<ActivePatternRow>, StoreError> {
         let read = || {
-            // By task: what was seen recently is in the tasks of these days.
+            // By task: what was seen recently is in the tasks of these days. SQLite would sort all of it once for each of
+            // the two counts.
             let mut statement = self.connection.prepare_cached(
-                "SELECT leader_no, count(DISTINCT iif(o.at >= ?2, task_no, NULL)),
-                        count(DISTINCT iif(o.at < ?2, task_no, NULL)), (SELECT tie FROM patterns WHERE pattern_no = leader_no)
-                 FROM tasks CROSS JOIN occurrences o USING (task_no) JOIN pattern_leaders USING (pattern_no)
-                 WHERE last_at >= ?1 AND o.at >= ?1 AND NOT flaky AND failure_no <= ?3 GROUP BY leader_no",
+                "SELECT task_no, coalesce(leader_no, pattern_no), o.at >= ?2
+                 FROM tasks CROSS JOIN occurrences o USING (task_no) LEFT JOIN pattern_groups USING (pattern_no)
+                 WHERE last_at >= ?1 AND o.at >= ?1 AND NOT flaky AND failure_no <= ?3 ORDER BY last_at, task_no",
             )?;
-            let rows = statement.query_map(params![from.rfc3339(), recent.rfc3339(), newest], |row| {
-                Ok(ActivePatternRow {
-                    number: row.get(0)?,
-                    recent: row_unsigned(row, 1)?,
-                    before: row_unsigned(row, 2)?,
-                    tie: row.get(3)?,
-                })
-            })?;
-            rows.collect()
+            let mut rows = statement.query(params![from.rfc3339(), recent.rfc3339(), newest])?;
+            let mut active: HashMap<i64, [TaskCount; 2]> = HashMap::default();
+            while let Some(row) = rows.next()? {
+                let (task, leader, is_recent): (i64, i64, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                active.entry(leader).or_default()[usize::from(is_recent)].add(task);
+            }
+            active.retain(|_, [_, recent]| recent.tasks > 0);
+            let mut tie = self.connection.prepare_cached("SELECT tie FROM patterns WHERE pattern_no = ?1")?;
+            let active = active.into_iter().map(|(number, [before, recent])| {
+                let tie = tie.query_row([number], |row| row.get(0))?;
+                Ok(ActivePatternRow { number, recent: recent.tasks, before: before.tasks, tie })
+            });
+            active.collect()
         };
         self.sql_result("read", read())
     }
