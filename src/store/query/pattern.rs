@@ -571,7 +571,8 @@ pub(super) const FAMILY_TASKS: &str = "
         SELECT f.pattern_no FROM members CROSS JOIN patterns m USING (pattern_no)
         JOIN patterns f ON f.family_key = m.family_key))";
 
-fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
+/// A pattern from columns in the order of [`PATTERN_COLUMNS`].
+pub(super) fn pattern_from_row(row: &Row<'_>) -> rusqlite::Result<PatternRow> {
     Ok(PatternRow {
         number: row.get(0)?,
         id: row.get(1)?,

@@ -11,9 +11,9 @@ use crate::store::error::StoreError;
 use crate::store::index::Index;
 use crate::store::query::board::pattern::PatternFixesRow;
 use crate::store::query::history::SIGHTINGS_MAX;
-use crate::store::query::pattern::PatternRow;
+use crate::store::query::pattern::{PatternRow, pattern_from_row};
 use crate::store::query::strategy::{STRATEGIES_MAX, StrategyRow};
-use crate::store::query::{parse_time, row_time, row_unsigned};
+use crate::store::query::{parse_time, row_unsigned};
 use crate::store::to_json;
 
 /// Failures whose message and test represent a pattern, the newest.
@@ -139,36 +139,18 @@ impl Index {
         let sql = format!(
             "SELECT p.pattern_no, pattern_id, pattern_key, family_key, tool, code, masked, masked_family,
                     (SELECT min(first_seen) {OF_GROUP}), (SELECT max(last_seen) {OF_GROUP}), failures, tasks,
-                    (SELECT name FROM names WHERE name_no = category_no), flaky
+                    (SELECT name FROM names WHERE name_no = category_no),
+                    tasks, 1, 0, 0, flaky
              FROM json_each(?1) CROSS JOIN patterns p ON p.pattern_no = value JOIN pattern_figures USING (pattern_no)"
         );
+        // Of the group and the reviews nothing is asked here: they are known of all patterns at once.
         let reviewed = self.reviewed_patterns()?;
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let rows = statement.query_map([to_json(&groups.wanted)], |row| {
-                let number = row.get(0)?;
-                let [muted, deprecated] = reviewed.get(&number).copied().unwrap_or_default();
-                let tasks = row_unsigned(row, 11)?;
-                Ok(PatternRow {
-                    number,
-                    id: row.get(1)?,
-                    key: row.get(2)?,
-                    family: row.get(3)?,
-                    tool: row.get(4)?,
-                    code: row.get(5)?,
-                    masked: row.get(6)?,
-                    masked_family: row.get(7)?,
-                    first_seen: row_time(row, 8)?,
-                    last_seen: row_time(row, 9)?,
-                    failures: row_unsigned(row, 10)?,
-                    tasks,
-                    family_tasks: tasks,
-                    category: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
-                    flaky: row_unsigned(row, 13)?,
-                    members: groups.count_members(number),
-                    muted,
-                    deprecated,
-                })
+                let row = pattern_from_row(row)?;
+                let [muted, deprecated] = reviewed.get(&row.number).copied().unwrap_or_default();
+                Ok(PatternRow { members: groups.count_members(row.number), muted, deprecated, ..row })
             })?;
             rows.map(|row| row.map(|row| (row.number, row))).collect()
         };
