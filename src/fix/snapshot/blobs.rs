@@ -46,7 +46,7 @@ impl GitObjectReader {
         let Some(repository) = &places.repository else {
             return Err(SkippedSnapshot::with_reason("not in a git repository"));
         };
-        let place = ObjectFolder::open_folder(places)
+        let place = ObjectFolder::open_for_reading(places)
             .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
         Ok(GitObjectReader {
             git: Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)?,

@@ -85,7 +85,7 @@ pub(crate) fn check_out_tree(
     }
     let repository = require_repository(places)?;
     let cannot_write = |error: io::Error| SkippedSnapshot::with_reason(format!("cannot write: {error}"));
-    let place = ObjectFolder::open_folder(places).map_err(cannot_write)?;
+    let place = ObjectFolder::open_for_reading(places).map_err(cannot_write)?;
     let own_git = to.join(".git");
     for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
         create_private_dir(&own_git.join(folder)).map_err(cannot_write)?;

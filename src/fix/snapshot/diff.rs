@@ -85,7 +85,7 @@ pub(crate) fn diff_trees(
     let Some(repository) = &places.repository else {
         return Err(SkippedSnapshot::with_reason("not in a git repository"));
     };
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let until = |time: Duration| Instant::now() + time;
     let mut git = Git::new(snapshot_folders(places, repository, &place), until(options.time_max))?;
@@ -124,7 +124,7 @@ pub(crate) fn patch_between(
     let Some(repository) = &places.repository else {
         return Err(SkippedSnapshot::with_reason("not in a git repository"));
     };
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)?;
     let context = format!("--unified={CONTEXT_LINES}");

@@ -142,7 +142,7 @@ pub(crate) fn came_with_base(
 
 pub(super) fn open_git(places: &Places, options: &SnapshotOptions) -> Result<Git, SkippedSnapshot> {
     let repository = require_repository(places)?;
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     Git::new(snapshot_folders(places, repository, &place), Instant::now() + options.time_max)
 }

@@ -44,7 +44,7 @@ pub(crate) fn digest_line_ends(
     time_max: Duration,
 ) -> Result<Option<String>, SkippedSnapshot> {
     let repository = require_repository(places)?;
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let file = place.scratch_path().join(ANSWER_FILE);
     let known = private::read_start(&file, SNAPSHOT_INFO_BYTES_MAX).ok();

@@ -119,25 +119,31 @@ pub(super) fn forget_unused(state: &StateDir, is_used: impl Fn(&str) -> bool) {
 }
 
 impl ObjectFolder {
-    /// The folder of this work tree, made if needed.
+    /// The folder of this work tree, for who reads its objects: it is made if needed, and stays as it is. Another thread or
+    /// process may be taking the first snapshot.
     ///
     /// # Errors
     /// The operating system's.
-    pub(super) fn open_folder(places: &Places) -> io::Result<Self> {
+    pub(super) fn open_for_reading(places: &Places) -> io::Result<Self> {
         let key = blake3::hash(places.root.as_os_str().as_bytes()).to_hex()[..16].to_owned();
         let dir = places.state.snapshots().join(key);
-        let objects = places.state.objects();
-        for dir in [&objects, &dir.join("git/refs"), &dir.join("git/info")] {
+        for dir in [&places.state.objects(), &dir.join("git/refs"), &dir.join("git/info")] {
             file::create_private_dir(dir)?;
         }
-        start_period(&places.state)?;
         let root = Lossless::from(&places.root);
         let status = read_status(&dir).filter(|status| status.root == root);
-        let mut place = ObjectFolder {
-            dir,
-            status: status.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() }),
-        };
-        let id = folder_identity(&objects)?;
+        let status = status.unwrap_or_else(|| ObjectFolderStatus { root, ..ObjectFolderStatus::default() });
+        Ok(ObjectFolder { dir, status })
+    }
+
+    /// The same for who takes a snapshot and holds the recorder's lock: an index of objects that are gone is forgotten.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn open_for_snapshot(places: &Places) -> io::Result<Self> {
+        let mut place = ObjectFolder::open_for_reading(places)?;
+        start_period(&places.state)?;
+        let id = folder_identity(&places.state.objects())?;
         if place.status.objects_id != id {
             place.start_anew();
             (place.status.objects_id, place.status.copied) = (id, None);
@@ -324,4 +330,31 @@ fn write_if_changed(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
     file::write_atomic(path, content, 0o600, Durability::Cached)?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    #[test]
+    fn who_reads_leaves_a_snapshot_alone_that_is_being_taken() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().canonicalize().expect("a path");
+        fs::create_dir_all(root.join(".git/objects")).expect("a folder");
+        fs::create_dir_all(root.join(".git/refs")).expect("a folder");
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+        let places = Places::find(&root, &Environment::default());
+        // Its status is written at its end.
+        let taking = ObjectFolder::open_for_snapshot(&places).expect("opens");
+        let index = taking.git_dir().join("index");
+        fs::write(&index, "DIRC").expect("an index");
+        let reading = ObjectFolder::open_for_reading(&places).expect("opens");
+        assert_eq!(reading.git_dir(), taking.git_dir());
+        assert!(index.exists());
+        // One that ended without a status left an index that belongs to no known objects.
+        let next = ObjectFolder::open_for_snapshot(&places).expect("opens");
+        assert_eq!(next.status.objects_id, taking.status.objects_id);
+        assert!(!index.exists());
+    }
 }

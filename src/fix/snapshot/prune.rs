@@ -76,7 +76,7 @@ pub(crate) fn prune_objects(
     let bytes_before = folder_size(&places.state);
     forget_gone_work_trees(&places.state);
     let repository = require_repository(places)?;
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     // Also when it fails: it would the next time, too.
     let marked = write_atomic(&places.state.prune_mark(), b"", 0o600, Durability::Cached);

@@ -31,7 +31,7 @@ pub(crate) fn take_snapshot(places: &Places, options: &SnapshotOptions) -> Resul
     let now = Timestamp::now();
     let until = Instant::now() + options.time_max;
     let repository = require_repository(places)?;
-    let mut place = ObjectFolder::open_folder(places)
+    let mut place = ObjectFolder::open_for_snapshot(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     if let Some(skipped) = place.pause_reason(now) {
         return Err(skipped);
@@ -68,7 +68,7 @@ pub(crate) fn head_tree(
     time_max: Duration,
 ) -> Result<Option<String>, SkippedSnapshot> {
     let repository = require_repository(places)?;
-    let place = ObjectFolder::open_folder(places)
+    let place = ObjectFolder::open_for_reading(places)
         .map_err(|error| SkippedSnapshot::with_reason(format!("cannot write: {error}")))?;
     let git = Git::new(snapshot_folders(places, repository, &place), Instant::now() + time_max)?;
     ask_head_tree(&git, commit).map_err(|trouble| SkippedSnapshot::with_reason(trouble.reason_text()))
@@ -82,7 +82,7 @@ pub(crate) fn head_tree(
 pub(crate) fn index_tree(places: &Places, index: &Path, time_max: Duration) -> Result<String, SkippedSnapshot> {
     let repository = require_repository(places)?;
     let cannot_write = |error| SkippedSnapshot::with_reason(format!("cannot write: {error}"));
-    let place = ObjectFolder::open_folder(places).map_err(cannot_write)?;
+    let place = ObjectFolder::open_for_reading(places).map_err(cannot_write)?;
     let copy = tempfile::Builder::new().prefix(".tmp-").tempdir_in(place.scratch_path()).map_err(cannot_write)?;
     let copied = copy.path().join("index");
     fs::copy(index, &copied)
