@@ -224,6 +224,8 @@ class Store:
         else:
             self.prepare(size)
             self.fill()
+            # What is measured next does not wait for what this has written.
+            os.sync()
 
     def finding(self, kind):
         if kind == 'new':

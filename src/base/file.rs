@@ -5,6 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+/// Room that is made for a file before it is read, bytes.
+const EXPECTED_BYTES_MAX: u64 = 1 << 20;
+
 /// Whether a write has to survive a power cut before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
@@ -33,9 +36,9 @@ pub fn is_program(path: &Path) -> bool {
 /// # Errors
 /// The operating system's; `InvalidInput` for anything but a regular file.
 pub fn read_start(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(path)?.take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let file = open_regular(path)?;
+    let size = file.metadata()?.len();
+    read_up_to(file, size.min(max), max)
 }
 
 /// The last `max` bytes of a regular file, as [`read_start`].
@@ -46,7 +49,12 @@ pub fn read_end(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut file = open_regular(path)?;
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(max)))?;
-    let mut bytes = Vec::new();
+    read_up_to(file, size.min(max), max)
+}
+
+/// Reads at most `max` bytes, probably `expected`: with room for them the system is asked once.
+fn read_up_to(file: File, expected: u64, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(expected.min(EXPECTED_BYTES_MAX)).unwrap_or_default() + 1);
     file.take(max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

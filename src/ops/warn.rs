@@ -6,10 +6,11 @@
 mod formats;
 
 use std::path::PathBuf;
+use std::thread;
 
 use serde::Serialize;
 
-use super::library::{ServedPage, ServedPages, find_served_pages};
+use super::library::{ServedPage, ServedPages, find_served_pages, has_active_pages};
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
@@ -20,7 +21,7 @@ use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::retrieval::delivery::warning_id;
 use crate::retrieval::detectors::DetectorInsight;
-use crate::retrieval::due::WarningSearch;
+use crate::retrieval::due::{DueWarnings, WarningSearch};
 use crate::retrieval::question::{WarnQuestion, WarnRequest, relative_files};
 use crate::store::{Index, SegmentFolder, StoreError, note};
 use crate::whitelist::Whitelist;
@@ -66,6 +67,14 @@ impl WarnReply {
     }
 }
 
+impl Reply<WarnReply> {
+    fn add_warnings(&mut self, due: DueWarnings) {
+        self.notes.extend(due.harmful.to_notes());
+        self.data.harmful = due.harmful.patterns + due.harmful.entries;
+        (self.data.warnings, self.data.held_out, self.data.due) = (due.warnings, due.held_out, due.deliveries);
+    }
+}
+
 /// The warnings that are due. What has to be remembered of them is left to [`record_deliveries`].
 ///
 /// # Errors
@@ -95,25 +104,39 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     complete_question(request, &index, &mut question, asked)?;
     answer.data.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let insight = if settings.advice.injection {
-        let files = recorder::definitions::definition_files(&request.places, &request.environment);
-        DetectorInsight::from_index(&files, settings, &index)?
-    } else {
-        DetectorInsight::default()
-    };
     let segments = SegmentFolder::new(request.places.state.events());
-    let search = WarningSearch { places: &request.places, index: &index, segments, settings, insight, now };
-    let due = search.find_due_warnings(&question, asked, limit)?;
-    answer.notes.extend(due.harmful.to_notes());
-    answer.data.harmful = due.harmful.patterns + due.harmful.entries;
-    (answer.data.warnings, answer.data.held_out, answer.data.due) = (due.warnings, due.held_out, due.deliveries);
-    if settings.advice.injection {
-        let served = find_served_pages(request, &index, &question, asked)?;
-        answer.data.pages = served.pages;
-        answer.data.held_out += served.held_out;
-        answer.data.due.extend(served.deliveries);
+    let search = |insight| WarningSearch { places: &request.places, index: &index, segments, settings, insight, now };
+    if !settings.advice.injection {
+        let due = search(DetectorInsight::default()).find_due_warnings(&question, asked, limit)?;
+        answer.add_warnings(due);
+        return Ok(answer);
     }
+    let (due, served) = thread::scope(|scope| {
+        // Pages are looked up with an index of their own, beside the warnings.
+        let beside = has_active_pages(request).then(|| {
+            let find = || find_pages(request, &question, asked);
+            thread::Builder::new().spawn_scoped(scope, find).ok()
+        });
+        let files = recorder::definitions::definition_files(&request.places, &request.environment);
+        let insight = DetectorInsight::from_index(&files, settings, &index)?;
+        let due = search(insight).find_due_warnings(&question, asked, limit)?;
+        let served = match beside.flatten().and_then(|found| found.join().ok()) {
+            Some(found) => found,
+            None => find_served_pages(request, &index, &question, asked),
+        };
+        Ok((due, served?))
+    })?;
+    answer.add_warnings(due);
+    answer.data.pages = served.pages;
+    answer.data.held_out += served.held_out;
+    answer.data.due.extend(served.deliveries);
     Ok(answer)
+}
+
+/// The pages that matter for a question, by an index that is opened for it.
+fn find_pages(request: &Request, question: &WarnQuestion, asked: &WarnRequest) -> Result<ServedPages, StoreError> {
+    let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
+    find_served_pages(request, &index, question, asked)
 }
 
 /// The approved pages of the pattern library that matter for what is asked about, without warnings. What has to be

@@ -5,7 +5,7 @@ use crate::base::glob;
 use crate::config::Settings;
 use crate::diagnose::DefinitionFile;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
-use crate::pattern::history::{self, TaskHistory};
+use crate::pattern::history::{HistoryPattern, HistoryTask, TaskHistory};
 use crate::store::{Index, PatternBriefRow, StoreError};
 
 /// Findings about files that are looked at.
@@ -56,15 +56,14 @@ impl DetectorInsight {
         if files.is_empty() {
             return Vec::new();
         }
-        let findings = registry.examine_history(&self.history, settings);
-        let about_changes = findings.into_iter().filter(|finding| finding.is_about_changes).take(FINDINGS_MAX);
-        about_changes.filter_map(|finding| self.match_finding(&finding, files)).collect()
+        let findings = registry.examine_changes(&self.history, settings).into_iter().take(FINDINGS_MAX);
+        findings.filter_map(|finding| self.match_finding(&finding, files)).collect()
     }
 
     fn match_finding(&self, finding: &DetectorFinding, files: &[String]) -> Option<FileChangeFinding> {
         let files_of = finding.files.as_deref()?;
         let file = files.iter().find(|file| glob::matches(files_of, file))?;
-        let changed = |task: &&history::HistoryTask| task.changed.keys().any(|path| glob::matches(files_of, path));
+        let changed = |task: &&HistoryTask| task.changed.keys().any(|path| glob::matches(files_of, path));
         let mut counted: std::collections::BTreeMap<i64, u64> = std::collections::BTreeMap::new();
         for task in self.history.tasks.iter().filter(changed) {
             let mut patterns: Vec<i64> =
@@ -88,7 +87,8 @@ pub(crate) fn detector_advice(
     settings: &Settings,
 ) -> (Option<String>, Option<String>) {
     let patterns = [row.number];
-    let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &patterns };
+    let known = history_pattern(row);
+    let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &patterns, known: Some(&known) };
     let found = registry.find_naming(&subject, history, settings);
     let named = found.iter().find(|finding| finding.names_pattern);
     let rule = found.iter().find_map(|finding| finding.rule.clone()).or_else(|| detector_rule(registry, row));
@@ -97,12 +97,10 @@ pub(crate) fn detector_advice(
 
 /// What the detectors that go by the message alone say to do about a pattern.
 pub(crate) fn detector_rule(registry: &DetectorRegistry, row: &PatternBriefRow) -> Option<String> {
-    let known = history::HistoryPattern {
-        id: row.id.clone(),
-        tool: row.tool.clone(),
-        code: row.code.clone(),
-        masked: row.masked.clone(),
-    };
     let file = row.files.first().map(|(path, _)| path.as_str());
-    registry.find_rule(&known, file).map(str::to_owned)
+    registry.find_rule(&history_pattern(row), file).map(str::to_owned)
+}
+
+fn history_pattern(row: &PatternBriefRow) -> HistoryPattern {
+    HistoryPattern { id: row.id.clone(), tool: row.tool.clone(), code: row.code.clone(), masked: row.masked.clone() }
 }

@@ -99,7 +99,7 @@ impl PatternReader {
             (None, None)
         };
         let patterns = [number];
-        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &[] };
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &[], known: None };
         let example = newest.first();
         let test = example.and_then(|(_, test)| test.clone());
         let parts = SummaryParts {

@@ -160,7 +160,7 @@ impl PatternReader {
         let patterns = [row.number];
         let family = all.then(|| self.family_of(row)).transpose()?;
         let family = family.as_ref().map(|family| family.patterns.as_slice()).unwrap_or_default();
-        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family };
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family, known: None };
         let findings = if all {
             self.registry.examine_pattern(&subject, self.history()?, &self.settings)
         } else {

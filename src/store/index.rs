@@ -27,9 +27,9 @@ const BUSY_MS_MAX: u64 = 5_000;
 
 /// Statements that a connection keeps prepared: what one event needs is more than SQLite's binding keeps by default.
 const STATEMENTS_MAX: usize = 128;
-/// Pages that a reader keeps. It reads most of them once, and memory that was never used before costs more than reading
-/// again what the system has at hand.
-const READER_PAGES: i64 = 128;
+/// Pages that a reader keeps. It reads most of them once, and memory that was never used before costs about as much as
+/// reading again what the system has at hand.
+const READER_PAGES: i64 = 300;
 /// Pages that a reader keeps which is asked again and again.
 const KEPT_READER_PAGES: i64 = 500;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.

@@ -61,8 +61,9 @@ CREATE TABLE runs (
     CHECK ((exit_code IS NULL) <> (signal IS NULL))
 ) STRICT;
 CREATE INDEX runs_by_root ON runs (root, ended_at);
-CREATE INDEX runs_by_key ON runs (command_key, ended_at);
-CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at);
+-- What advice before an edit asks of hundreds of runs, without their rows.
+CREATE INDEX runs_by_key ON runs (command_key, ended_at, passed, task_no);
+CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at, passed, run_id);
 CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
 CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;
 CREATE INDEX failed_runs_by_time ON runs (started_at) WHERE NOT passed;
@@ -145,7 +146,7 @@ CREATE TABLE occurrences (
     flaky INTEGER NOT NULL DEFAULT 0 CHECK (flaky IN (0, 1)),
     PRIMARY KEY (pattern_no, failure_no)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX occurrences_by_failure ON occurrences (failure_no);
+CREATE INDEX occurrences_by_failure ON occurrences (failure_no, flaky, file);
 CREATE INDEX occurrences_by_task ON occurrences (task_no, pattern_no, at);
 CREATE INDEX occurrences_by_file ON occurrences (file, at) WHERE file IS NOT NULL;
 CREATE INDEX occurrences_by_test ON occurrences (test, at) WHERE test IS NOT NULL;

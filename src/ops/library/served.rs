@@ -55,6 +55,12 @@ pub(crate) struct ServedPages {
     pub deliveries: Vec<Event>,
 }
 
+/// Whether there are pages that may be served.
+pub(crate) fn has_active_pages(request: &Request) -> bool {
+    let dir = request.places.root.join(&request.settings().patterns.dir);
+    dir.join(LibraryFolderName::Active.as_str()).is_dir()
+}
+
 /// The pages that matter for a question.
 ///
 /// # Errors
@@ -66,8 +72,7 @@ pub(crate) fn find_served_pages(
     asked: &WarnRequest,
 ) -> Result<ServedPages, StoreError> {
     let mut served = ServedPages::default();
-    let dir = request.places.root.join(&request.settings().patterns.dir).join(LibraryFolderName::Active.as_str());
-    if !dir.is_dir() {
+    if !has_active_pages(request) {
         return Ok(served);
     }
     let mut view = LibraryView::read_without_branch(request, Some(index), &[LibraryFolderName::Active])?;

@@ -22,6 +22,10 @@ impl Detector for AlwaysBreaksDetector {
         "always-breaks"
     }
 
+    fn is_about_changes(&self) -> bool {
+        true
+    }
+
     fn examine_pattern(
         &self,
         subject: &DetectorSubject<'_>,

@@ -229,17 +229,18 @@ impl DeclaredDetector {
         })
     }
 
-    /// Looks at the failures of some patterns; of all where none are given.
+    /// Looks at the failures of a subject's patterns; of all where none is given.
     fn examine_failures(
         &self,
         history: &TaskHistory,
         settings: &Settings,
-        wanted: Option<&[i64]>,
+        wanted: Option<&DetectorSubject<'_>>,
     ) -> Option<DetectorFinding> {
         let is_about = |(_, known): &(i64, &HistoryPattern)| self.is_about(known);
         let about: BTreeMap<i64, &HistoryPattern> = match wanted {
-            Some(wanted) => {
-                let known = wanted.iter().filter_map(|pattern| Some((*pattern, history.patterns.get(pattern)?)));
+            Some(DetectorSubject { patterns, known, .. }) => {
+                let known = |pattern| history.patterns.get(pattern).or(*known);
+                let known = patterns.iter().filter_map(|pattern| Some((*pattern, known(pattern)?)));
                 known.filter(is_about).collect()
             }
             None => history.patterns.iter().map(|(pattern, known)| (*pattern, known)).filter(is_about).collect(),
@@ -317,7 +318,7 @@ impl Detector for DeclaredDetector {
         history: &TaskHistory,
         settings: &Settings,
     ) -> Option<DetectorFinding> {
-        let found = self.examine_failures(history, settings, Some(subject.patterns))?;
+        let found = self.examine_failures(history, settings, Some(subject))?;
         Some(DetectorFinding { patterns: vec![subject.id.to_owned()], ..found })
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct DetectorSubject<'a> {
     pub patterns: &'a [i64],
     /// The row numbers of its family, its own included.
     pub family: &'a [i64],
+    /// What is known of them where the history does not name patterns.
+    pub known: Option<&'a HistoryPattern>,
 }
 
 /// What a detector found. The figures are about the window of the history, which is the newest part.
@@ -96,6 +98,11 @@ pub(crate) trait Detector: Debug + Send + Sync {
         None
     }
 
+    /// Whether what it finds about the whole history is about what follows when files are changed.
+    fn is_about_changes(&self) -> bool {
+        false
+    }
+
     /// What it finds about the whole history, the most telling first.
     fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let _ = (history, settings);
@@ -163,6 +170,13 @@ impl DetectorRegistry {
     /// What they find about the whole history.
     pub(crate) fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
         let found = self.detectors.iter().map(|detector| detector.examine_history(history, settings));
+        found.flat_map(|findings| findings.into_iter().take(OVERALL_MAX)).collect()
+    }
+
+    /// Of that, what follows when files are changed.
+    pub(crate) fn examine_changes(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        let about_changes = self.detectors.iter().filter(|detector| detector.is_about_changes());
+        let found = about_changes.map(|detector| detector.examine_history(history, settings));
         found.flat_map(|findings| findings.into_iter().take(OVERALL_MAX)).collect()
     }
 }

@@ -30,7 +30,7 @@ fn history(tasks: Vec<HistoryTask>) -> TaskHistory {
 
 fn about(pattern: i64, history: &TaskHistory) -> Vec<DetectorFinding> {
     let id = format!("p-{pattern}");
-    let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8] };
+    let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8], known: None };
     let (registry, faults) = DetectorRegistry::new(&[], &CategoryTable::default());
     assert_eq!(faults, []);
     registry.examine_pattern(&subject, history, &Settings::default())

@@ -119,7 +119,12 @@ impl Index {
     pub(crate) fn patterns_of_file(&self, path: &str) -> Result<Vec<i64>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT DISTINCT leader_no FROM (
+                "WITH fixed AS MATERIALIZED (
+                     SELECT p.event_id, p.pattern_key FROM (SELECT event_id FROM attempt_files WHERE path = ?1
+                                                            ORDER BY event_id DESC LIMIT ?2)
+                     JOIN fix_attempts USING (event_id) JOIN attempt_patterns p USING (event_id)
+                     WHERE p.role = 'fixed' AND weakened = 0 AND NOT undo AND files <= ?4)
+                 SELECT DISTINCT leader_no FROM (
                      SELECT pattern_no FROM (SELECT pattern_no FROM occurrences WHERE file = ?1
                                              ORDER BY at DESC LIMIT ?2)
                      UNION SELECT o.pattern_no FROM (SELECT failure_no FROM failure_files WHERE path = ?1
@@ -131,13 +136,11 @@ impl Index {
                          JOIN patterns q ON q.pattern_no = other.pattern_no
                          WHERE other.failure_no = o.failure_no AND other.pattern_no <> o.pattern_no
                            AND (other.file = ?1 OR q.tool <> p.tool))
-                     UNION SELECT pattern_no FROM (SELECT event_id FROM attempt_files WHERE path = ?1
-                                                   ORDER BY event_id DESC LIMIT ?2)
-                     JOIN fix_attempts USING (event_id) JOIN attempt_patterns p USING (event_id)
-                     JOIN known_patterns n ON n.recorded_key = p.pattern_key
-                     WHERE p.role = 'fixed' AND weakened = 0 AND NOT undo AND files <= ?4 AND NOT EXISTS (
-                         SELECT 1 FROM attempt_files named JOIN occurrences o ON o.file = named.path
-                         WHERE named.event_id = p.event_id AND named.path <> ?1 AND o.pattern_no = n.pattern_no))
+                     UNION SELECT pattern_no FROM fixed JOIN known_patterns n ON n.recorded_key = fixed.pattern_key
+                     WHERE NOT EXISTS (
+                         SELECT 1 FROM attempt_files named
+                         CROSS JOIN occurrences o ON o.pattern_no = n.pattern_no AND o.file = named.path
+                         WHERE named.event_id = fixed.event_id AND named.path <> ?1))
                  JOIN pattern_leaders USING (pattern_no)",
             )?;
             let parameters = params![path, FAILURES_MAX, TELLING_ITEMS_MAX, TELLING_FILES_MAX];

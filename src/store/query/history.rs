@@ -1,6 +1,6 @@
 //! The input of detectors, limited to the newest part: tasks, what they changed, what failed in them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params};
 
@@ -37,7 +37,7 @@ pub(crate) struct HistoryRows {
     /// What failed in them, without what was a flake.
     pub items: Vec<TaskItemRow>,
     pub changes: Vec<TaskChangeRow>,
-    /// The patterns of `items`.
+    /// The patterns of `items`, where they are asked for.
     pub patterns: Vec<NamedPatternRow>,
     pub older_tasks: u64,
     /// Categories there are.
@@ -116,19 +116,21 @@ pub(crate) struct FirstOccurrenceRow {
 /// The tasks of the window, and their failures. What is joined to them is looked up: SQLite does not know how few they
 /// are, and would rather read the other table whole.
 const WINDOW: &str = "
-    WITH recent AS MATERIALIZED (SELECT task_no, name, last_at FROM tasks ORDER BY last_at DESC, name DESC LIMIT ?1),
+    WITH recent AS MATERIALIZED (
+        SELECT task_no, name, last_at,
+               EXISTS (SELECT 1 FROM runs WHERE runs.task_no = tasks.task_no AND NOT passed) AS has_failed
+        FROM tasks ORDER BY last_at DESC, name DESC LIMIT ?1),
     failed AS MATERIALIZED (
         SELECT failure_no, task_no, run_id, started_at, category FROM recent CROSS JOIN runs USING (task_no)
-        CROSS JOIN failures USING (run_id) WHERE no_lesson IS NOT 'cancelled'
+        CROSS JOIN failures USING (run_id) WHERE NOT passed AND no_lesson IS NOT 'cancelled'
         ORDER BY started_at DESC, run_id DESC LIMIT ?2)";
 
 /// A run `r` whose changed files count for its task: of a task in which something failed, one that began a failure. What
 /// was changed after that is the cure. Of a task without a failure every run.
-const AT_FAILURE: &str = "(NOT r.passed AND NOT EXISTS (
+const AT_FAILURE: &str = "(CASE WHEN r.passed THEN NOT recent.has_failed ELSE NOT EXISTS (
         SELECT 1 FROM runs b WHERE b.command_key = r.command_key AND b.ended_at = (
             SELECT max(c.ended_at) FROM runs c WHERE c.command_key = r.command_key AND c.ended_at < r.ended_at)
-          AND NOT b.passed AND b.task_no = r.task_no)
-    OR NOT EXISTS (SELECT 1 FROM runs f WHERE f.task_no = r.task_no AND NOT f.passed))";
+          AND NOT b.passed AND b.task_no = r.task_no) END)";
 
 impl Index {
     /// The newest tasks with what failed and what was changed in them.
@@ -136,18 +138,18 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn recent_history(&self) -> Result<HistoryRows, StoreError> {
-        self.read_history((TASKS_MAX, FAILURES_MAX))
+        self.read_history((TASKS_MAX, FAILURES_MAX), true)
     }
 
-    /// The same of fewer tasks, for those who can't wait.
+    /// The same of fewer tasks and without the names of patterns, for those who can't wait.
     ///
     /// # Errors
     /// SQLite's.
     pub(crate) fn brief_history(&self) -> Result<HistoryRows, StoreError> {
-        self.read_history((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
+        self.read_history((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX), false)
     }
 
-    fn read_history(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
+    fn read_history(&self, window: (i64, i64), is_named: bool) -> Result<HistoryRows, StoreError> {
         let (older_tasks, categories) = self.sql_result(
             "read",
             self.connection.query_row(
@@ -169,7 +171,8 @@ impl Index {
             Ok(TaskFailureRow { number, task, run, at: row_time(row, 3)?, category: row.get(4)? })
         })?;
         let items = self.items_of_failures(&failures.iter().map(|row| row.number).collect::<Vec<_>>())?;
-        let patterns: BTreeSet<i64> = items.iter().map(|item| item.pattern).collect();
+        let named = items.iter().filter(|_| is_named);
+        let patterns: BTreeSet<i64> = named.map(|item| item.pattern).collect();
         Ok(HistoryRows {
             tasks: self.query_window(window, &tasks, |row| {
                 Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: row_unsigned(row, 2)? })
@@ -196,16 +199,23 @@ impl Index {
     /// What failed in some failures, by their row numbers, without what was a flake.
     fn items_of_failures(&self, failures: &[i64]) -> Result<Vec<TaskItemRow>, StoreError> {
         let sql = format!(
-            "SELECT failure_no, coalesce(leader_no, pattern_no) AS leader, min(file) FROM json_each(?1)
+            "SELECT failure_no, coalesce(leader_no, pattern_no), file FROM json_each(?1)
              CROSS JOIN occurrences ON failure_no = value LEFT JOIN pattern_groups USING (pattern_no)
-             WHERE NOT flaky GROUP BY failure_no, leader LIMIT {ROWS_MAX}"
+             WHERE NOT flaky LIMIT {ROWS_MAX}"
         );
-        let read = || {
+        let read = || -> rusqlite::Result<Vec<TaskItemRow>> {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let rows = statement.query_map([to_json(&failures)], |row| {
-                Ok(TaskItemRow { failure: row.get(0)?, pattern: row.get(1)?, file: row.get(2)? })
-            })?;
-            rows.collect()
+            let mut rows = statement.query([to_json(&failures)])?;
+            let mut first_files: BTreeMap<(i64, i64), Option<String>> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let file: Option<String> = row.get(2)?;
+                let first = first_files.entry((row.get(0)?, row.get(1)?)).or_default();
+                *first = first.take().into_iter().chain(file).min();
+            }
+            Ok(first_files
+                .into_iter()
+                .map(|((failure, pattern), file)| TaskItemRow { failure, pattern, file })
+                .collect())
         };
         self.sql_result("read", read())
     }
