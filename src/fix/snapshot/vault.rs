@@ -239,6 +239,14 @@ impl TreeVault {
         self.git.run(view, arguments, None).map(|_| ())
     }
 
+    /// Writes the last of some kept trees as a tar archive, whose digest is the one that they were kept with.
+    ///
+    /// # Errors
+    /// When git can't be asked, or the file can't be written.
+    pub(crate) fn write_archive(&self, kept: &KeptTrees, file: &Path) -> Result<(), SkippedSnapshot> {
+        self.archive(&kept.commit, file, kept.is_copied).map_err(skipped)
+    }
+
     /// Writes what a tag names as a git bundle, which anybody can clone from.
     ///
     /// # Errors

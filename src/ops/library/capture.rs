@@ -17,7 +17,7 @@ use crate::capture::RepositoryHead;
 use crate::event::{
     CaptureRecord, EventAuthor, EventBody, HarvestRecord, HarvestTrigger, JobState, LearnNote, LearnStep,
 };
-use crate::fix::snapshot::{TreeFile, TreeVault, TreesToKeep, take_snapshot};
+use crate::fix::snapshot::{KeptTrees, TreeFile, TreeVault, TreesToKeep, take_snapshot};
 use crate::learn::job::{CAPTURE_TRIES_MAX, Job};
 use crate::lesson::LessonFolder;
 use crate::ops::request::Request;
@@ -151,6 +151,12 @@ fn capture(request: &Request, job: &Job, harvest: &HarvestRecord) -> anyhow::Res
         is_copied: kept.is_copied,
         differing,
     })
+}
+
+/// What a record says of the trees that were kept.
+pub(super) fn kept_trees(capture: &CaptureRecord) -> KeptTrees {
+    let CaptureRecord { commit, tarball_digest, is_copied, .. } = capture.clone();
+    KeptTrees { commit, tarball_digest, is_copied }
 }
 
 /// The tree of the moment of approval. It is taken a little later: what was changed in between is taken from the run that

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use super::alert::alert_operator;
+use super::capture::kept_trees;
 use super::job_change::{JobChange, TrialTree};
 use super::job_folder::write_job_folder;
 use super::job_page::JobSummary;
@@ -22,7 +23,7 @@ use crate::event::{
     TrialFailureCause, TrialPurpose,
 };
 use crate::fix::patch::{CONTEXT_LINES, Patch};
-use crate::fix::snapshot::{KeptTrees, TreeVault};
+use crate::fix::snapshot::TreeVault;
 use crate::fix::weakened;
 use crate::lab::LabLevel;
 use crate::learn::scenario::choose_scenario;
@@ -88,11 +89,7 @@ impl<'a> JobCourse<'a> {
             self.writer.record(stalled("its trees are not on this machine".to_owned(), String::new()))?;
             return Ok(None);
         };
-        let kept = KeptTrees {
-            commit: capture.commit.clone(),
-            tarball_digest: capture.tarball_digest.clone(),
-            is_copied: capture.is_copied,
-        };
+        let kept = kept_trees(&capture);
         if let Err(damage) = vault.check_kept(&capture.tag, &capture.commit, &capture.tree, &kept) {
             self.writer.record(stalled(damage.why, damage.status))?;
             return Ok(None);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
+use super::capture::kept_trees;
 use super::consent::require_consent;
 use super::job_change::TrialTree;
 use super::job_trial::{GIT_TIME_MAX, job_snapshot_options};
@@ -18,7 +19,7 @@ use crate::event::{
     EventAuthor, EventBody, LibraryNote, LibraryStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose,
     TrialRecord,
 };
-use crate::fix::snapshot::{TreeVault, TreesToKeep};
+use crate::fix::snapshot::{SkippedSnapshot, TreeVault, TreesToKeep};
 use crate::learn::job::Job;
 use crate::learn::trial::shows_atom;
 use crate::ops::reply::Reply;
@@ -46,8 +47,12 @@ pub(crate) struct ExportedProof {
     /// `a-…`
     pub id: String,
     /// The git bundle.
-    pub bundle: PathBuf,
-    /// The tag in it: its commit passes, the one before it fails.
+    pub bundle: Option<PathBuf>,
+    /// The approved tree as it was kept, a tar archive.
+    pub tar: Option<PathBuf>,
+    /// `sha256:…` of the archive.
+    pub tarball_digest: Option<String>,
+    /// The tag in the bundle: its commit passes, the one before it fails.
     pub tag: String,
     /// The words of the check.
     pub command: Vec<String>,
@@ -141,22 +146,44 @@ fn judge_proof(job: &Job, before: &TrialRecord, after: &TrialRecord) -> (bool, S
     }
 }
 
-/// Writes the proof of a page as a git bundle, for another machine.
+/// Writes the proof of a page as a git bundle, for another machine, and the approved tree as a tar archive.
 ///
 /// # Errors
 /// When the page has no proof here, or the file can't be written.
-pub(crate) fn export_proof(request: &Request, id: &str, bundle: &Path) -> anyhow::Result<Reply<ExportedProof>> {
+pub(crate) fn export_proof(
+    request: &Request,
+    id: &str,
+    bundle: Option<&Path>,
+    tar: Option<&Path>,
+) -> anyhow::Result<Reply<ExportedProof>> {
     let reading = request.open_for_reading()?;
     let proof = find_proof(request, reading.index.as_ref(), id)?;
     let vault = TreeVault::open(&request.places, GIT_TIME_MAX).map_err(|skipped| anyhow::anyhow!("{skipped}"))?;
     let tag = proof_tag(&proof.job.id);
-    let bundle = request.cwd.join(bundle);
-    vault
-        .write_bundle(&tag, &bundle)
-        .map_err(|skipped| anyhow::anyhow!("{skipped}"))
-        .with_context(|| format!("cannot write {}", bundle.display()))?;
+    let bundle = bundle.map(|bundle| request.cwd.join(bundle));
+    if let Some(bundle) = &bundle {
+        written(vault.write_bundle(&tag, bundle), bundle)?;
+    }
+    let tar = tar.map(|tar| request.cwd.join(tar));
+    let mut tarball_digest = None;
+    if let Some(tar) = &tar {
+        let Some(capture) = &proof.job.capture else {
+            bail!(Refusal::not_found(format!("the trees of {} are not on this machine", proof.id)));
+        };
+        let kept = kept_trees(capture);
+        vault
+            .check_kept(&capture.tag, &capture.commit, &capture.tree, &kept)
+            .map_err(|damage| Refusal::conflict(format!("the kept tree of {} is damaged: {}", proof.id, damage.why)))?;
+        written(vault.write_archive(&kept, tar), tar)?;
+        tarball_digest = Some(kept.tarball_digest);
+    }
     let (command, dir) = (proof.scenario.entrypoint.argv, proof.scenario.entrypoint.dir);
-    Ok(Reply::new(ExportedProof { id: proof.id, bundle, tag, command, dir }, reading.notes))
+    let exported = ExportedProof { id: proof.id, bundle, tar, tarball_digest, tag, command, dir };
+    Ok(Reply::new(exported, reading.notes))
+}
+
+fn written(done: Result<(), SkippedSnapshot>, file: &Path) -> anyhow::Result<()> {
+    done.map_err(|skipped| anyhow::anyhow!("{skipped}")).with_context(|| format!("cannot write {}", file.display()))
 }
 
 fn find_proof(request: &Request, index: Option<&Index>, id: &str) -> anyhow::Result<PageProof> {

@@ -9,7 +9,7 @@ use super::{agree, fails, job_in, job_page, judge, mend, mend_calc, passes, pyth
 use crate::lab::has_namespaces;
 use crate::sandbox::{Sandbox, wait_until};
 
-fn user_settings(sandbox: &Sandbox, text: &str) {
+pub(super) fn user_settings(sandbox: &Sandbox, text: &str) {
     let folder = sandbox.home().join(".config/verify-run");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("verify-run.toml"), text).expect("settings");

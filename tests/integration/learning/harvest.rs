@@ -46,6 +46,26 @@ fn a_weakened_check_is_no_job_and_the_record_says_why() {
 }
 
 #[test]
+fn a_flaky_check_is_no_job_and_the_record_says_why() {
+    let Some(sandbox) = python_project() else { return };
+    let seen = sandbox.tmp().join("seen");
+    let test = format!(
+        "import os\n\n\ndef test_once():\n    if not os.path.exists({seen:?}):\n        open({seen:?}, 'w').close()\n        \
+         assert False\n"
+    );
+    sandbox.write("tests/test_once.py", test);
+    sandbox.commit("A test that fails once");
+    let page = mend(&sandbox, &["pytest", "-q", "tests/test_once.py"], |_| {});
+    assert_eq!(page["harvest"]["jobs"].as_array().map_or(0, Vec::len), 0, "{page}");
+    let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
+    assert_eq!(
+        (&list["jobs"][0]["state"], &list["jobs"][0]["why"]),
+        (&"skipped".into(), &"it fails and passes over the same tree".into()),
+        "{list:#}"
+    );
+}
+
+#[test]
 fn a_task_without_a_fix_or_without_success_leaves_no_job() {
     let Some(sandbox) = python_project() else { return };
     mend_calc(&sandbox);

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use verify_run::run::CommandEnd;
 
+use super::by_itself::user_settings;
 use super::{agree, job_page, library_page, mend, mend_calc, node_project, python_project, work};
 use crate::lab::has_namespaces;
 use crate::sandbox::{Sandbox, need};
@@ -79,6 +80,36 @@ fn a_fix_is_proven_reduced_written_and_served_once_a_person_approved_it() {
     sandbox.bare("git").args(["apply", "--unidiff-zero"]).arg(sandbox.tmp().join("page.diff")).prints();
     assert_eq!(sandbox.bare("pytest").arg("-q").outcome().ended, CommandEnd::Exit(0));
     assert_served_after_approval(&sandbox, id);
+}
+
+#[test]
+fn an_agent_that_may_decide_does_not_decide_about_its_own_work() {
+    let Some(sandbox) = python_project() else { return };
+    if !has_namespaces() {
+        return;
+    }
+    user_settings(&sandbox, "[library]\nlibrarians = [\"codex-librarian\"]\n");
+    let call = |session: &str, words: &[&str]| {
+        let call = sandbox.verify_run(words).env("VERIFY_RUN_AGENT", "codex-librarian");
+        call.env("VERIFY_RUN_SESSION", session).outcome()
+    };
+    call("one", &["--sync", "pytest", "-q"]);
+    mend_calc(&sandbox);
+    call("one", &["--sync", "pytest", "-q"]);
+    sandbox.settle();
+    assert_eq!(call("one", &["task", "done"]).ended, CommandEnd::Exit(0));
+    agree(&sandbox);
+    work(&sandbox);
+    let id = candidate(&sandbox)["id"].as_str().expect("an id").to_owned();
+    let refused = call("one", &["library", "approve", &id, "--reason", "it is right"]);
+    assert_eq!(refused.ended, CommandEnd::Exit(2), "{}", refused.stderr());
+    assert!(refused.stderr().contains("comes from a fix of this session"), "{}", refused.stderr());
+    for words in [&["library", "approve", &id][..], &["library", "approve", &id, "--by", "Ada"]] {
+        let refused = call("two", words);
+        assert_eq!(refused.ended, CommandEnd::Exit(2), "{}", refused.stderr());
+    }
+    let approved = call("two", &["library", "approve", &id, "--reason", "it is right"]);
+    assert_eq!(approved.ended, CommandEnd::Exit(0), "{}", approved.stderr());
 }
 
 /// A candidate is not read by agents; an approved page by agents, as long as it is what was approved.

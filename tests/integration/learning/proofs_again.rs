@@ -38,6 +38,24 @@ fn a_proof_is_exported_as_a_bundle_that_shows_red_and_then_green() {
 }
 
 #[test]
+fn the_approved_tree_is_exported_as_the_bytes_that_were_kept() {
+    let Some((sandbox, id)) = approved() else { return };
+    let job = job_in(&sandbox, "candidate")["id"].as_str().expect("a job").to_owned();
+    let kept = job_page(&sandbox, &job)["snapshot"]["tarball_digest"].as_str().expect("a digest").to_owned();
+    // Whatever happens to the repository meanwhile.
+    sandbox.write("calc.py", "gone = True\n");
+    sandbox.commit("Something else");
+    let said = sandbox.verify_run(["library", "export", &id, "--tar", "approved.tar"]).prints();
+    assert_eq!(said.split_whitespace().next(), Some(kept.as_str()), "{said}");
+    let digest = sandbox.bare("sha256sum").arg("approved.tar").prints();
+    assert_eq!(Some(format!("sha256:{}", digest.split_whitespace().next().unwrap_or_default())), Some(kept));
+    let text = sandbox.bare("tar").args(["-xOf", "approved.tar", "calc.py"]).prints();
+    assert!(text.contains("return a + b"), "{text}");
+    let refused = sandbox.verify_run(["library", "export", &id]).outcome();
+    assert_eq!(refused.ended, CommandEnd::Exit(2), "{}", refused.stderr());
+}
+
+#[test]
 fn the_same_change_in_another_task_proves_the_page_once_more() {
     let Some((sandbox, id)) = approved() else { return };
     let path = library_page(&sandbox, &id)["path"].as_str().expect("a path").to_owned();

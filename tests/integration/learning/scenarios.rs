@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use verify_run::run::CommandEnd;
 
-use super::{agree, done, job_in, job_page, mend_calc, passes, python_project, work};
+use super::{agree, done, job_in, job_page, mend, mend_calc, passes, python_project, work};
 use crate::lab::has_namespaces;
 use crate::sandbox::{Sandbox, VERIFY_RUN, need};
 
@@ -139,6 +139,23 @@ fn a_change_that_nothing_tests_waits_for_a_scenario_that_a_person_writes() {
         (&json!("no_artifact"), &json!("replayed")),
         "{page:#}"
     );
+}
+
+#[test]
+fn a_recorded_command_with_a_secret_waits_for_a_person() {
+    let Some(sandbox) = quiet_project() else { return };
+    sandbox.git(["rm", "-q", "-r", "tests"]);
+    sandbox.write("checks/all.py", "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n");
+    sandbox.commit("A check that nothing finds by its name");
+    let token = "junit_suite_name=ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    mend(&sandbox, &["pytest", "-q", "-o", token, "checks/all.py"], mend_calc);
+    let page = worked(&sandbox);
+    assert_eq!(
+        (&page["state"], &page["why"]),
+        (&json!("needs_manual_scenario"), &json!("a word of the recorded command was a secret")),
+        "{page:#}"
+    );
+    assert!(!page.to_string().contains("ghp_16C7"), "{page:#}");
 }
 
 #[test]

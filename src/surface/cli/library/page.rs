@@ -82,8 +82,11 @@ pub(super) struct ExportArgs {
     /// Id of the page or a unique prefix
     id: String,
     /// The git bundle to write
+    #[arg(long, value_name = "FILE", required_unless_present = "tar")]
+    bundle: Option<PathBuf>,
+    /// Write the approved tree as a tar archive, the same bytes each time
     #[arg(long, value_name = "FILE")]
-    bundle: PathBuf,
+    tar: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -151,9 +154,13 @@ pub(super) fn verify(args: &VerifyArgs, context: &mut CommandContext) -> anyhow:
 }
 
 pub(super) fn export(args: &ExportArgs, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let exported = library::export_proof(&context.request, &args.id, &args.bundle)?;
+    let exported = library::export_proof(&context.request, &args.id, args.bundle.as_deref(), args.tar.as_deref())?;
     context.output.reply(&exported, args.json, |exported, output| {
-        let (bundle, tag) = (exported.bundle.display().to_string(), &exported.tag);
+        if let (Some(tar), Some(digest)) = (&exported.tar, &exported.tarball_digest) {
+            output.line(&format!("{digest}\t{}", tar.display()))?;
+        }
+        let Some(bundle) = &exported.bundle else { return Ok(()) };
+        let (bundle, tag) = (bundle.display().to_string(), &exported.tag);
         let bundle = shell_words::quote(&bundle).into_owned();
         let dir = if exported.dir.is_empty() { ".".into() } else { shell_words::quote(&exported.dir) };
         let check = shell_words::join(&exported.command);
