@@ -23,7 +23,8 @@ use crate::retrieval::delivery::warning_id;
 use crate::retrieval::detectors::DetectorInsight;
 use crate::retrieval::due::{DueWarnings, WarningSearch};
 use crate::retrieval::question::{WarnQuestion, WarnRequest, relative_files};
-use crate::store::{Index, SegmentFolder, StoreError, note};
+use crate::store::note::{self, WaitingNotes};
+use crate::store::{Index, SegmentFolder, StoreError};
 use crate::whitelist::Whitelist;
 
 pub(super) use formats::template_problems;
@@ -82,6 +83,7 @@ impl Reply<WarnReply> {
 pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result<Reply<WarnReply>, StoreError> {
     let settings = request.settings();
     let mut notes = Vec::new();
+    let waiting = WaitingNotes::read(&request.places);
     let index = request.open_with_lessons(&mut notes)?;
     let now = request.now();
     let mut question = read_question(request, index.as_ref(), asked)?;
@@ -105,7 +107,8 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     answer.data.files.clone_from(&question.files);
     let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
     let segments = SegmentFolder::new(request.places.state.events());
-    let search = |insight| WarningSearch { places: &request.places, index: &index, segments, settings, insight, now };
+    let (places, waiting, index) = (&request.places, &waiting, &index);
+    let search = |insight| WarningSearch { places, waiting, index, segments, settings, insight, now };
     if !settings.advice.injection {
         let due = search(DetectorInsight::default()).find_due_warnings(&question, asked, limit)?;
         answer.add_warnings(due);
@@ -114,15 +117,15 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     let (due, served) = thread::scope(|scope| {
         // Pages are looked up with an index of their own, beside the warnings.
         let beside = has_active_pages(request).then(|| {
-            let find = || find_pages(request, &question, asked);
+            let find = || find_pages(request, waiting, &question, asked);
             thread::Builder::new().spawn_scoped(scope, find).ok()
         });
         let files = recorder::definitions::definition_files(&request.places, &request.environment);
-        let insight = DetectorInsight::from_index(&files, settings, &index)?;
+        let insight = DetectorInsight::from_index(&files, settings, index)?;
         let due = search(insight).find_due_warnings(&question, asked, limit)?;
         let served = match beside.flatten().and_then(|found| found.join().ok()) {
             Some(found) => found,
-            None => find_served_pages(request, &index, &question, asked),
+            None => find_served_pages(request, (index, waiting), &question, asked),
         };
         Ok((due, served?))
     })?;
@@ -134,9 +137,14 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
 }
 
 /// The pages that matter for a question, by an index that is opened for it.
-fn find_pages(request: &Request, question: &WarnQuestion, asked: &WarnRequest) -> Result<ServedPages, StoreError> {
+fn find_pages(
+    request: &Request,
+    waiting: &WaitingNotes<'_>,
+    question: &WarnQuestion,
+    asked: &WarnRequest,
+) -> Result<ServedPages, StoreError> {
     let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
-    find_served_pages(request, &index, question, asked)
+    find_served_pages(request, (&index, waiting), question, asked)
 }
 
 /// The approved pages of the pattern library that matter for what is asked about, without warnings. What has to be
@@ -149,10 +157,11 @@ pub(crate) fn collect_pages(request: &Request, asked: &WarnRequest) -> Result<Se
     if !advice.warnings || !advice.injection {
         return Ok(ServedPages::default());
     }
+    let waiting = WaitingNotes::read(&request.places);
     let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
     let mut question = read_question(request, Some(&index), asked)?;
     complete_question(request, &index, &mut question, asked)?;
-    find_served_pages(request, &index, &question, asked)
+    find_served_pages(request, (&index, &waiting), &question, asked)
 }
 
 /// What is asked, as far as the call says it.

@@ -13,7 +13,8 @@ use crate::capture::{Identity, RepositoryHead, SPOOL_SCHEMA, SpoolHeader};
 use crate::config::Environment;
 use crate::event::{Event, EventBody, FixNote, Purge};
 use crate::run::CommandEnd;
-use crate::store::{Index, StoreCounts, note};
+use crate::store::note::{self, WaitingNotes};
+use crate::store::{Index, StoreCounts};
 use crate::whitelist::{Check, CheckKind};
 
 /// A project with a state folder of its own.
@@ -289,6 +290,18 @@ fn a_note_is_taken_once_however_often_it_is_put_and_by_reading_commands_too() {
     assert!(pending_entries(&world.places).is_empty());
     let segment = fs::read_dir(world.places.state.events()).expect("reads").flatten().next().expect("one").path();
     assert!(!fs::read_to_string(segment).expect("text").contains("\"writer\":\"\""), "the store's writer");
+}
+
+#[test]
+fn a_note_that_is_taken_after_the_index_was_opened_is_still_known() {
+    let world = World::new();
+    note::write_note(&world.places, &said(1)).expect("puts");
+    let waiting = WaitingNotes::read(&world.places);
+    drain(&world.places).expect("drains");
+    assert!(waiting.contains(said(1).id), "the index that was opened before has no such event");
+    note::write_note(&world.places, &said(2)).expect("puts");
+    assert!(waiting.contains(said(2).id) && !waiting.contains(said(3).id));
+    assert!(!WaitingNotes::read(&world.places).contains(said(1).id));
 }
 
 #[test]

@@ -4,10 +4,10 @@ use super::question::{WarnQuestion, WarnRequest};
 use crate::advice::ranking::{FileReach, RankedWarning, WarningCandidate};
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, RunId};
-use crate::config::Places;
 use crate::event::{Delivery, DeliveryArm, Event, EventAuthor, EventBody, derived_id};
 use crate::pattern::statistics::to_permille;
-use crate::store::{Index, StoreError, note};
+use crate::store::note::WaitingNotes;
+use crate::store::{Index, StoreError};
 
 /// Files of a delivery.
 const DELIVERY_FILES_MAX: usize = 20;
@@ -53,7 +53,7 @@ impl DeliveryOccasion {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn delivery_mark(
-    places: &Places,
+    waiting: &WaitingNotes<'_>,
     index: &Index,
     question: &WarnQuestion,
     candidate: &WarningCandidate,
@@ -68,7 +68,7 @@ pub(crate) fn delivery_mark(
     let (session, key) = (question.session.as_str(), candidate.key.as_str());
     let is_told = |mark: &str| -> Result<bool, StoreError> {
         let id = event_id(session, key, mark);
-        Ok(note::is_note_waiting(places, id) || index.has_event(RunId(id))?)
+        Ok(waiting.contains(id) || index.has_event(RunId(id))?)
     };
     let occasion = DeliveryOccasion::for_candidate(candidate, asked);
     let is_told_at_hand = is_told("")?;
@@ -79,7 +79,7 @@ pub(crate) fn delivery_mark(
             (true, None) => None,
             // It was shown for another file: that was about the other one.
             (true, Some(file)) => {
-                let files = delivery_files(places, index, event_id(session, key, ""))?;
+                let files = delivery_files(waiting, index, event_id(session, key, ""))?;
                 let is_about = files.is_empty() || files.contains(file) || is_told(file)?;
                 (!is_about).then(|| file.clone())
             }
@@ -92,11 +92,11 @@ pub(crate) fn delivery_mark(
 }
 
 /// The files that a delivery was about.
-fn delivery_files(places: &Places, index: &Index, id: uuid::Uuid) -> Result<Vec<String>, StoreError> {
+fn delivery_files(waiting: &WaitingNotes<'_>, index: &Index, id: uuid::Uuid) -> Result<Vec<String>, StoreError> {
     if let Some(files) = index.files_of_delivery(&RunId(id).to_string())? {
         return Ok(files);
     }
-    let body = note::find_note(places, id).map(|event| event.body);
+    let body = waiting.find(id).map(|event| event.body);
     Ok(match body {
         Some(EventBody::Delivery(delivery)) => delivery.files,
         _ => Vec::new(),

@@ -15,6 +15,7 @@ use crate::config::{Places, Settings};
 use crate::event::DeliveryArm;
 use crate::event::Event;
 use crate::pattern::wording::brief_pattern_name;
+use crate::store::note::WaitingNotes;
 use crate::store::{Index, SegmentFolder, StoreError};
 
 /// Files that a warning names.
@@ -37,8 +38,10 @@ pub(crate) struct DueWarnings {
 
 /// What warnings are looked up with.
 pub(crate) struct WarningSearch<'a> {
-    /// Where notes of deliveries wait.
+    /// The places of the repository.
     pub places: &'a Places,
+    /// Notes of deliveries, read before the index was opened.
+    pub waiting: &'a WaitingNotes<'a>,
     /// What is recorded.
     pub index: &'a Index,
     /// The same in full.
@@ -91,7 +94,7 @@ impl WarningSearch<'_> {
         }
         let mut kept = Vec::with_capacity(found.len());
         for mut candidate in found {
-            let is_told = delivery::delivery_mark(self.places, index, question, &candidate, asked)?.is_none();
+            let is_told = delivery::delivery_mark(self.waiting, index, question, &candidate, asked)?.is_none();
             if !is_told
                 && self.is_news_to_session(&mut candidate, question, asked)?
                 && self.is_worth_saying(&candidate)?
@@ -184,7 +187,7 @@ impl WarningSearch<'_> {
         } else {
             DeliveryArm::draw_for_task(&question.task, &candidate.family, share, &self.settings.advice.salt)
         };
-        let mark = delivery::delivery_mark(self.places, self.index, question, candidate, asked)?.unwrap_or_default();
+        let mark = delivery::delivery_mark(self.waiting, self.index, question, candidate, asked)?.unwrap_or_default();
         let event = delivery::delivery_event(ranked, &mark, arm, share, question, asked, self.now);
         let id = delivery::warning_id(&event);
         if self.settings.advice.learning && !self.index.has_event(RunId(event.id))? {

@@ -3,9 +3,10 @@
 //! For commands that must answer at once (`warn`, hooks, queries): no lock, no sync, no index. The next drain appends
 //! and applies them, once each: an event's id names its file and is known to the index.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use uuid::Uuid;
 
@@ -79,7 +80,7 @@ pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
     if !event.body.is_note() || line.len() as u64 > NOTE_BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a note, or too long"));
     }
-    let name = format!("{}.{NOTE_SUFFIX}", event.id.hyphenated());
+    let name = note_name(event.id);
     let write = |state: &StateDir| {
         let spool = state.spool();
         file::create_private_dir(&spool)?;
@@ -95,16 +96,41 @@ pub(crate) fn write_note(places: &Places, event: &Event) -> io::Result<()> {
     result
 }
 
-/// Whether a note of this event waits for the recorder.
-pub(crate) fn is_note_waiting(places: &Places, id: Uuid) -> bool {
-    let name = format!("{}.{NOTE_SUFFIX}", id.hyphenated());
-    places.state_dirs().any(|dir| dir.spool().join(&name).exists())
+/// The notes that wait for the recorder. To be read before the index is opened: the recorder removes a note once the index
+/// has its event, so whoever opens the index first could find an event in neither.
+#[derive(Debug)]
+pub(crate) struct WaitingNotes<'a> {
+    places: &'a Places,
+    ids: HashSet<Uuid>,
 }
 
-/// A note of this event that waits for the recorder.
-pub(crate) fn find_note(places: &Places, id: Uuid) -> Option<Event> {
-    let name = format!("{}.{NOTE_SUFFIX}", id.hyphenated());
-    places.state_dirs().find_map(|dir| read_note(&dir.spool().join(&name)).ok())
+impl<'a> WaitingNotes<'a> {
+    /// Those that wait now.
+    pub(crate) fn read(places: &'a Places) -> Self {
+        let names = places.state_dirs().flat_map(|dir| fs::read_dir(dir.spool()).into_iter().flatten().flatten());
+        let ids = names.filter_map(|entry| id_of_name(Path::new(&entry.file_name()))).collect();
+        WaitingNotes { places, ids }
+    }
+
+    /// Whether a note of this event waited then, or does by now.
+    pub(crate) fn contains(&self, id: Uuid) -> bool {
+        self.ids.contains(&id) || self.places.state_dirs().any(|dir| dir.spool().join(note_name(id)).exists())
+    }
+
+    /// The event of a note that still waits.
+    pub(crate) fn find(&self, id: Uuid) -> Option<Event> {
+        self.places.state_dirs().find_map(|dir| read_note(&dir.spool().join(note_name(id))).ok())
+    }
+}
+
+/// The file name of an event's note.
+fn note_name(id: Uuid) -> String {
+    format!("{}.{NOTE_SUFFIX}", id.hyphenated())
+}
+
+/// The event whose note has this file name.
+fn id_of_name(name: &Path) -> Option<Uuid> {
+    name.file_stem().and_then(OsStr::to_str).and_then(|name| Uuid::parse_str(name).ok())
 }
 
 /// Reads a note back.
@@ -124,7 +150,7 @@ pub(crate) fn read_note(path: &Path) -> Result<Event, NoteError> {
         EventLine::Newer { v, kind } => return Err(NoteError::Newer { v, kind }),
         EventLine::Bad => return Err(NoteError::Bad("not an event")),
     };
-    if path.file_stem().and_then(OsStr::to_str).and_then(|name| Uuid::parse_str(name).ok()) != Some(event.id) {
+    if id_of_name(path) != Some(event.id) {
         return Err(NoteError::Bad("its name is not its event's id"));
     }
     if !event.body.is_note() {

@@ -16,7 +16,8 @@ use crate::learn::library::PageFrontMatter;
 use crate::ops::request::Request;
 use crate::pattern::statistics::to_permille;
 use crate::retrieval::question::{WarnQuestion, WarnRequest};
-use crate::store::{Index, StoreError, note};
+use crate::store::note::WaitingNotes;
+use crate::store::{Index, StoreError};
 
 /// Pages that are served at once.
 const PAGES_MAX: usize = 2;
@@ -61,13 +62,13 @@ pub(crate) fn has_active_pages(request: &Request) -> bool {
     dir.join(LibraryFolderName::Active.as_str()).is_dir()
 }
 
-/// The pages that matter for a question.
+/// The pages that matter for a question. `waiting` was read before the index was opened.
 ///
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn find_served_pages(
     request: &Request,
-    index: &Index,
+    (index, waiting): (&Index, &WaitingNotes<'_>),
     question: &WarnQuestion,
     asked: &WarnRequest,
 ) -> Result<ServedPages, StoreError> {
@@ -91,7 +92,7 @@ pub(crate) fn find_served_pages(
         let mut due = Vec::new();
         for (_, id) in some {
             let event_id = derived_id("delivery", &[&question.session, id]);
-            let is_told = note::is_note_waiting(&request.places, event_id) || index.has_event(RunId(event_id))?;
+            let is_told = waiting.contains(event_id) || index.has_event(RunId(event_id))?;
             if !(asked.news && is_told) {
                 due.push((id, event_id, is_told));
             }
