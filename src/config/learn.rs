@@ -106,7 +106,7 @@ impl Default for LearnSettings {
             snapshot_bytes: 1 << 30,
             retention_days: 30,
             validation_runs: 24,
-            minimise_runs: 64,
+            minimise_runs: 128,
             job_minutes: 15,
             alert: Vec::new(),
             crystallise: CrystalliseSettings::default(),
