@@ -137,7 +137,7 @@ pub(crate) fn node() -> Option<Fixture> {
 
 /// A crate, whose build outside is not done again inside.
 pub(crate) fn cargo() -> Option<Fixture> {
-    let folder = toolchain()?;
+    let folder = toolchain_for_all()?;
     let mut sandbox = Sandbox::repository();
     sandbox.add_path(&folder);
     sandbox.write(".gitignore", "target\n");
@@ -154,6 +154,37 @@ pub(crate) fn cargo() -> Option<Fixture> {
         broken: ("src/lib.rs", "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n"),
         says: ["test adds ... ok", "test adds ... FAILED"],
     })
+}
+
+/// The folder of the toolchain's programs, where every user can execute them: its own place may be in a closed home. Its
+/// files are linked beside the built tests, once.
+fn toolchain_for_all() -> Option<PathBuf> {
+    let own = toolchain()?.parent()?.to_owned();
+    let beside = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let name = own.file_name()?;
+    let place = beside.join(name);
+    if !place.is_dir() {
+        let made = tempfile::Builder::new().prefix("toolchain-").tempdir_in(beside).expect("a folder");
+        let linked = made.path().join(name);
+        for part in ["bin", "lib"] {
+            link_folder(&own.join(part), &linked.join(part));
+        }
+        // Another test may have been faster.
+        let _ = fs::rename(linked, &place);
+    }
+    Some(place.join("bin"))
+}
+
+fn link_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("the toolchain").flatten() {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().expect("a type").is_dir() {
+            link_folder(&source, &target);
+        } else if fs::hard_link(&source, &target).is_err() {
+            fs::copy(source, target).expect("a copy");
+        }
+    }
 }
 
 /// Specs with a module in an ignored folder.
@@ -188,7 +219,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Whether a user can execute a program of the machine.
+/// Whether a user can execute the program of a fixture.
 pub(crate) fn can_execute(user: LabUser, fixture: &Fixture) -> bool {
     let program = &fixture.command[0];
     let found = user.run(&fixture.sandbox, "sh", &["-c", &format!("command -v {program}")]).outcome();

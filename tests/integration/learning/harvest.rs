@@ -1,6 +1,7 @@
 //! What a finished task leaves: jobs whose trees are kept whatever happens to the repository.
 
 use super::{done, job_in, job_page, mend, mend_calc, passes, python_project};
+use crate::sandbox::need;
 
 #[test]
 fn a_fix_of_a_finished_task_becomes_a_job_and_the_repository_stays_as_it_is() {
@@ -42,6 +43,24 @@ fn a_weakened_check_is_no_job_and_the_record_says_why() {
     assert_eq!(
         (&list["jobs"][0]["state"], &list["jobs"][0]["why"]),
         (&"skipped".into(), &"the check was made weaker".into())
+    );
+}
+
+#[test]
+fn a_linter_that_is_silenced_is_no_job_and_the_record_says_why() {
+    let (Some(sandbox), Some(ruff)) = (python_project(), need("ruff")) else { return };
+    let ruff = [ruff.to_str().expect("a path"), "check", "--no-cache"];
+    sandbox.write("calc.py", format!("import os\n\n\n{}", sandbox.read("calc.py")));
+    sandbox.commit("An import too many");
+    let page = mend(&sandbox, &ruff, |sandbox| {
+        sandbox.write("calc.py", sandbox.read("calc.py").replace("import os\n", "import os  # noqa: F401\n"));
+    });
+    assert_eq!(page["harvest"]["jobs"].as_array().map(Vec::len), Some(0), "{page}");
+    let list = sandbox.verify_run(["library", "jobs", "--json"]).prints_json();
+    assert_eq!(
+        (&list["jobs"][0]["state"], &list["jobs"][0]["why"]),
+        (&"skipped".into(), &"the check was made weaker".into()),
+        "{list:#}"
     );
 }
 

@@ -153,6 +153,26 @@ fn write_functions(sandbox: &Sandbox, count: usize, body: impl Fn(usize) -> Stri
 }
 
 #[test]
+fn the_one_edit_that_is_needed_is_found_among_seven_in_two_files() {
+    let Some(sandbox) = project() else { return };
+    let words = "def plural(word):\n    many = word + 's'\n    return many\n\n\ndef first(words):\n    return words[0]\n";
+    sandbox.write("words.py", words);
+    sandbox.commit("Words");
+    mend(&sandbox, &PYTEST, |sandbox| {
+        mend_calc(sandbox);
+        let calc = sandbox.read("calc.py").replace("'calc'", "\"calc\"").replace("def name", "# What it is.\ndef name");
+        sandbox.write("calc.py", format!("# Sums.\n{calc}"));
+        let words = words.replace("'s'", "\"s\"").replace("    return words", "    # One.\n    return words");
+        sandbox.write("words.py", format!("# Words.\n{words}"));
+    });
+    let page = work_on_it(&sandbox);
+    let minimal = &page["minimal"];
+    assert_eq!((&page["state"], &minimal["units"]), (&"candidate".into(), &7.into()), "{page:#}");
+    assert_eq!((&minimal["kept"], &minimal["is_minimal"]), (&1.into(), &true.into()), "{page:#}");
+    assert!(minimal["runs"].as_u64().is_some_and(|runs| runs <= 20), "{page:#}");
+}
+
+#[test]
 fn two_edits_that_only_work_together_are_found_among_twelve() {
     let Some(sandbox) = project() else { return };
     let needed = [3, 8];
