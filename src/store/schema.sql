@@ -147,7 +147,7 @@ CREATE TABLE occurrences (
     PRIMARY KEY (pattern_no, failure_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX occurrences_by_failure ON occurrences (failure_no, flaky, file);
-CREATE INDEX occurrences_by_task ON occurrences (task_no, pattern_no, at);
+CREATE INDEX occurrences_by_task ON occurrences (task_no, pattern_no, at, flaky);
 CREATE INDEX occurrences_by_file ON occurrences (file, at) WHERE file IS NOT NULL;
 CREATE INDEX occurrences_by_test ON occurrences (test, at) WHERE test IS NOT NULL;
 
