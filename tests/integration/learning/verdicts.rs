@@ -155,7 +155,8 @@ fn write_functions(sandbox: &Sandbox, count: usize, body: impl Fn(usize) -> Stri
 #[test]
 fn the_one_edit_that_is_needed_is_found_among_seven_in_two_files() {
     let Some(sandbox) = project() else { return };
-    let words = "def plural(word):\n    many = word + 's'\n    return many\n\n\ndef first(words):\n    return words[0]\n";
+    let words =
+        "def plural(word):\n    many = word + 's'\n    return many\n\n\ndef first(words):\n    return words[0]\n";
     sandbox.write("words.py", words);
     sandbox.commit("Words");
     mend(&sandbox, &PYTEST, |sandbox| {
