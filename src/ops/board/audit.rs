@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{CursorParts, read_mark};
+use super::cursor::{cut_page, read_mark, standing_mark};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::base::clock::Timestamp;
 use crate::base::text::{ellipsis, one_line};
@@ -62,10 +62,7 @@ impl Board<'_> {
         let limit = limit.clamp(1, PAGE_ROWS_MAX);
         let after = read_mark(LIST, after)?;
         let mut rows = self.index().list_decisions(after.as_ref(), limit + 1)?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|row| CursorParts::new(LIST).with(row.at.0).with(&row.event).encode());
+        let next = cut_page(&mut rows, limit, |row| standing_mark(LIST, (row.at, &row.event)));
         Ok(AuditLines { decisions: rows.into_iter().map(AuditLine::from_row).collect(), next })
     }
 }

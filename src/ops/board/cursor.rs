@@ -50,6 +50,19 @@ impl CursorParts {
     }
 }
 
+/// Leaves the first `limit` of the rows that were read, one more of which says that there is a next page; its cursor is made
+/// of the last row that stays.
+pub(crate) fn cut_page<T>(rows: &mut Vec<T>, limit: usize, mark: impl FnOnce(&T) -> String) -> Option<String> {
+    let is_more = rows.len() > limit;
+    rows.truncate(limit);
+    rows.last().filter(|_| is_more).map(mark)
+}
+
+/// A cursor of a list whose rows do not move: the last row's time and name.
+pub(crate) fn standing_mark(list: &'static str, (at, name): (Timestamp, &str)) -> String {
+    CursorParts::new(list).with(at.0).with(name).encode()
+}
+
 /// A cursor of a list whose rows move to the top when something is recorded of them: the moment at which the list was
 /// begun, and the last row's time and name.
 pub(crate) fn moving_mark(list: &'static str, moment: Timestamp, (at, name): (Timestamp, &str)) -> String {
@@ -70,7 +83,7 @@ pub(crate) fn read_moving_mark(
     Ok((cursor_time(&moment)?, Some((cursor_time(&at)?, name))))
 }
 
-/// Reads a cursor of a list whose rows do not move: the last row's time and name.
+/// Reads a cursor of [`standing_mark`].
 ///
 /// # Errors
 /// When it is none of this list.

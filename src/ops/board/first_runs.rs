@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{CursorParts, read_mark};
+use super::cursor::{cut_page, read_mark, standing_mark};
 use super::filter::{AppliedFilter, BoardFilter};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::base::clock::Timestamp;
@@ -73,10 +73,7 @@ impl Board<'_> {
         let filter =
             FirstRunFilter { days: query.filter.asked_days(), whom: query.filter.whom.clone(), passed: query.passed };
         let mut rows = self.index().list_first_runs(&filter, after.as_ref(), limit + 1)?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|row| CursorParts::new(LIST).with(row.at.0).with(&row.run).encode());
+        let next = cut_page(&mut rows, limit, |row| standing_mark(LIST, (row.at, &row.run)));
         let runs = rows.into_iter().map(FirstRunLine::from_row).collect();
         Ok(FirstRunLines { filter: query.filter.applied(), runs, next })
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{moving_mark, read_moving_mark};
+use super::cursor::{cut_page, moving_mark, read_moving_mark};
 use super::filter::{AppliedFilter, BoardFilter};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::event::FixState;
@@ -81,10 +81,7 @@ impl Board<'_> {
             limit: limit + 1,
         };
         let mut rows = self.index().page_of_fixes(&filter, moment, after.as_ref())?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|(row, at)| moving_mark(LIST, moment, (*at, &row.id)));
+        let next = cut_page(&mut rows, limit, |(row, at)| moving_mark(LIST, moment, (*at, &row.id)));
         let mut fixes: Vec<FixSummary> =
             rows.into_iter().map(|(row, _)| fix::fix_summary(row, self.settings(), self.now())).collect();
         fix::add_weakened_checks(self.index(), self.segments(), &mut fixes)?;

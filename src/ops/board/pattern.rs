@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{CursorParts, read_mark};
+use super::cursor::{cut_page, read_mark, standing_mark};
 use super::severity::PatternSeverity;
 use super::{Board, PAGE_ROWS_MAX};
 use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery, holdout_trial};
@@ -218,10 +218,7 @@ impl Board<'_> {
         let limit = limit.clamp(1, OCCURRENCES_MAX.min(PAGE_ROWS_MAX));
         let after = read_mark(LIST, after)?;
         let mut rows = self.index().pattern_failures(row.number, after.as_ref(), limit + 1)?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|row| CursorParts::new(LIST).with(row.at.0).with(&row.run).encode());
+        let next = cut_page(&mut rows, limit, |row| standing_mark(LIST, (row.at, &row.run)));
         let occurrences = rows.into_iter().map(FailureOccurrence::from_row).collect();
         Ok(OccurrenceLines { pattern: row.id, occurrences, next })
     }

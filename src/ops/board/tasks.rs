@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{moving_mark, read_moving_mark};
+use super::cursor::{cut_page, moving_mark, read_moving_mark};
 use super::filter::{AppliedFilter, BoardFilter};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::advice::task::task_end;
@@ -129,10 +129,7 @@ impl Board<'_> {
         let filter =
             TaskFilter { days: query.filter.asked_days(), whom: query.filter.whom.clone(), failed: query.failed };
         let mut rows = self.index().page_of_tasks(&filter, moment, after.as_ref(), limit + 1)?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|row| moving_mark(LIST, moment, (row.last_at, &row.name)));
+        let next = cut_page(&mut rows, limit, |row| moving_mark(LIST, moment, (row.last_at, &row.name)));
         let mut tasks = Vec::new();
         for row in &rows {
             if let Some(details) = self.index().find_task(&row.name)? {

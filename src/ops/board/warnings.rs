@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{CursorParts, read_mark};
+use super::cursor::{cut_page, read_mark, standing_mark};
 use super::filter::{AppliedFilter, BoardFilter};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::advice::outcome::{DeliveryOutcome, ObservedDelivery};
@@ -72,10 +72,7 @@ impl Board<'_> {
         let filter =
             WarningFilter { days: query.filter.asked_days(), whom: query.filter.whom.clone(), scope: query.scope };
         let mut rows = self.index().list_warnings(&filter, after.as_ref(), limit + 1)?;
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| is_more);
-        let next = last.map(|row| CursorParts::new(LIST).with(row.at.0).with(&row.event).encode());
+        let next = cut_page(&mut rows, limit, |row| standing_mark(LIST, (row.at, &row.event)));
         let warnings = rows.into_iter().map(|row| self.warning_line(row)).collect::<Result<_, _>>()?;
         Ok(WarningLines { filter: query.filter.applied(), warnings, next })
     }
