@@ -158,6 +158,33 @@ fn join_neighbours(units: Vec<ChangeUnit>) -> Vec<ChangeUnit> {
     joined
 }
 
+/// Two neighbouring edits of a file, cut at another place. The lines between them, which both sides have, may also be found
+/// within what the first edit writes; then what comes after that place can go to the second edit. The earliest place is
+/// taken: what the first edit writes there is the least. `None` where there is no such place.
+///
+/// A diff has to choose one of these places, and a change that is smallest for one choice may not be for another.
+pub(crate) fn cut_elsewhere(
+    versions: &FileVersions,
+    first: &ChangeUnit,
+    second: &ChangeUnit,
+) -> Option<(ChangeUnit, ChangeUnit)> {
+    let (UnitEdit::Lines { before, after }, UnitEdit::Lines { before: next_before, after: next_after }) =
+        (&first.edit, &second.edit)
+    else {
+        return None;
+    };
+    let (old, new) = (versions.before.as_ref()?, versions.after.as_ref()?);
+    let (old, new) = (split_lines(&old.bytes), split_lines(&new.bytes));
+    let between = old.get(before.end..next_before.start).filter(|lines| !lines.is_empty())?;
+    let written = &new[after.clone()];
+    let at = after.start + written.windows(between.len()).position(|lines| lines == between)?;
+    let unit = |before: &Range<usize>, after| ChangeUnit {
+        path: first.path.clone(),
+        edit: UnitEdit::Lines { before: before.clone(), after },
+    };
+    Some((unit(before, after.start..at), unit(next_before, at + between.len()..next_after.end)))
+}
+
 fn is_text(content: &FileContent) -> bool {
     content.mode.starts_with("100") && content.bytes.len() <= LINE_DIFF_BYTES_MAX && !content.bytes.contains(&0)
 }
@@ -247,6 +274,19 @@ mod tests {
         let moved = apply(&files, &[2, 4]);
         assert_eq!((&moved["mode"], &moved["to"], &moved["was"]), (&executable, &file("moved\n"), &None));
         assert_eq!((&moved["gone"], &moved["new"]), (&file("g\n"), &None));
+    }
+
+    #[test]
+    fn two_edits_are_cut_where_the_first_writes_what_is_between_them() {
+        let files = change(&[("f", file("doc\n\nget\nrest\n"), file("text\n\nvalue\n\nfind\nrest\n"))]);
+        let edit = |before, after| ChangeUnit { path: "f".into(), edit: UnitEdit::Lines { before, after } };
+        let (first, second) = (edit(0..1, 0..3), edit(2..3, 4..5));
+        let cut = cut_elsewhere(&files["f"], &first, &second);
+        assert_eq!(cut, Some((edit(0..1, 0..1), edit(2..3, 2..5))));
+        let (docs, code) = cut.expect("is there");
+        assert_eq!(apply_units(&files, &[&docs, &code])["f"], files["f"].after);
+        assert_eq!(apply_units(&files, &[&code])["f"], file("doc\n\nvalue\n\nfind\nrest\n"));
+        assert_eq!(cut_elsewhere(&files["f"], &docs, &code), None);
     }
 
     proptest! {

@@ -9,7 +9,8 @@ use super::job_trial::JobTrial;
 use super::job_writer::JobWriter;
 use crate::event::{LearnStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord};
 use crate::learn::minimal::{
-    ChangeUnit, FileVersions, Reduction, ReductionAnswer, UNITS_MAX, apply_units, reduce_units, split_change,
+    ChangeUnit, FileVersions, Reduction, ReductionAnswer, UNITS_MAX, apply_units, cut_elsewhere, reduce_units,
+    split_change,
 };
 use crate::learn::trial::{Perturbation, is_undo, perturbations_of};
 use crate::ops::request::Request;
@@ -56,7 +57,7 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
     pub(super) fn reduce(mut self, scenario: &ScenarioRecord) -> anyhow::Result<MinimalChange> {
         let trial = self.trial;
         let sources = &trial.change.sources;
-        let units = split_change(sources);
+        let mut units = split_change(sources);
         let before = trial.change.failing_tree(&trial.vault, trial.lab.lab())?;
         let mut why = None;
         let mut reduction = Reduction { kept: (0..units.len()).collect(), is_minimal: units.len() <= 1 };
@@ -64,6 +65,9 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
             why = Some(format!("not reduced: it has more than {UNITS_MAX} edits"));
         } else if units.len() > 1 {
             reduction = self.search(&units)?;
+            if reduction.is_minimal {
+                self.cut_elsewhere(&mut units, &mut reduction)?;
+            }
             if !reduction.is_minimal {
                 why = Some("not reduced to the end: its runs or its time were used up".to_owned());
             }
@@ -106,6 +110,34 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
             })
         });
         trouble.map_or(Ok(reduction), Err)
+    }
+
+    /// Cuts neighbouring edits that are both needed at another place, and tries to leave out one of them.
+    fn cut_elsewhere(&mut self, units: &mut [ChangeUnit], reduction: &mut Reduction) -> anyhow::Result<()> {
+        for at in 1..units.len() {
+            let (first, second) = (&units[at - 1], &units[at]);
+            let is_pair = first.path == second.path && [at - 1, at].iter().all(|it| reduction.kept.contains(it));
+            let versions = self.trial.change.sources.get(&first.path).filter(|_| is_pair);
+            let Some(cut) = versions.and_then(|versions| cut_elsewhere(versions, first, second)) else { continue };
+            let before = (first.clone(), second.clone());
+            (units[at - 1], units[at]) = cut;
+            let mut is_smaller = false;
+            for left_out in [at - 1, at] {
+                let rest: Vec<usize> = reduction.kept.iter().copied().filter(|it| *it != left_out).collect();
+                match self.ask(units, &rest)? {
+                    ReductionAnswer::Works => {
+                        (reduction.kept, is_smaller) = (rest, true);
+                        break;
+                    }
+                    ReductionAnswer::Fails => {}
+                    ReductionAnswer::BudgetOver => reduction.is_minimal = false,
+                }
+            }
+            if !is_smaller {
+                (units[at - 1], units[at]) = before;
+            }
+        }
+        Ok(())
     }
 
     /// Edits of files that no failure names come first: they are the ones that are needed least.
