@@ -273,6 +273,8 @@ impl EntrySearch<'_> {
         for file in files {
             self.index.patterns_of_file(file)?.into_iter().for_each(|it| fits.entry(it).or_default()[1] = 1.0);
         }
+        let learnt = self.index.filter_learnt(&fits.keys().copied().collect::<Vec<_>>())?;
+        fits.retain(|pattern, _| learnt.contains(pattern));
         let mut ranked: Vec<(i64, f64)> =
             fits.into_iter().map(|(pattern, ways)| (pattern, combined_fit(ways))).collect();
         let numbers: Vec<i64> = ranked.iter().map(|(pattern, _)| *pattern).collect();
@@ -284,9 +286,6 @@ impl EntrySearch<'_> {
         for (pattern, fit) in ranked {
             if pages.len() >= LEARNT_MAX || best.can_exclude(fit) {
                 break;
-            }
-            if self.index.gotcha_of_pattern(pattern)?.is_none() {
-                continue;
             }
             let page = learnt_page(self.index, segments, pattern, self.settings, self.now)?;
             let page = page.filter(|page| self.passes_filter(page));

@@ -1,5 +1,7 @@
 //! What was tried against a pattern, in which tasks and sessions, and its outcome.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use super::pattern::GROUP;
@@ -8,6 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::event::{AttemptOutcome, Technique};
 use crate::store::error::StoreError;
 use crate::store::index::Index;
+use crate::store::to_json;
 
 /// Strategies of one pattern that are looked at: those that helped most often.
 pub(super) const STRATEGIES_MAX: i64 = 20;
@@ -162,6 +165,26 @@ impl Index {
                           entry_id LIMIT 1"
             ))?;
             statement.query([pattern])?.next()?.map(|row| row.get(0)).transpose()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// Those of the patterns with these row numbers that have a gotcha, or are counted with one that has.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn filter_learnt(&self, patterns: &[i64]) -> Result<HashSet<i64>, StoreError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT wanted.value FROM json_each(?1) wanted WHERE EXISTS (
+                     SELECT 1 FROM (SELECT wanted.value AS pattern_no
+                                    UNION ALL SELECT other.pattern_no FROM pattern_groups own
+                                    JOIN pattern_groups other ON other.leader_no = own.leader_no
+                                    WHERE own.pattern_no = wanted.value)
+                     CROSS JOIN known_patterns USING (pattern_no)
+                     CROSS JOIN entries ON pattern_key = recorded_key WHERE type = 'gotcha')",
+            )?;
+            statement.query_map([to_json(&patterns.to_vec())], |row| row.get(0))?.collect()
         };
         self.sql_result("read", read())
     }

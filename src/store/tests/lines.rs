@@ -24,6 +24,7 @@ fn compare(index: &Index, wanted: &[i64]) -> Result<(), TestCaseError> {
     let sightings = index.sightings_of_patterns(&groups).expect("reads");
     let fixes = index.count_fixes_of_patterns(&groups).expect("reads");
     let learnt = index.learnt_of_patterns(&groups).expect("reads");
+    let with_gotcha = index.filter_learnt(wanted).expect("reads");
     let warned = index.patterns_with_deliveries(&groups).expect("reads");
     let noted = index.patterns_with_notes(&groups).expect("reads");
     prop_assert_eq!(rows.len(), wanted.len());
@@ -44,6 +45,7 @@ fn compare(index: &Index, wanted: &[i64]) -> Result<(), TestCaseError> {
         prop_assert_eq!(fixes.get(number).copied().unwrap_or_default(), counted);
         let known = learnt.get(number);
         prop_assert_eq!(known.map(|known| known.entry.clone()), index.gotcha_of_pattern(*number).expect("reads"));
+        prop_assert_eq!(with_gotcha.contains(number), known.is_some());
         let strategies = index.strategies_of_pattern(*number).expect("reads").into_iter();
         let helped = strategies.filter(|row| row.tries.iter().any(|it| it.outcome == AttemptOutcome::Success));
         let helped: Vec<_> = helped.map(|row| (row.id, row.label, row.successes, row.failures, row.partials)).collect();
