@@ -116,11 +116,8 @@ pub(crate) fn collect_stats(request: &Request, filter: &BoardFilter) -> Result<R
     let mut warnings = told.stats(board)?;
     warnings.missed_opportunities = totals.missed;
     let decided = CaseSum { cases: warnings.all.prevented + warnings.all.failed_anyway, sum: warnings.all.prevented };
-    let categories = index.count_categories(filter.days(), &filter.whom)?;
-    let count = |is_wanted: fn(&str) -> bool| -> u64 {
-        categories.iter().filter(|row| is_wanted(&row.category)).map(|row| row.failures).sum()
-    };
-    let categorised = CaseSum { cases: count(|_| true), sum: count(|category| category != "other") };
+    let (cases, sum) = index.count_categorised(filter.days(), &filter.whom)?;
+    let categorised = CaseSum { cases, sum };
     let trends = compare_stretches(index, filter.asked_days(), &filter.whom)?;
     let mut figures = vec![
         share("categorised", "failures with a category", categorised, 0.8),

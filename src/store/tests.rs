@@ -188,6 +188,7 @@ fn a_category_of_another_clone_is_indexed_and_what_is_no_name_counts_as_other() 
     let mut counted: Vec<_> = counted.into_iter().map(|row| (row.category, row.failures)).collect();
     counted.sort();
     assert_eq!(counted, ["lint_error", "other", "security_issue"].map(|name| (name.to_owned(), 1)));
+    assert_eq!(store.index().count_categorised(days, &SumFilter::default()).expect("reads"), (3, 2));
     let before = dump(store.index());
     store.rebuild_index("is tested").expect("rebuilds");
     assert_eq!(dump(store.index()), before);

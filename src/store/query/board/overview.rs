@@ -142,6 +142,24 @@ impl Index {
         self.sql_result("read", read())
     }
 
+    /// How many failures there are, and how many of them have a category other than `other`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn count_categorised(&self, range: DayRange, filter: &SumFilter) -> Result<(u64, u64), StoreError> {
+        let sql = format!(
+            "SELECT coalesce(sum(failures), 0), coalesce(sum(iif(name = 'other', 0, failures)), 0)
+             FROM failure_days JOIN names ON name_no = category_no
+             WHERE day >= ?3 AND day < ?4 AND {BY_WHOM} AND {OF_CATEGORY}"
+        );
+        let read = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let parameters = params![filter.agent, filter.tool, range.from.0, range.until.0, filter.category];
+            statement.query_row(parameters, |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)))
+        };
+        self.sql_result("read", read())
+    }
+
     /// Failures by category of each `step` days from the first one on. What has none is left out.
     ///
     /// # Errors
