@@ -413,16 +413,19 @@ impl Index {
     ) -> Result<Vec<ActivePatternRow>, StoreError> {
         let read = || {
             // By task: what was seen recently is in the tasks of these days. SQLite would sort all of it once for each of
-            // the two counts.
+            // the two counts, and look up the group of each.
+            let mut grouped = self.connection.prepare_cached("SELECT pattern_no, leader_no FROM pattern_groups")?;
+            let leaders = grouped.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let leaders: HashMap<i64, i64> = leaders.collect::<rusqlite::Result<_>>()?;
             let mut statement = self.connection.prepare_cached(
-                "SELECT task_no, coalesce(leader_no, pattern_no), o.at >= ?2
-                 FROM tasks CROSS JOIN occurrences o USING (task_no) LEFT JOIN pattern_groups USING (pattern_no)
+                "SELECT task_no, pattern_no, o.at >= ?2 FROM tasks CROSS JOIN occurrences o USING (task_no)
                  WHERE last_at >= ?1 AND o.at >= ?1 AND NOT flaky AND failure_no <= ?3 ORDER BY last_at, task_no",
             )?;
             let mut rows = statement.query(params![from.rfc3339(), recent.rfc3339(), newest])?;
             let mut active: HashMap<i64, [TaskCount; 2]> = HashMap::default();
             while let Some(row) = rows.next()? {
-                let (task, leader, is_recent): (i64, i64, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let (task, pattern, is_recent): (i64, i64, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let leader = leaders.get(&pattern).copied().unwrap_or(pattern);
                 active.entry(leader).or_default()[usize::from(is_recent)].add(task);
             }
             active.retain(|_, [_, recent]| recent.tasks > 0);
