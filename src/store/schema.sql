@@ -406,7 +406,7 @@ CREATE TABLE strategies (
     strategy_id TEXT NOT NULL,
     -- What `error_pattern` is.
     match TEXT NOT NULL CHECK (match IN ('pattern', 'substring', 'regex')),
-    -- A pattern's key as it was when it was tried: `key_patterns` says whose that is now.
+    -- A pattern's key as it was when it was tried: `known_patterns` says whose that is now.
     error_pattern TEXT NOT NULL CHECK (error_pattern <> ''),
     -- How it is done: of what was learnt `shape`, `files` or `command`.
     technique TEXT NOT NULL CHECK (technique <> ''),
@@ -991,10 +991,6 @@ CREATE VIEW pattern_leaders AS
     FROM "patterns" LEFT JOIN pattern_groups USING (pattern_no);
 
 -- Any key that an event may have, and the patterns that have it now.
-CREATE VIEW key_patterns AS
-    SELECT pattern_key AS recorded_key, pattern_no FROM "patterns"
-    UNION ALL SELECT recorded_key, pattern_no FROM recorded_keys;
-
 CREATE VIEW known_patterns AS
      SELECT pattern_key AS recorded_key, pattern_no FROM "patterns"
      UNION ALL SELECT recorded_key, pattern_no FROM recorded_keys;
@@ -1178,7 +1174,7 @@ WHERE a.means <> 'none';
 -- Advice that was due: shown, or held out. The pattern is named by its key: it may come later.
 CREATE VIEW qa_warning_deliveries AS
 SELECT d.warning_id AS id, d.session AS session_id, t.name AS task_id,
-    coalesce((SELECT min(p.pattern_id) FROM key_patterns k JOIN patterns p USING (pattern_no)
+    coalesce((SELECT min(p.pattern_id) FROM known_patterns k JOIN patterns p USING (pattern_no)
               WHERE k.recorded_key = d.pattern_key), d.entry_id) AS pattern_id,
     d.text AS warning_text, d.score AS relevance_score, d.delivered_at AS shown_at,
     coalesce(d.outcome, (SELECT 'task_incomplete' FROM task_changes c WHERE c.name = t.name AND c.change = 'done'
@@ -1192,7 +1188,7 @@ WHERE d.arm = 'shown';
 -- read (the increments are settings, and the index knows none).
 CREATE VIEW knowledge_entries AS
 SELECT e.entry_id AS id, e.type,
-    coalesce(e.title, (SELECT p.masked FROM key_patterns k JOIN patterns p USING (pattern_no)
+    coalesce(e.title, (SELECT p.masked FROM known_patterns k JOIN patterns p USING (pattern_no)
                        WHERE k.recorded_key = e.pattern_key LIMIT 1), '') AS content,
     e.globs AS file_patterns, e.actions AS action_types,
     max(0.1, min(0.95, 0.5 + 0.1 * coalesce(e.source = 'check', 0) + 0.1 * coalesce(e.fix_applied, 0))) AS confidence,
@@ -1210,9 +1206,9 @@ FROM entries e;
 -- Something to do against an error. What was learnt from attempts is against a pattern.
 CREATE VIEW error_recovery_strategies AS
 SELECT s.strategy_id AS id,
-    coalesce((SELECT p.masked FROM key_patterns k JOIN patterns p USING (pattern_no)
+    coalesce((SELECT p.masked FROM known_patterns k JOIN patterns p USING (pattern_no)
               WHERE s.match = 'pattern' AND k.recorded_key = s.error_pattern LIMIT 1), s.error_pattern) AS error_pattern,
-    (SELECT p.code FROM key_patterns k JOIN patterns p USING (pattern_no)
+    (SELECT p.code FROM known_patterns k JOIN patterns p USING (pattern_no)
      WHERE s.match = 'pattern' AND k.recorded_key = s.error_pattern LIMIT 1) AS error_type,
     s.label AS recovery_technique, coalesce(s.steps, json_array(s.label)) AS steps,
     s.successes AS success_count, s.failures AS failure_count, s.effectiveness,
@@ -1267,7 +1263,7 @@ SELECT promotion_id AS id,
         AS knowledge_entry_id,
     target AS target_file,
     coalesce((SELECT e.title FROM entries e WHERE e.entry_id = s.entry_id AND e.title IS NOT NULL LIMIT 1),
-             (SELECT p.masked FROM key_patterns k JOIN patterns p USING (pattern_no)
+             (SELECT p.masked FROM known_patterns k JOIN patterns p USING (pattern_no)
               WHERE k.recorded_key = s.pattern_key LIMIT 1), '') AS proposed_content,
     CASE state WHEN 'rolled_back' THEN 'rejected' ELSE state END AS status,
     reason AS review_notes, proposed_at AS created_at, decided_at AS reviewed_at,

@@ -519,9 +519,9 @@ impl Index {
     pub(crate) fn quoted_runs_of_pattern(&self, key: &str) -> Result<Vec<RunId>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT described_by AS run_id FROM key_patterns JOIN patterns USING (pattern_no) WHERE recorded_key = ?1
+                "SELECT described_by AS run_id FROM known_patterns JOIN patterns USING (pattern_no) WHERE recorded_key = ?1
                  UNION SELECT run_id FROM (
-                     SELECT run_id FROM key_patterns JOIN occurrences o USING (pattern_no) JOIN failures USING (failure_no)
+                     SELECT run_id FROM known_patterns JOIN occurrences o USING (pattern_no) JOIN failures USING (failure_no)
                      WHERE recorded_key = ?1 ORDER BY o.at DESC LIMIT 4)
                  UNION SELECT run_id FROM (
                      SELECT e.run_id FROM strategies s JOIN event_runs e ON e.event_id = s.described_by
