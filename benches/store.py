@@ -158,6 +158,9 @@ class Store:
             for name in names:
                 with open(os.path.join(dir_, name), 'w') as file:
                     file.write('x' * size)
+        # As the program leaves them: without it they are lessons that a team shares.
+        with open(os.path.join(lessons, '.gitignore'), 'w') as file:
+            file.write('*\n')
 
     def folders(self):
         """of the lessons and the raw outputs: what one is, the number, the bytes"""

@@ -79,9 +79,14 @@ export class Suite {
     return [...seen]
   }
 
+  /** Ends the browser. */
+  async close() {
+    await this.#browser?.close()
+  }
+
   /** Ends the browser and says how many checks passed. */
   async end() {
-    await this.#browser?.close()
+    await this.close()
     console.log(`${this.#checks.length} checks passed`)
   }
 }
