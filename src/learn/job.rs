@@ -215,6 +215,16 @@ impl Job {
         self.decisions.push(JobDecision { person, at: row.at, what, reason: reason.to_owned(), scenario });
     }
 
+    /// Whether a person may queue it again.
+    pub(crate) fn can_requeue(&self) -> bool {
+        self.state.waits_for_person() || self.state == JobState::Failed || self.claim.is_some()
+    }
+
+    /// Whether a person may end it.
+    pub(crate) fn can_cancel(&self) -> bool {
+        !self.state.is_over() && !self.state.is_running()
+    }
+
     /// The runs since a person last put it into the queue.
     pub(crate) fn current_trials(&self) -> &[TrialRecord] {
         self.trials.get(self.earlier_trials..).unwrap_or_default()

@@ -322,7 +322,12 @@ pub(crate) fn record_fix(request: &Request, id: &str, said: FixNoteText) -> anyh
     if cause.is_none() && approach.is_none() && rule.is_none() {
         bail!(Refusal::usage("nothing to record: give --cause, --approach or --rule"));
     }
-    let said = LessonAnnotation { cause: cause.clone(), resolution: approach.clone(), corrective_rule: rule.clone() };
+    let said = LessonAnnotation {
+        cause: cause.clone(),
+        resolution: approach.clone(),
+        corrective_rule: rule.clone(),
+        by: None,
+    };
     append_note(request, FixNote { fix: row.id.clone(), cause, approach, rule, by, declined: None })?;
     lesson::tell_of_fix(request, &row.id, &said).context("it is recorded, but not written into the lesson")?;
     Ok(show_fix(request, &row.id)?)

@@ -13,7 +13,7 @@ use crate::event::{AttemptOutcome, EventBody, LessonChange, LessonChangeKind};
 use crate::lesson::{Lesson, LessonFacts, LessonFile, LessonFixSection, LessonFolder, LocalMachine};
 use crate::recorder;
 use crate::recorder::drain_for_reading;
-use crate::redact::redact_text;
+use crate::redact::{redact_text, sanitize_name};
 use crate::store::{Index, LessonRow, SegmentFolder};
 
 /// A lesson and its file.
@@ -44,6 +44,8 @@ pub(crate) struct LessonAnnotation {
     pub resolution: Option<String>,
     /// Rule that follows.
     pub corrective_rule: Option<String>,
+    /// Who says so.
+    pub by: Option<String>,
 }
 
 impl LessonAnnotation {
@@ -259,7 +261,8 @@ pub(crate) fn annotate_lesson(
     let clean = |text: Option<String>| text.map(|text| redact_text(&text).0.into_owned());
     let [cause, resolution, corrective_rule] =
         [annotation.cause, annotation.resolution, annotation.corrective_rule].map(clean);
-    let annotation = LessonAnnotation { cause, resolution, corrective_rule };
+    let by = annotation.by.as_deref().and_then(sanitize_name);
+    let annotation = LessonAnnotation { cause, resolution, corrective_rule, by };
     if annotation.named_texts().is_empty() {
         bail!(Refusal::usage("nothing to set: give --cause, --resolution or --rule"));
     }
@@ -271,10 +274,10 @@ pub(crate) fn annotate_lesson(
         }
     }
     let changed = folder.annotate_lesson(&path, &annotation.named_texts())?;
-    let LessonAnnotation { cause, resolution, corrective_rule } = annotation;
+    let LessonAnnotation { cause, resolution, corrective_rule, by } = annotation;
     let change = LessonChangeKind::Annotated { cause, resolution, corrective_rule };
     let mut store = request.open_store().with_context(|| format!("{} is written, but not recorded", path.display()))?;
-    store.record_event(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by: None }))?;
+    store.record_event(EventBody::Lesson(LessonChange { lesson: lesson.front.id, change, by }))?;
     Ok(FoundLesson { path, lesson: changed, withdrawn: false })
 }
 

@@ -20,7 +20,8 @@ pub(crate) struct AcknowledgementReply {
     pub useful: Option<bool>,
 }
 
-/// Records that a user has seen the warning whose id starts with `id`, and their rating.
+/// Records that a user has seen the warning whose id starts with `id`, and their rating; with the name of a person who
+/// gave one.
 ///
 /// # Errors
 /// When there is none or more than one, or the store can't be written.
@@ -28,6 +29,7 @@ pub(crate) fn acknowledge_warning(
     request: &Request,
     id: &str,
     useful: Option<bool>,
+    person: Option<String>,
 ) -> anyhow::Result<Reply<AcknowledgementReply>> {
     let reading = request.open_for_reading()?;
     let row = find_delivery(reading.index.as_ref(), id)?;
@@ -35,7 +37,7 @@ pub(crate) fn acknowledge_warning(
     store.record_event(EventBody::Ack(Acknowledgement {
         warning: row.warning.clone(),
         useful,
-        by: EventAuthor::from_identity(&request.identity, None),
+        by: EventAuthor { person, ..EventAuthor::from_identity(&request.identity, None) },
     }))?;
     let row = find_delivery(Some(store.index()), &row.warning)?;
     Ok(Reply::new(AcknowledgementReply { warning: row.warning, task: row.task, useful: row.useful }, reading.notes))

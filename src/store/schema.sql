@@ -156,7 +156,10 @@ CREATE TABLE lesson_changes (
     event_id TEXT PRIMARY KEY,
     lesson_id TEXT NOT NULL,
     change TEXT NOT NULL,
-    at TEXT NOT NULL
+    at TEXT NOT NULL,
+    author TEXT,
+    -- What an annotation says first.
+    why TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX changes_by_lesson ON lesson_changes (lesson_id);
 

@@ -30,8 +30,8 @@ pub(crate) struct AuditLines {
 pub(crate) struct AuditLine {
     /// The event's id.
     pub event: String,
-    /// What kind of thing it is about: `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate`, or `page` of the
-    /// library.
+    /// What kind of thing it is about: `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate`, or `page` or
+    /// `job` of the library.
     pub kind: String,
     /// When.
     pub at: Timestamp,

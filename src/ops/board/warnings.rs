@@ -54,6 +54,8 @@ pub(crate) struct WarningLine {
     pub outcome: DeliveryOutcome,
     /// The run that says so; `null` where none does.
     pub run: Option<String>,
+    /// Whether it was useful, as a user rated it last; `null` where none did.
+    pub useful: Option<bool>,
 }
 
 impl Board<'_> {
@@ -84,7 +86,9 @@ impl Board<'_> {
             None => None,
         };
         let pattern = number.map(|number| self.index().brief_of_pattern(number)).transpose()?;
+        let useful = self.index().rating_of_warning(&row.warning)?;
         Ok(WarningLine {
+            useful,
             warning: row.warning,
             at: row.at,
             task: row.task,

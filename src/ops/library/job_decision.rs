@@ -6,11 +6,11 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::consent::read_consent;
 use super::job_folder::write_job_folder;
-use super::job_page::{JobPage, find_job};
+use super::job_page::{JobPage, digest_commands, find_job};
 use super::job_writer::JobWriter;
 use super::manual::read_signed_scenario;
 use crate::base::refusal::Refusal;
-use crate::event::{JobState, LearnStep};
+use crate::event::LearnStep;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::redact::sanitize_name;
@@ -37,6 +37,8 @@ pub(crate) struct JobReview {
     pub reason: String,
     /// A scenario that the person signed, as typed.
     pub scenario: Option<PathBuf>,
+    /// The digest of the commands that the person was shown; any without.
+    pub shown: Option<String>,
 }
 
 /// Decides about a job.
@@ -54,7 +56,7 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
     let step = match review.decision {
         JobReviewDecision::Requeue => {
             ensure!(
-                state.waits_for_person() || state == JobState::Failed || job.claim.is_some(),
+                job.can_requeue(),
                 Refusal::conflict(format!("{id} is {state}: it does not wait for a person"))
                     .then_run(format!("library job {id}"))
             );
@@ -64,7 +66,7 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
         }
         JobReviewDecision::Cancel => {
             ensure!(
-                !state.is_over() && !state.is_running(),
+                job.can_cancel(),
                 Refusal::conflict(format!("{id} is {state}: there is nothing to cancel"))
                     .then_run(format!("library job {id}"))
             );
@@ -72,6 +74,11 @@ pub(crate) fn review_job(request: &Request, review: &JobReview) -> anyhow::Resul
         }
     };
     let mut writer = JobWriter::open(request, index, &id)?;
+    ensure!(
+        review.shown.as_ref().is_none_or(|shown| *shown == digest_commands(&writer.job)),
+        Refusal::conflict(format!("what {id} runs changed since it was shown: nothing was decided"))
+            .then_run(format!("library job {id}"))
+    );
     writer.record_by(step, Some(&person))?;
     if read_consent(request)?.may_run {
         write_job_folder(request, &writer.job);

@@ -9,6 +9,7 @@ use crate::event::{
     ScenarioRecord, TrialFailureCause, TrialRecord,
 };
 use crate::learn::job::Job;
+use crate::learn::library::digest_page;
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::Index;
@@ -80,6 +81,12 @@ pub(crate) struct JobPage {
     pub git_status: Option<String>,
     /// What people decided, the oldest first.
     pub decisions: Vec<JobDecisionPage>,
+    /// `sha256:…` of what is run, as far as it is known: a decision by the API names it.
+    pub digest: String,
+    /// Whether a person may queue it again.
+    pub can_requeue: bool,
+    /// Whether a person may cancel it.
+    pub can_cancel: bool,
 }
 
 /// What a person decided about a job.
@@ -139,7 +146,7 @@ impl JobPage {
             trees: harvest.trees,
             novelty: harvest.novelty,
             snapshot: job.capture.clone(),
-            scenario: job.scenario.clone(),
+            scenario: known_scenario(job).cloned(),
             trials: job.trials.clone(),
             judgement: job.judgement.clone(),
             claim: EvidenceClaim::of_job(job),
@@ -147,8 +154,21 @@ impl JobPage {
             path: job.page.as_ref().map(|page| page.path.clone()),
             git_status: job.git_status.clone(),
             decisions: decisions.collect(),
+            digest: digest_commands(job),
+            can_requeue: job.can_requeue(),
+            can_cancel: job.can_cancel(),
         }
     }
+}
+
+/// What a job runs: what a person signed, else what was chosen last.
+fn known_scenario(job: &Job) -> Option<&ScenarioRecord> {
+    job.signed.as_ref().map(|signed| &signed.scenario).or(job.scenario.as_ref())
+}
+
+/// The digest of what a job runs.
+pub(super) fn digest_commands(job: &Job) -> String {
+    digest_page(serde_json::json!(known_scenario(job)).to_string().as_bytes())
 }
 
 /// The jobs of this store in any of these states (all without), the last changed first.

@@ -16,11 +16,19 @@ pub(super) fn insert_lesson_change(
         LessonChangeKind::Edited { .. } => "edited",
         LessonChangeKind::Withdrawn { .. } => "withdrawn",
     };
-    transaction.prepare_cached("INSERT INTO lesson_changes VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+    let why = match &change.change {
+        LessonChangeKind::Annotated { cause, resolution, corrective_rule } => {
+            cause.as_ref().or(corrective_rule.as_ref()).or(resolution.as_ref())
+        }
+        _ => None,
+    };
+    transaction.prepare_cached("INSERT INTO lesson_changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
         event_id,
         change.lesson,
         name,
-        at
+        at,
+        change.by,
+        why
     ])?;
     if let LessonChangeKind::Forgotten { patterns } = &change.change {
         let mut forget =

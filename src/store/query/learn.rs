@@ -363,14 +363,14 @@ impl Index {
     }
 
     /// The writer of this store, as a parameter; empty where nothing was recorded yet, or elsewhere.
-    fn own_name(&self) -> String {
+    pub(in crate::store::query) fn own_name(&self) -> String {
         self.path.parent().and_then(|dir| own_writer(&StateDir::from(dir.to_path_buf()))).unwrap_or_default()
     }
 }
 
 /// Whether a step is in a segment of the writer in this parameter: the segments of an import have other names, whatever
 /// writer its events name.
-fn is_own_step(table: &str, parameter: &str) -> String {
+pub(in crate::store::query) fn is_own_step(table: &str, parameter: &str) -> String {
     format!(
         "EXISTS (SELECT 1 FROM events JOIN segments USING (segment_no) WHERE events.event_id = {table}.event_id
              AND {parameter} <> '' AND substr(segments.name, 1, length({parameter}) + 1) = {parameter} || '-')"

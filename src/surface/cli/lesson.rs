@@ -68,6 +68,9 @@ enum LessonCommand {
         /// Rule that prevents it
         #[arg(long = "rule", group = "texts", value_name = "TEXT")]
         corrective_rule: Option<String>,
+        /// Author (default: the agent)
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
     },
     /// Remove a lesson and write none for its patterns again
     Forget {
@@ -127,11 +130,12 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
             context.output.reply(&reply, *json, |_, output| print_lesson(&found, root, output))?;
             Ok(Exit::Ok)
         }
-        LessonCommand::Annotate { id, cause, resolution, corrective_rule } => {
+        LessonCommand::Annotate { id, cause, resolution, corrective_rule, by } => {
             let annotation = LessonAnnotation {
                 cause: cause.clone(),
                 resolution: resolution.clone(),
                 corrective_rule: corrective_rule.clone(),
+                by: by.clone().or_else(|| context.request.identity.agent.clone()),
             };
             let found = lesson::annotate_lesson(&context.request, id, annotation)?;
             context.output.line(&one_line(&format!("annotated {}", found.path.display())))?;

@@ -35,7 +35,7 @@ enum OutcomeAction {
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
     let OutcomeAction::Ack { id, useful, not_useful, json } = &args.action;
     let said = if *useful { Some(true) } else { not_useful.then_some(false) };
-    let found = outcome::acknowledge_warning(&context.request, id, said)?;
+    let found = outcome::acknowledge_warning(&context.request, id, said, None)?;
     context.output.reply(&found, *json, |found, output| {
         let word = match found.useful {
             Some(true) => "useful",

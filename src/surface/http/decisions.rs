@@ -7,18 +7,26 @@ use super::sent::SentFields;
 use crate::advice::block::EditPolicy;
 use crate::event::ReviewState;
 use crate::host::user::user_name;
+use crate::ops::board::lessons::{LessonReply, LessonShowReply};
 use crate::ops::curate::{self, CurationReason};
-use crate::ops::library::{PageReview, PageReviewDecision, review_page};
+use crate::ops::fix::{self, FixNoteText};
+use crate::ops::lesson::{self, LessonAnnotation};
+use crate::ops::library::{JobReview, JobReviewDecision, PageReview, PageReviewDecision, review_job, review_page};
+use crate::ops::outcome::acknowledge_warning;
 use crate::ops::promote::TargetOptions;
 use crate::ops::promote::review::{PromotionDecision, PromotionReview, review_promotions};
 use crate::ops::reply::Reply;
 use crate::ops::{knowledge, request::Request};
 use crate::redact::sanitize_name;
 
-/// The author of a change and the reason for it: the person of the form, else the one whom git knows.
+/// The person of the form, else the one whom git knows.
+fn read_person(sent: &mut SentFields<'_>, request: &Request) -> Option<String> {
+    sent.text("by").and_then(|by| sanitize_name(&by)).or_else(|| user_name(&request.places.root))
+}
+
+/// The author of a change and the reason for it.
 fn read_reason(sent: &mut SentFields<'_>, request: &Request) -> CurationReason {
-    let by = sent.text("by").and_then(|by| sanitize_name(&by)).or_else(|| user_name(&request.places.root));
-    CurationReason { by, why: sent.text("reason").and_then(|why| sanitize_name(&why)) }
+    CurationReason { by: read_person(sent, request), why: sent.text("reason").and_then(|why| sanitize_name(&why)) }
 }
 
 fn review_pattern(ask: &HttpAsk, state: ReviewState) -> anyhow::Result<Value> {
@@ -129,6 +137,64 @@ pub(super) fn deprecate_page(ask: &HttpAsk) -> anyhow::Result<Value> {
 /// `POST …/library/{id}/restore`
 pub(super) fn restore_page(ask: &HttpAsk) -> anyhow::Result<Value> {
     decide_page(ask, PageReviewDecision::Restore)
+}
+
+fn decide_job(ask: &HttpAsk, decision: JobReviewDecision) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let (person, reason) = (sent.required("by"), sent.required("reason"));
+    // What is run is what was shown. A scenario is signed in a file: no document can bring one.
+    let is_requeue = decision == JobReviewDecision::Requeue;
+    let shown = if is_requeue { Some(sent.required("digest")) } else { None };
+    sent.finish(if is_requeue { &["by", "reason", "digest"] } else { &["by", "reason"] })?;
+    let id = ask.path_value(0).to_owned();
+    to_document(&review_job(&ask.request, &JobReview { decision, id, person, reason, scenario: None, shown })?)
+}
+
+/// `POST …/library/jobs/{id}/requeue`
+pub(super) fn requeue_job(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_job(ask, JobReviewDecision::Requeue)
+}
+
+/// `POST …/library/jobs/{id}/cancel`
+pub(super) fn cancel_job(ask: &HttpAsk) -> anyhow::Result<Value> {
+    decide_job(ask, JobReviewDecision::Cancel)
+}
+
+/// Three texts of which one has to be there.
+fn read_note(sent: &mut SentFields<'_>, names: [&str; 3]) -> [Option<String>; 3] {
+    let texts = names.map(|name| sent.text(name));
+    if texts.iter().all(Option::is_none) {
+        sent.add_fault(names[0], &format!("give {}, {} or {}", names[0], names[1], names[2]));
+    }
+    texts
+}
+
+/// `POST …/fixes/{id}/note`
+pub(super) fn note_fix(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let [cause, approach, rule] = read_note(&mut sent, ["cause", "approach", "rule"]);
+    let by = read_person(&mut sent, &ask.request);
+    sent.finish(&["cause", "approach", "rule", "by"])?;
+    to_document(&fix::record_fix(&ask.request, ask.path_value(0), FixNoteText { cause, approach, rule, by })?)
+}
+
+/// `POST …/lessons/{id}/annotate`
+pub(super) fn annotate_lesson(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let [cause, resolution, corrective_rule] = read_note(&mut sent, ["cause", "resolution", "rule"]);
+    let by = read_person(&mut sent, &ask.request);
+    sent.finish(&["cause", "resolution", "rule", "by"])?;
+    let annotation = LessonAnnotation { cause, resolution, corrective_rule, by };
+    let found = lesson::annotate_lesson(&ask.request, ask.path_value(0), annotation)?;
+    to_document(&Reply::from(LessonShowReply { lesson: LessonReply::from_found(&found) }))
+}
+
+/// `POST …/warnings/{id}/ack`
+pub(super) fn rate_warning(ask: &HttpAsk) -> anyhow::Result<Value> {
+    let mut sent = SentFields::new(ask)?;
+    let (useful, person) = (sent.choice("useful"), read_person(&mut sent, &ask.request));
+    sent.finish(&["useful", "by"])?;
+    to_document(&acknowledge_warning(&ask.request, ask.path_value(0), useful, person)?)
 }
 
 /// `POST …/knowledge/{id}/pin`

@@ -61,6 +61,7 @@ mod tests {
         ("search", reply::<board::search::SearchPage>),
         ("pattern-change", reply::<ops::curate::CurationReply>),
         ("promotion-decision", reply::<ops::promote::review::DecisionReply>),
+        ("warning-rating", reply::<ops::outcome::AcknowledgementReply>),
         ("library-decision", reply::<ops::library::PageDecisionReply>),
         ("entry-change", reply::<ops::knowledge::EntryChangeReply>),
         ("specified-dashboard", reply::<failures::DashboardDocument>),
@@ -108,12 +109,19 @@ mod tests {
     fn decided_fields(api: &str) -> Vec<(&'static str, bool, Value)> {
         let text = || json!({"type": "string", "minLength": 1});
         let verb = api.rsplit('/').next().unwrap_or_default();
+        // Who decides, and why, may be left out where it can be reverted.
         let is_pattern = api.starts_with("/api/v1/patterns/");
         let mut fields = match verb {
             "merge" => vec![("into", true, text())],
             "confidence" => vec![("value", true, json!({"type": "number", "minimum": 0, "maximum": 1}))],
             "supersede" => return vec![("with", true, text())],
             "pin" | "unpin" => return Vec::new(),
+            "ack" => return vec![("useful", false, json!({"type": "boolean"})), ("by", false, text())],
+            "note" | "annotate" => {
+                let solution = if verb == "note" { "approach" } else { "resolution" };
+                return ["cause", solution, "rule", "by"].map(|name| (name, false, text())).into();
+            }
+            "requeue" => vec![("digest", true, text())],
             "approve" if api.starts_with("/api/v1/library/") => {
                 vec![("digest", true, text()), ("accept_unproven", false, json!({"type": "boolean"}))]
             }
@@ -139,7 +147,38 @@ mod tests {
             fields.iter().filter(|(_, required, _)| *required).map(|(name, _, _)| *name).collect();
         let properties: Map<String, Value> =
             fields.into_iter().map(|(name, required, schema)| (name.to_owned(), sent(required, schema))).collect();
-        json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
+        let mut schema =
+            json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false});
+        if api.ends_with("/note") || api.ends_with("/annotate") {
+            // One of its texts has to be there.
+            let given =
+                |name: &String| json!({"required": [name], "properties": {name: {"type": "string", "minLength": 1}}});
+            let names = schema["properties"].as_object().expect("properties").keys().filter(|name| *name != "by");
+            schema["anyOf"] = names.map(given).collect();
+        }
+        schema
+    }
+
+    /// A document as a caller would send it.
+    fn sent_example(api: &str) -> Value {
+        let value = |name: &str| match name {
+            "actionType" => json!("UPDATE"),
+            "agentId" => json!("claude-code"),
+            "by" => json!("Ada"),
+            "cause" => json!("The migration that adds the column was not run"),
+            "change" | "digest" => json!("sha256:9f2c4b7d"),
+            "filePattern" => json!("api/**"),
+            "into" => json!("p-7f3k2m9q"),
+            "reason" => json!("We all run into it"),
+            "rule" => json!("Run `make migrate` before the tests"),
+            "tags" => json!(["database"]),
+            "accept_unproven" | "useful" => json!(true),
+            "value" => json!(0.9),
+            "with" => json!("k-7f3k2m9q"),
+            name => json!(format!("the {name}")),
+        };
+        let fields = sent_fields(api).into_iter().map(|(name, _, _)| (name.to_owned(), value(name)));
+        Value::Object(fields.collect())
     }
 
     /// The words of the states of jobs.
@@ -204,7 +243,9 @@ mod tests {
             "responses": {"200": {"description": resource.title, "content": content}, "default": problem},
         });
         if resource.is_write {
-            let sent = json!({"application/json": {"schema": sent_schema(resource.api)}});
+            let sent = json!({"application/json": {
+                "schema": sent_schema(resource.api), "example": sent_example(resource.api),
+            }});
             operation["requestBody"] = json!({"required": true, "content": sent});
         }
         operation

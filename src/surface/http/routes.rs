@@ -223,6 +223,36 @@ pub(super) const RESOURCES: &[HttpResource] = &[
         decisions::restore_page,
     ),
     decision(
+        ["/api/v1/library/jobs/{id}/requeue", "/library/jobs/{id}/requeue"],
+        "library-job",
+        "Queue a job again",
+        decisions::requeue_job,
+    ),
+    decision(
+        ["/api/v1/library/jobs/{id}/cancel", "/library/jobs/{id}/cancel"],
+        "library-job",
+        "Cancel a job",
+        decisions::cancel_job,
+    ),
+    decision(
+        ["/api/v1/fixes/{id}/note", "/fixes/{id}/note"],
+        "fix",
+        "Record the cause, the solution and a rule for a fix",
+        decisions::note_fix,
+    ),
+    decision(
+        ["/api/v1/lessons/{id}/annotate", "/lessons/{id}/annotate"],
+        "lesson",
+        "Annotate a lesson",
+        decisions::annotate_lesson,
+    ),
+    decision(
+        ["/api/v1/warnings/{id}/ack", "/warnings/{id}/ack"],
+        "warning-rating",
+        "Say whether a warning was useful",
+        decisions::rate_warning,
+    ),
+    decision(
         ["/api/v1/knowledge/{id}/pin", "/knowledge/{id}/pin"],
         "entry-change",
         "Pin an entry",
@@ -321,11 +351,16 @@ fn reply_with_decision(
     if form == ResourceForm::Document {
         return Ok(HttpReply::json(&value));
     }
+    if ask.back.as_deref() == Some("audit") {
+        return Ok(HttpReply::see_other("/audit"));
+    }
     // A merged pattern is at the address of the one that represents it.
-    let id = value.get("pattern").and_then(Value::as_str).unwrap_or(ask.path_value(0));
-    let list = resource.page.split('/').nth(1).unwrap_or_default();
-    let page = format!("/{list}/{}", encode_text(id));
-    Ok(HttpReply::see_other(if ask.back.as_deref() == Some("audit") { "/audit" } else { &page }))
+    let id = encode_text(value.get("pattern").and_then(Value::as_str).unwrap_or(ask.path_value(0)));
+    let record = resource.page.rsplit_once('/').map_or("", |(record, _)| record);
+    let list = record.rsplit_once('/').map_or("", |(list, _)| list);
+    let has_page = RESOURCES.iter().any(|known| known.page == record && known.is_record());
+    // What has no page of its own is a row of its list.
+    Ok(HttpReply::see_other(&if has_page { format!("{list}/{id}") } else { format!("{list}#{id}") }))
 }
 
 /// The address of the page after this one.

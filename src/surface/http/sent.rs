@@ -60,13 +60,18 @@ impl<'a> SentFields<'a> {
 
     /// Whether something is agreed to: `true`, or the ticked box of a form.
     pub(super) fn is_on(&mut self, name: &str) -> bool {
+        self.choice(name).unwrap_or(false)
+    }
+
+    /// Yes or no, also as the word of a form; it may be missing.
+    pub(super) fn choice(&mut self, name: &str) -> Option<bool> {
         match self.fields.get(name) {
-            None | Some(Value::Null | Value::Bool(false)) => false,
-            Some(Value::Bool(true)) => true,
-            Some(Value::String(word)) if word == "true" => true,
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(choice)) => Some(*choice),
+            Some(Value::String(word)) if word == "true" || word == "false" => Some(word == "true"),
             Some(_) => {
                 self.add_fault(name, "true or false is expected");
-                false
+                None
             }
         }
     }

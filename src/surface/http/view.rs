@@ -242,6 +242,7 @@ fn add_filters(environment: &mut Environment<'static>, moment: Option<Timestamp>
     environment.add_filter("cut", |text: &str, max: Option<usize>| ellipsis(text, max.unwrap_or(MESSAGE_BYTES_MAX)));
     environment.add_filter("lesson_id", lesson_id);
     environment.add_filter("words", |word: &str| word.replace('_', " "));
+    environment.add_filter("shell", |words: Vec<String>| shell_words::join(words));
     environment.add_filter("seconds", |micros: f64| format!("{:.1} s", micros / 1e6));
     environment.add_function("with_query", with_query);
     environment.add_function("spark", chart::draw_spark);

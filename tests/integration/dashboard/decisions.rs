@@ -11,19 +11,19 @@ use crate::sandbox::{Sandbox, files_in};
 use crate::story::discount_story;
 
 /// A browser after its user opened the printed address: it has the cookie.
-struct Browser<'a> {
+pub(super) struct Browser<'a> {
     dashboard: &'a Dashboard,
     cookie: String,
 }
 
 impl<'a> Browser<'a> {
-    fn open(dashboard: &'a Dashboard) -> Self {
+    pub(super) fn open(dashboard: &'a Dashboard) -> Self {
         let answer = dashboard.ask("GET", &format!("/?token={}", dashboard.token), &[], "");
         let cookie = answer.header("set-cookie").and_then(|it| it.split(';').next()).expect("a cookie").to_owned();
         Browser { dashboard, cookie }
     }
 
-    fn page(&self, path: &str) -> String {
+    pub(super) fn page(&self, path: &str) -> String {
         let answer = self.dashboard.ask("GET", path, &[("Cookie", &self.cookie)], "");
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         answer.body
@@ -31,7 +31,7 @@ impl<'a> Browser<'a> {
 
     /// Sends the form with this address that is on a page, with its hidden fields and these.
     #[track_caller]
-    fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Answer {
         let html = self.page(page);
         let form = form_with(&html, action).unwrap_or_else(|| panic!("{page} has no form for {action}: {html}"));
         let typed = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -39,13 +39,26 @@ impl<'a> Browser<'a> {
     }
 
     fn send(&self, action: &str, fields: &BTreeMap<String, String>) -> Answer {
+        self.send_from(&format!("http://127.0.0.1:{}", self.dashboard.port), "same-origin", action, fields)
+    }
+
+    /// As [`Browser::submit`], from the page of another site that got hold of the form.
+    #[track_caller]
+    pub(super) fn submit_from_elsewhere(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Answer {
+        let html = self.page(page);
+        let form = form_with(&html, action).unwrap_or_else(|| panic!("{page} has no form for {action}: {html}"));
+        let typed = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let fields = hidden_fields(form).into_iter().chain(typed).collect();
+        self.send_from("http://evil.example", "cross-site", action, &fields)
+    }
+
+    fn send_from(&self, origin: &str, site: &str, action: &str, fields: &BTreeMap<String, String>) -> Answer {
         let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
-        let origin = format!("http://127.0.0.1:{}", self.dashboard.port);
         let headers = [
             ("Cookie", self.cookie.as_str()),
             ("Content-Type", "application/x-www-form-urlencoded"),
-            ("Origin", &origin),
-            ("Sec-Fetch-Site", "same-origin"),
+            ("Origin", origin),
+            ("Sec-Fetch-Site", site),
         ];
         self.dashboard.ask("POST", action, &headers, &pairs.join("&"))
     }
@@ -55,7 +68,7 @@ fn encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-fn form_with<'a>(html: &'a str, action: &str) -> Option<&'a str> {
+pub(super) fn form_with<'a>(html: &'a str, action: &str) -> Option<&'a str> {
     let forms = html.split("<form").skip(1).filter_map(|rest| rest.split("</form>").next());
     forms.into_iter().find(|form| form.contains(&format!("action=\"{action}\"")))
 }
@@ -71,7 +84,7 @@ fn hidden_fields(form: &str) -> BTreeMap<String, String> {
 
 /// Panics unless a form was taken and leads to this page.
 #[track_caller]
-fn assert_leads_to(answer: &Answer, page: &str) {
+pub(super) fn assert_leads_to(answer: &Answer, page: &str) {
     assert_eq!((answer.status, answer.header("location")), (303, Some(page)), "{answer:?}");
 }
 
@@ -289,5 +302,129 @@ fn entries_are_pinned_and_superseded_on_their_page() {
     assert_eq!(entry()["confidence"], 0.9);
     assert_leads_to(&browser.submit(&page, &format!("{page}/supersede"), &[("with", &new)]), &page);
     assert_eq!(entry()["superseded_by"], new.as_str());
+    dashboard.ends(Signal::SIGINT);
+}
+
+/// Panics unless a document is refused, with where it is wrong.
+#[track_caller]
+pub(super) fn assert_bad_body(dashboard: &Dashboard, path: &str, body: &Value, pointer: &str) {
+    let refused = dashboard.post(path, &body.to_string());
+    let problem = refused.json();
+    assert_eq!((refused.status, &problem["errors"][0]["pointer"]), (400, &json!(pointer)), "{path} {body}: {problem}");
+}
+
+#[test]
+fn what_people_know_of_a_fix_is_recorded_on_its_page() {
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let browser = Browser::open(&dashboard);
+    let fixes = dashboard.json("/api/v1/fixes?state=success");
+    let page = format!("/fixes/{}", fixes["fixes"][0]["id"].as_str().expect("a fix"));
+    let (note, api) = (format!("{page}/note"), format!("/api/v1{page}/note"));
+    let before = events(&sandbox).len();
+    for (body, pointer) in [
+        (json!({}), "/cause"),
+        (json!({"by": "Ada"}), "/cause"),
+        (json!({"cause": 7, "rule": "x"}), "/cause"),
+        (json!({"cause": "x", "why": "y"}), "/why"),
+    ] {
+        assert_bad_body(&dashboard, &api, &body, pointer);
+    }
+    assert_eq!(browser.submit(&page, &note, &[("by", "Ada")]).status, 400, "nothing is said");
+    assert_eq!(browser.submit_from_elsewhere(&page, &note, &[("cause", "planted")]).status, 403);
+    assert_eq!(dashboard.post("/api/v1/fixes/x-nope/note", r#"{"cause":"x"}"#).status, 404);
+    assert_eq!(events(&sandbox).len(), before, "nothing was recorded");
+
+    let said = [("cause", "The discount is <b>a share</b>"), ("rule", "Multiply by what is left"), ("by", "Ada")];
+    assert_leads_to(&browser.submit(&page, &note, &said), &page);
+    let html = browser.page(&page);
+    assert!(html.contains("The discount is &lt;b&gt;a share&lt;/b&gt;") && html.contains("Ada"), "{html}");
+    let answer = dashboard.post(&api, r#"{"approach":"Use a factor","by":"Bo"}"#);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    super::api::assert_described("/api/v1/fixes/{id}/note", &answer.json());
+    let shown = sandbox.verify_run(["fix", "show", &page["/fixes/".len()..], "--json"]).prints_json();
+    assert_eq!(answer.json(), shown, "what the command prints");
+    assert_eq!((&shown["said"][0]["by"], &shown["said"][1]["approach"]), (&json!("Ada"), &json!("Use a factor")));
+    let audit = dashboard.json("/api/v1/audit");
+    let line = &audit["decisions"][1];
+    assert_eq!(
+        (&line["kind"], &line["who"], &line["why"]),
+        (&json!("fix"), &json!("Ada"), &json!("The discount is <b>a share</b>"))
+    );
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn a_lesson_is_annotated_on_its_page() {
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let browser = Browser::open(&dashboard);
+    let lessons = dashboard.json("/api/v1/lessons");
+    let id = lessons["lessons"][0]["id"].as_str().expect("a lesson");
+    let page = format!("/lessons/{id}");
+    let (annotate, api) = (format!("{page}/annotate"), format!("/api/v1{page}/annotate"));
+    let before = events(&sandbox).len();
+    assert_bad_body(&dashboard, &api, &json!({"by": "Ada"}), "/cause");
+    assert_bad_body(&dashboard, &api, &json!({"rule": ["x"]}), "/rule");
+    assert_eq!(browser.submit(&page, &annotate, &[("cause", " ")]).status, 400, "nothing is said");
+    assert_eq!(browser.submit_from_elsewhere(&page, &annotate, &[("cause", "planted")]).status, 403);
+    assert_eq!(events(&sandbox).len(), before, "nothing was recorded");
+
+    let said = [("cause", "A discount is a share"), ("rule", "Multiply <i>once</i>"), ("by", "Ada")];
+    assert_leads_to(&browser.submit(&page, &annotate, &said), &page);
+    let html = browser.page(&page);
+    assert!(html.contains("A discount is a share") && html.contains("Multiply &lt;i&gt;once"), "{html}");
+    let answer = dashboard.post(&api, r#"{"resolution":"Use a factor","by":"Bo"}"#);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    super::api::assert_described("/api/v1/lessons/{id}/annotate", &answer.json());
+    let shown = sandbox.verify_run(["lesson", "show", id, "--json"]).prints_json();
+    assert_eq!(answer.json(), shown, "what the command prints");
+    let texts = ["cause", "resolution", "corrective_rule"].map(|name| shown["lesson"][name].as_str());
+    assert_eq!(texts, [Some("A discount is a share"), Some("Use a factor"), Some("Multiply <i>once</i>")]);
+    let audit = dashboard.json("/api/v1/audit");
+    let who: Vec<&Value> = audit["decisions"].as_array().expect("decisions").iter().map(|line| &line["who"]).collect();
+    assert_eq!(who, [&json!("Bo"), &json!("Ada")]);
+    let line = &audit["decisions"][1];
+    assert_eq!((&line["kind"], &line["why"]), (&json!("lesson"), &json!("A discount is a share")));
+    assert!(browser.page("/audit").contains(&format!("href=\"{page}\"")), "the audit page leads to it");
+    sandbox.verify_run(["lesson", "annotate", id, "--rule", "Once", "--by", "Cy"]).prints();
+    assert_eq!(dashboard.json("/api/v1/audit")["decisions"][0]["who"], "Cy");
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn warnings_are_rated_in_their_list() {
+    let sandbox = promotion_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let browser = Browser::open(&dashboard);
+    let warnings = || dashboard.json("/api/v1/warnings")["warnings"].clone();
+    let listed = warnings();
+    let [first, second] = [0, 1].map(|row: usize| listed[row]["warning"].as_str().expect("a warning").to_owned());
+    let rating = |id: &str| {
+        let listed = warnings();
+        let line = listed.as_array().expect("warnings").iter().find(|line| line["warning"] == *id);
+        line.expect("it is listed")["useful"].clone()
+    };
+    let (ack, api) = (format!("/warnings/{first}/ack"), format!("/api/v1/warnings/{second}/ack"));
+    let before = events(&sandbox).len();
+    assert_bad_body(&dashboard, &api, &json!({"useful": "very"}), "/useful");
+    assert_bad_body(&dashboard, &api, &json!({"useful": true, "why": "x"}), "/why");
+    assert_eq!(browser.submit_from_elsewhere("/warnings", &ack, &[]).status, 403);
+    assert_eq!(dashboard.post("/api/v1/warnings/w-nope/ack", "{}").status, 404);
+    assert_eq!((events(&sandbox).len(), rating(&first)), (before, Value::Null), "nothing was recorded");
+
+    let taken = browser.submit("/warnings", &ack, &[]);
+    assert_leads_to(&taken, &format!("/warnings#{first}"));
+    assert!(browser.page("/warnings").contains(&format!("<tr id=\"{first}\"")), "there it is");
+    let answer = dashboard.post(&api, r#"{"useful":false,"by":"Ada"}"#);
+    assert_eq!((answer.status, &answer.json()["useful"]), (200, &json!(false)), "{answer:?}");
+    super::api::assert_described("/api/v1/warnings/{id}/ack", &answer.json());
+    assert_eq!((rating(&first), rating(&second)), (json!(true), json!(false)));
+    let line = dashboard.json("/api/v1/audit")["decisions"][0].clone();
+    assert_eq!(
+        (&line["kind"], &line["who"], &line["action"]),
+        (&json!("warning"), &json!("Ada"), &json!("not_useful"))
+    );
+    assert!(browser.page("/audit").contains("rated as not useful"), "it is on the audit page");
     dashboard.ends(Signal::SIGINT);
 }

@@ -7,6 +7,7 @@ use crate::base::ids::{self, IdKind};
 use crate::base::lossless::Lossless;
 use crate::store::error::StoreError;
 use crate::store::index::Index;
+use crate::store::query::learn::is_own_step;
 use crate::store::query::row_time;
 
 /// A decision.
@@ -14,14 +15,14 @@ use crate::store::query::row_time;
 pub(crate) struct DecisionRow {
     /// The event's id.
     pub event: String,
-    /// `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate` or `page`.
+    /// `pattern`, `promotion`, `entry`, `fix`, `lesson`, `warning`, `gate`, `page` or `job`.
     pub kind: String,
     pub at: Timestamp,
     /// The person who decided, else the agent; `None` when the recorder did, or nothing is known.
     pub who: Option<String>,
     /// What was done, one word: `muted`, `merged`, `approved`, …
     pub action: String,
-    /// What it is about: `p-…`, `r-…`, `k-…`, `x-…`, `l-…`, `w-…`, `g-…`, `a-…`, or the item that a waiver is for.
+    /// What it is about: `p-…`, `r-…`, `k-…`, `x-…`, `l-…`, `w-…`, `g-…`, `a-…`, `j-…`, or the item that a waiver is for.
     pub about: String,
     /// The second thing that it is about.
     pub other: Option<String>,
@@ -46,7 +47,7 @@ const DECISIONS: &str = "
         'entry' FROM knowledge_changes
     UNION ALL SELECT event_id, at, iif(declined IS NULL, 'annotated', 'declined'), fix_id, NULL, author,
         coalesce(declined, cause, rule, approach), 'fix' FROM fix_notes
-    UNION ALL SELECT event_id, at, change, lesson_id, NULL, NULL, NULL, 'lesson' FROM lesson_changes
+    UNION ALL SELECT event_id, at, change, lesson_id, NULL, author, why, 'lesson' FROM lesson_changes
     WHERE change IN ('annotated', 'forgotten')
     UNION ALL SELECT event_id, at, iif(useful IS NULL, 'acknowledged', iif(useful, 'useful', 'not_useful')), warning_id,
         NULL, coalesce(person, agent), NULL, 'warning' FROM warning_acks
@@ -56,7 +57,9 @@ const DECISIONS: &str = "
         coalesce(nullif(evaluation, ''), body ->> '$.item'), NULL, body ->> '$.by.person', body ->> '$.reason', 'gate'
     FROM gate_steps WHERE step IN ('waiver', 'reset', 'resolved')
     UNION ALL SELECT event_id, at, step, artifact_id, NULL, body ->> '$.by.person', body ->> '$.reason', 'page'
-    FROM library_steps WHERE step IN ('approved', 'rejected', 'deprecated', 'restored')";
+    FROM library_steps WHERE step IN ('approved', 'rejected', 'deprecated', 'restored')
+    UNION ALL SELECT event_id, at, step, job_id, NULL, body ->> '$.by.person', body ->> '$.reason', 'job'
+    FROM learn_steps s WHERE step IN ('requeued', 'cancelled') AND {is_own}";
 
 /// The decision that reverted the decision `d`: the first later one that says the opposite of the same thing.
 const REVERTED: &str = "
@@ -79,8 +82,10 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<DecisionRow>, StoreError> {
         let reverted = |column: &str| REVERTED.replace("r.at, r.who FROM", &format!("{column} FROM"));
+        // What another store decided about a job counts for nothing here.
+        let decisions = DECISIONS.replace("{is_own}", &is_own_step("s", "?4"));
         let sql = format!(
-            "WITH decisions AS MATERIALIZED ({DECISIONS}),
+            "WITH decisions AS MATERIALIZED ({decisions}),
              page AS MATERIALIZED (
                  SELECT * FROM decisions WHERE ?1 IS NULL OR (at, event_id) < (?1, ?2)
                  ORDER BY at DESC, event_id DESC LIMIT ?3)
@@ -92,7 +97,8 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let (at, event) = after.map(|(at, event)| (at.rfc3339(), event)).unzip();
-            let rows = statement.query_map(params![at, event, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![at, event, limit, self.own_name()], |row| {
                 let is_pattern = row.get::<_, String>(9)? == "pattern";
                 let name = |key: String| if is_pattern { ids::short(IdKind::Pattern, key.as_bytes()) } else { key };
                 Ok(DecisionRow {

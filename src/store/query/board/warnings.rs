@@ -1,6 +1,6 @@
 //! Warnings that were shown, the newest first, page by page.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::effect::ABOUT_FILTER;
 use crate::base::clock::Timestamp;
@@ -69,6 +69,17 @@ impl Index {
             let parameters = params![shown, from, until, whom.agent, whom.category, whom.tool, at, event, limit];
             statement.query_map(parameters, outcome_from_row)?.collect()
         };
+        self.sql_result("read", read())
+    }
+
+    /// The latest rating of a warning; `None` where a user gave none.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn rating_of_warning(&self, warning: &str) -> Result<Option<bool>, StoreError> {
+        let sql = "SELECT useful FROM warning_acks WHERE warning_id = ?1 AND useful IS NOT NULL
+            ORDER BY at DESC, event_id DESC LIMIT 1";
+        let read = || self.connection.prepare_cached(sql)?.query_row([warning], |row| row.get(0)).optional();
         self.sql_result("read", read())
     }
 }

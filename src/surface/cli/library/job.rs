@@ -129,7 +129,8 @@ fn decide(
     context: &mut CommandContext,
 ) -> anyhow::Result<Exit> {
     let (id, person, reason) = (args.id.clone(), args.by.clone(), args.reason.clone());
-    let page = library::review_job(&context.request, &JobReview { decision, id, person, reason, scenario })?;
+    let page =
+        library::review_job(&context.request, &JobReview { decision, id, person, reason, scenario, shown: None })?;
     context
         .output
         .reply(&page, args.json, |page, output| output.line(&format!("{}\t{}", page.summary.id, page.summary.state)))?;

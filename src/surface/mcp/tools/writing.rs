@@ -179,7 +179,8 @@ fn record_fix(request: &Request, arguments: Value) -> anyhow::Result<ToolAnswer>
             page.map_data(|page| RecordedFix { kind: "fix", id: page.summary.id, file: None })
         }
         Some("l-") if id.len() > 2 => {
-            let annotation = LessonAnnotation { cause, resolution, corrective_rule: rule };
+            let annotation =
+                LessonAnnotation { cause, resolution, corrective_rule: rule, by: request.identity.agent.clone() };
             let found = lesson::annotate_lesson(request, id, annotation)?;
             let file = request.places.relative(&found.path).map(|file| file.to_string_lossy().into_owned());
             Reply::from(RecordedFix { kind: "lesson", id: found.lesson.front.id, file })
