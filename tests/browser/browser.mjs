@@ -7,7 +7,9 @@ export const require = createRequire(fileURLToPath(tools))
 const { chromium } = require('playwright-core')
 
 // The pages that the rail of a dashboard names, and what only links lead to. One of each kind is enough.
-export const DETAILS = /^\/(patterns|failures|runs|fixes|knowledge|promotions|tasks|lessons|problems|gate|library|figures)\/[^/]+$/
+const KINDS =
+  'patterns|failures|runs|fixes|knowledge|promotions|tasks|lessons|problems|gate|gate/evaluations|library|library/jobs|figures'
+export const DETAILS = new RegExp(`^/(${KINDS})/[^/?]+$`)
 // A page is looked at when its kind is new, at most this often.
 const SAME_KIND_MAX = 2
 

@@ -29,10 +29,16 @@ await suite.check('the token is neither in the address nor in the history', asyn
 const paths = await suite.pages(page)
 console.log(`${paths.length} pages: ${paths.join(' ')}`)
 await suite.check('there is a page of every kind', async () => {
-  for (const kind of ['patterns', 'failures', 'runs', 'fixes', 'knowledge', 'promotions', 'tasks', 'lessons']) {
+  const kinds = ['patterns', 'failures', 'runs', 'fixes', 'knowledge', 'promotions', 'tasks', 'lessons', 'gate', 'gate/evaluations']
+  // Where nothing can be isolated, no job ran and there is no page.
+  if (paths.some((path) => path.startsWith('/library/a-'))) kinds.push('library/jobs')
+  for (const kind of kinds) {
     assert(paths.some((path) => path.startsWith(`/${kind}/`)), `nothing links to /${kind}/`)
   }
 })
+// A job that failed has the command that is run again beside its button.
+await suite.go(page, '/library/jobs?state=failed')
+paths.push('/library/jobs', ...(await links(page, 'td.main a')).filter((path) => !paths.includes(path)))
 paths.push('/search?q=refund', '/patterns?agent=nobody', '/problems/unknown-id')
 
 await suite.check('the Nu checker finds no fault in any page', async () => {
@@ -144,6 +150,20 @@ await suite.check('without script every link, filter, form, tab and table works'
   await page.locator('form.search input').fill('refund')
   await Promise.all([page.waitForURL('**/search?q=refund'), page.locator('form.search button').click()])
   assert((await links(page, 'main a')).some((link) => DETAILS.test(link)), 'nothing is found')
+  assert(wrong.length === 0, wrong.join('\n'))
+  await context.close()
+})
+
+await suite.check('without script a note is recorded', async () => {
+  const { page, context, wrong } = await suite.open({ javaScriptEnabled: false })
+  for (const [kind, field] of [['fixes', 'approach'], ['lessons', 'resolution']]) {
+    await suite.go(page, paths.find((path) => path.startsWith(`/${kind}/`)))
+    const form = page.locator('#decide form')
+    await form.locator(`input[name=${field}]`).fill('Load <b>the order</b> first')
+    await form.locator('button').click()
+    assert(page.url().includes(`/${kind}/`), `${kind} leads to ${page.url()}`)
+    assert((await page.locator('main').innerText()).includes('Load <b>the order</b> first'), `${kind}: it is not shown`)
+  }
   assert(wrong.length === 0, wrong.join('\n'))
   await context.close()
 })

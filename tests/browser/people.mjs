@@ -134,6 +134,36 @@ await question('the approval of a proposal', async (person) => {
   assert((await text()).includes('We all run into it'), 'the audit page does not have it')
 })
 
+await question('a note on a fix', async (person) => {
+  await person.press('the fixes', (it) => it.href === '/fixes')
+  await person.press('a fix', link('/fixes/x-'))
+  await person.type('cause', 'The order was not loaded')
+  await person.enter()
+  assert((await text()).includes('Cause: The order was not loaded'), await text())
+})
+
+await question('the rating of a warning', async (person) => {
+  await person.press('the warnings', (it) => it.href === '/warnings')
+  await person.find('a rating', (it) => it.tag === 'SUMMARY' && it.text === 'rate')
+  await page.keyboard.press('Enter')
+  await person.press('the answer', (it) => it.tag === 'BUTTON' && it.text === 'Useful')
+  assert((await page.locator('details.rate > summary', { hasText: /^useful$/ }).count()) === 1, await text())
+})
+
+await suite.go(page, '/library/jobs?state=failed')
+if ((await page.locator('td.main a').count()) > 0) {
+  await question('what a job runs before it is queued again', async (person) => {
+    await person.press('the library', (it) => it.href === '/library')
+    await person.press('the jobs that failed', (it) => it.href === '/library/jobs?state=failed')
+    await person.press('a job', link('/library/jobs/j-'))
+    assert((await page.locator('#decide form').first().innerText()).includes('pytest -q'), 'its command is not beside the button')
+    await person.type('by', 'Ada')
+    await person.type('reason', 'The test is there now')
+    await person.enter()
+    assert((await page.locator('main > p').first().innerText()).startsWith('queued'), await text())
+  })
+}
+
 await suite.check('printed, the overview has its figures on three pages and no buttons', async () => {
   await suite.go(page, '/')
   const figures = await page.locator('.figures .value').allInnerTexts()

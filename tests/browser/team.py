@@ -194,6 +194,68 @@ def curate():
         verify('promote', 'approve', waiting[-1], '--by', 'Ada', '--reason', 'We all run into it')
 
 
+def here(*command):
+    """a command without faketime and without the tools of the shop, whatever its exit code"""
+    return subprocess.run(command, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+
+
+def judge():
+    """a feature that the gate rejects until a person has to decide"""
+    write('.verify-run/qa-checklist.yml', 'qa_checklist:\n  version: "1"\n  functionality:\n' + ''.join(
+        f'    - id: {name}\n      criterion: {criterion}\n      validation: exit_code == 0\n      command: "{command}"\n'
+        '      blocking: true\n'
+        for name, criterion, command in [('F1', 'Prices are rounded once', 'sh check.sh'), ('Q1', 'Sources are formatted', 'true')]))
+    commit('The checklist of the gate')
+    for attempt in (1, 2, 3):
+        write('check.sh', f'echo "api/pricing.py:{attempt}: error: price {attempt} is rounded twice"\nexit 1\n')
+        digest = here(program, 'gate', 'trust', '--digest').strip()
+        here(program, 'gate', 'run', '--no-prp', '--trust', digest)
+
+
+def learn():
+    """a job that wrote a page, one that waits for a scenario, and one that failed"""
+    write('conftest.py', 'import sys\n\nsys.dont_write_bytecode = True\n')
+    write('api/__init__.py', '')
+    write('.gitignore', '__pycache__\n.pytest_cache\n')
+    wrong = {'weight': 'a - b', 'name': '"box"', 'size': 'a + b'}
+    right = {'weight': 'a + b', 'name': '"parcel"', 'size': 'a * b'}
+    tests = {'weight': 'parcel.weight(1, 2) == 3', 'name': 'parcel.name(1, 2) == "parcel"', 'size': 'parcel.size(2, 3) == 6'}
+
+    def parcel(mended):
+        bodies = {name: right[name] if name in mended else wrong[name] for name in wrong}
+        write('api/parcel.py', '\n\n'.join(f'def {name}(a, b):\n    return {body}\n' for name, body in bodies.items()))
+
+    for name, fact in tests.items():
+        write(f'tests/test_{name}.py', f'from api import parcel\n\n\ndef test_{name}():\n    assert {fact}\n')
+    parcel([])
+    commit('Parcels')
+    # The second one is recorded without its secret, so it can't be run again.
+    secret = ['-o', f'cache_dir=ghp_{"a" * 36}']
+    for number, (name, more) in enumerate([('weight', []), ('name', secret), ('size', secret)]):
+        here(program, 'task', 'start', f'Parcel {name}')
+        check = [program, '--sync', 'pytest', '-q', f'tests/test_{name}.py', *more]
+        here(*check)
+        parcel(list(wrong)[:number + 1])
+        here(*check)
+        here(program, 'task', 'done')
+        commit(f'Parcel {name}')
+    here(program, 'library', 'init', '--by', 'Ada')
+    here(program, 'library', 'work')
+    # A person signs a command that does not show the fix.
+    waiting = json.loads(here(program, 'library', 'jobs', '--state', 'needs_manual_scenario', '--json') or '{}').get('jobs', [])
+    for job in [job['id'] for job in waiting if job['task'] == 'Parcel size']:
+        path = json.loads(here(program, 'library', 'scenario', job, '--json'))['path']
+        with open(os.path.join(project, path), encoding='utf-8') as file:
+            text = file.read()
+        line = next(line for line in text.splitlines() if line.startswith('- Entrypoint command:'))
+        for old, new in [(line, "- Entrypoint command: `pytest -q 'tests/no such test.py'`"), ('(name/id):', '(name/id): Ada'),
+                         ('- Date:', '- Date: 2026-11-26'), ('acknowledgement:', 'acknowledgement: I have read it')]:
+            text = text.replace(old, new)
+        write(path, text)
+        here(program, 'library', 'requeue', job, '--by', 'Ada', '--reason', 'The packages are there', '--scenario', path)
+        here(program, 'library', 'work')
+
+
 os.makedirs(tools)
 os.makedirs(project, exist_ok=True)
 for name in ('pytest', 'tsc', 'eslint', 'vite'):
@@ -215,3 +277,5 @@ for number, (days, task, agent, mistakes) in enumerate(TASKS):
     if task == 'Refund mails':
         flake()
 curate()
+judge()
+learn()

@@ -229,7 +229,10 @@ pub(super) fn draw_ledger(ledger: &Value) -> Value {
     let steps: Vec<(String, f64)> = steps.map(|step| (text(&step, "at"), number(&step, "after"))).collect();
     let value = steps.last().map_or(start, |(_, after)| *after);
     let counted = if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
-    let mut svg = begin_chart(&format!("Confidence went from {start:.2} to {value:.2} in {counted}."));
+    let is_same = format!("{start:.2}") == format!("{value:.2}");
+    let course =
+        if is_same { format!("is {value:.2} after") } else { format!("went from {start:.2} to {value:.2} in") };
+    let mut svg = begin_chart(&format!("Confidence {course} {counted}."));
     let frame = Frame { x: (0.0, steps.len().max(1) as f64), y: (0.0, 1.0) };
     frame.draw_axis(&mut svg, &[0.0, 0.5, 1.0].map(|value| (value, format!("{value:.1}"))));
     if let [(first, _), .., (last, _)] = &steps[..] {

@@ -13,9 +13,14 @@ const DEPTH_MAX: usize = 24;
 const DIFF_LINES_MAX: usize = 2_000;
 const DIFF_LINE_BYTES_MAX: usize = 1_000;
 
-/// The Markdown of a document whose title the page shows already.
+/// The Markdown of a document whose title the page shows already. Its front matter is folded.
 pub(super) fn render_document(text: &str) -> Value {
     let mut page = Prose::default();
+    let (front, text) = split_front_matter(text);
+    if let Some(front) = front {
+        let front = escape_html(front);
+        page.html.push_str(&format!("<details><summary>Front matter</summary><pre>{front}</pre></details>"));
+    }
     for event in Parser::new_ext(without_title(text), Options::ENABLE_TABLES) {
         page.add(event);
     }
@@ -71,9 +76,20 @@ fn unpadded(code: &str) -> &str {
     stripped.filter(|code| !code.trim().is_empty()).unwrap_or(code)
 }
 
+/// The lines between two lines `---` that a text begins with, and the rest.
+fn split_front_matter(text: &str) -> (Option<&str>, &str) {
+    let split = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    split.map_or((None, text), |(front, rest)| (Some(front), rest))
+}
+
 /// The text after its first heading, when it begins with one.
 fn without_title(text: &str) -> &str {
-    let begun = text.trim_start_matches(['\r', '\n']);
+    let mut begun = text;
+    while let Some((line, rest)) = begun.split_once('\n')
+        && (line.trim().is_empty() || is_mark(line))
+    {
+        begun = rest;
+    }
     if begun.starts_with("# ") { begun.split_once('\n').map_or("", |(_, rest)| rest) } else { text }
 }
 
@@ -97,7 +113,7 @@ fn is_mark(html: &str) -> bool {
     let inside = html.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")).map(str::trim);
     inside.is_some_and(|inside| {
         let is_plain = inside.chars().all(|c| c.is_ascii_alphanumeric() || " :/-+".contains(c));
-        let starts = ["verify-run:", "/verify-run:", "verify-run ", "markdownlint-"];
+        let starts = ["verify-run:", "/verify-run:", "verify-run ", "markdownlint-", "prettier-ignore"];
         is_plain && starts.iter().any(|start| inside.starts_with(start))
     })
 }
@@ -228,6 +244,11 @@ mod tests {
                         <span class=\"hunk\">+++ b</span>\n<span class=\"del\">-x</span>\n<span class=\"add\">+&lt;y&gt;</span>\n</pre>\
                         <ol start=\"1\"><li>one</li><li><strong>two</strong></li></ol>";
         assert_eq!(html(text), expected);
+        let page =
+            "---\ntitle: \"<a>\"\n---\n\n<!-- markdownlint-disable MD010 -->\n\n# a\n\n<!-- prettier-ignore -->\n\nb\n";
+        let front = "<details><summary>Front matter</summary><pre>title: &quot;&lt;a&gt;&quot;</pre></details>";
+        assert_eq!(html(page), format!("{front}<p>b</p>"));
+        assert_eq!(html("---\n\na\n"), "<hr><p>a</p>");
         assert_eq!(html("| a | b |\n| - | - |\n| 1 | <i> |\n"), TABLE);
     }
 
