@@ -20,8 +20,8 @@ async function first(list, prefix, has) {
 
 const pictures = {
   overview: '/',
-  patterns: '/patterns',
-  pattern: await first('/patterns', '/patterns/p-', 'section ol'),
+  patterns: '/patterns?order=tasks',
+  pattern: await first('/patterns?order=tasks', '/patterns/p-', 'section ol'),
   fix: await first('/fixes?state=success', '/fixes/x-', '#a2 pre.diff'),
   effect: '/effect',
 }
