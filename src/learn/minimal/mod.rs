@@ -3,7 +3,7 @@
 mod reduce;
 mod unit;
 
-pub(crate) use reduce::{Reduction, ReductionAnswer, reduce_units};
+pub(crate) use reduce::{Reduction, ReductionAnswer, reduce_units, remove_single_units};
 pub(crate) use unit::{
     ChangeUnit, FileContent, FileVersions, UNITS_MAX, UnitEdit, apply_units, cut_elsewhere, split_change,
 };

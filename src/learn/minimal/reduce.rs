@@ -50,6 +50,11 @@ pub(crate) fn reduce_units(units: &[usize], ask: &mut dyn FnMut(&[usize]) -> Red
             RoundEnd::Done { .. } => break,
         }
     }
+    remove_single_units(left, ask)
+}
+
+/// Tries each unit alone until none can go: what makes the result 1-minimal.
+pub(crate) fn remove_single_units(mut left: Vec<usize>, ask: &mut dyn FnMut(&[usize]) -> ReductionAnswer) -> Reduction {
     loop {
         match try_pieces(&mut left, 1, ask) {
             RoundEnd::BudgetOver => return end(left, false),

@@ -10,7 +10,7 @@ use super::job_writer::JobWriter;
 use crate::event::{LearnStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose, TrialRecord};
 use crate::learn::minimal::{
     ChangeUnit, FileVersions, Reduction, ReductionAnswer, UNITS_MAX, apply_units, cut_elsewhere, reduce_units,
-    split_change,
+    remove_single_units, split_change,
 };
 use crate::learn::trial::{Perturbation, is_undo, perturbations_of};
 use crate::ops::request::Request;
@@ -64,9 +64,12 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         if units.len() > UNITS_MAX {
             why = Some(format!("not reduced: it has more than {UNITS_MAX} edits"));
         } else if units.len() > 1 {
-            reduction = self.search(&units)?;
-            if reduction.is_minimal {
-                self.cut_elsewhere(&mut units, &mut reduction)?;
+            let order = self.order_units(&units);
+            reduction = self.search(&units, |ask| reduce_units(&order, ask))?;
+            while reduction.is_minimal && self.cut_elsewhere(&mut units, &mut reduction)? {
+                // With less beside it, another edit may have become one that can go.
+                let kept = reduction.kept.clone();
+                reduction = self.search(&units, |ask| remove_single_units(kept, ask))?;
             }
             if !reduction.is_minimal {
                 why = Some("not reduced to the end: its runs or its time were used up".to_owned());
@@ -97,10 +100,14 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         Ok(minimal)
     }
 
-    fn search(&mut self, units: &[ChangeUnit]) -> anyhow::Result<Reduction> {
-        let order = self.order_units(units);
+    /// Reduces with runs as the answers.
+    fn search(
+        &mut self,
+        units: &[ChangeUnit],
+        reduce: impl FnOnce(&mut dyn FnMut(&[usize]) -> ReductionAnswer) -> Reduction,
+    ) -> anyhow::Result<Reduction> {
         let mut trouble = None;
-        let reduction = reduce_units(&order, &mut |subset| {
+        let reduction = reduce(&mut |subset| {
             if trouble.is_some() {
                 return ReductionAnswer::BudgetOver;
             }
@@ -112,8 +119,10 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
         trouble.map_or(Ok(reduction), Err)
     }
 
-    /// Cuts neighbouring edits that are both needed at another place, and tries to leave out one of them.
-    fn cut_elsewhere(&mut self, units: &mut [ChangeUnit], reduction: &mut Reduction) -> anyhow::Result<()> {
+    /// Cuts neighbouring edits that are both needed at another place, and tries to leave out one of them. Whether one
+    /// was left out.
+    fn cut_elsewhere(&mut self, units: &mut [ChangeUnit], reduction: &mut Reduction) -> anyhow::Result<bool> {
+        let kept = reduction.kept.len();
         for at in 1..units.len() {
             let (first, second) = (&units[at - 1], &units[at]);
             let is_pair = first.path == second.path && [at - 1, at].iter().all(|it| reduction.kept.contains(it));
@@ -137,7 +146,7 @@ impl<'a, 'b> ChangeReduction<'a, 'b> {
                 (units[at - 1], units[at]) = before;
             }
         }
-        Ok(())
+        Ok(reduction.kept.len() < kept)
     }
 
     /// Edits of files that no failure names come first: they are the ones that are needed least.
