@@ -117,11 +117,12 @@ impl From<SystemTime> for Timestamp {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UtcDay(pub i64);
 
-/// 0001-01-01 and 9999-12-31, in days since 1970.
-const FIRST_DAY: i64 = -719_162;
-const LAST_DAY: i64 = 2_932_896;
-
 impl UtcDay {
+    /// 0001-01-01, the first that a date can name.
+    const FIRST: UtcDay = UtcDay(-719_162);
+    /// 9999-12-31, the last one.
+    pub const LAST: UtcDay = UtcDay(2_932_896);
+
     /// The day of a moment.
     pub fn of(time: Timestamp) -> Self {
         UtcDay(time.0.div_euclid(DAY_US))
@@ -152,7 +153,7 @@ impl UtcDay {
 impl std::fmt::Display for UtcDay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // A date has four digits of a year; the days before a period may lie before the first of them.
-        let day = UtcDay(self.0.clamp(FIRST_DAY, LAST_DAY));
+        let day = (*self).clamp(UtcDay::FIRST, UtcDay::LAST);
         write!(f, "{}", day.begins().utc().format("%Y-%m-%d"))
     }
 }
@@ -244,7 +245,8 @@ mod tests {
         }
         assert_eq!(UtcDay::of(Timestamp(-1)), UtcDay(-1));
         assert_eq!(UtcDay::of(UtcDay(20_000).begins()), UtcDay(20_000));
-        let shown = [i64::from(i32::MIN), FIRST_DAY, LAST_DAY, i64::from(i32::MAX)].map(|day| UtcDay(day).to_string());
+        let days = [UtcDay(i64::from(i32::MIN)), UtcDay::FIRST, UtcDay::LAST, UtcDay(i64::from(i32::MAX))];
+        let shown = days.map(|day| day.to_string());
         assert_eq!(shown, ["0001-01-01", "0001-01-01", "9999-12-31", "9999-12-31"]);
     }
 

@@ -69,13 +69,13 @@ impl BoardFilter {
     pub(crate) fn asked_days(&self) -> Option<DayRange> {
         (self.from.is_some() || self.to.is_some()).then(|| DayRange {
             from: self.from.unwrap_or(UtcDay(0)),
-            until: self.to.map_or(LAST_DAY, |to| UtcDay(to.0.min(LAST_DAY.0 - 1) + 1)),
+            until: self.to.map_or(UtcDay::LAST, |to| UtcDay(to.0.min(UtcDay::LAST.0 - 1) + 1)),
         })
     }
 
     /// The days that were asked for; all where none were.
     pub(crate) fn days(&self) -> DayRange {
-        self.asked_days().unwrap_or(DayRange { from: UtcDay(0), until: LAST_DAY })
+        self.asked_days().unwrap_or(DayRange { from: UtcDay(0), until: UtcDay::LAST })
     }
 
     /// The options of a command that asks the same of a period.
@@ -90,9 +90,6 @@ impl BoardFilter {
         options
     }
 }
-
-/// The last day that a time has four digits for the year.
-const LAST_DAY: UtcDay = UtcDay(2_932_896);
 
 impl BoardPeriod {
     /// From one day to another.
@@ -144,7 +141,7 @@ mod tests {
         };
         assert_eq!([points(90), points(91), points(730)], [(1, 90), (7, 13), (30, 25)]);
         assert!(points(10_000).1 <= 90, "{:?}", points(10_000));
-        assert_eq!(LAST_DAY.to_string(), "9999-12-31");
+        assert_eq!(UtcDay::LAST.to_string(), "9999-12-31");
     }
 
     #[test]
