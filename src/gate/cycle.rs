@@ -390,7 +390,7 @@ pub(crate) struct WorkTreeGate {
 
 impl WorkTreeGate {
     /// Computes the state from the steps of one work tree, the oldest first.
-    pub(crate) fn from_steps(steps: &[GateStepRow], rules: CycleRules) -> WorkTreeGate {
+    pub(crate) fn from_steps<'a>(steps: impl IntoIterator<Item = &'a GateStepRow>, rules: CycleRules) -> WorkTreeGate {
         let mut gate = WorkTreeGate::default();
         let mut started: Option<(&str, &GateStart)> = None;
         let mut nothing = CycleState::default();
@@ -433,6 +433,22 @@ impl WorkTreeGate {
             }
         }
         gate
+    }
+
+    /// The cycle of an evaluation as it was when that ended, with what was said about that evaluation since. `steps` are
+    /// those of its work tree, the oldest first; `None` where its verdict is not among them.
+    pub(crate) fn cycle_of_evaluation(
+        steps: &[GateStepRow],
+        evaluation: &str,
+        rules: CycleRules,
+    ) -> Option<CycleState> {
+        let is_about = |row: &&GateStepRow| row.note.evaluation == evaluation;
+        let end = steps.iter().position(|row| is_about(&row) && matches!(row.note.step, GateStep::Verdict(_)))?;
+        let (until, since) = steps.split_at(end + 1);
+        let WorkTreeGate { cycles, aborted, .. } =
+            WorkTreeGate::from_steps(until.iter().chain(since.iter().filter(is_about)), rules);
+        let is_last = |cycle: &CycleState| cycle.last.as_ref().is_some_and(|last| last.id == evaluation);
+        cycles.into_iter().chain(aborted).find(is_last)
     }
 
     /// The cycle that was worked on last.

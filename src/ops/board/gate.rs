@@ -11,7 +11,7 @@ use crate::base::refusal::Refusal;
 use crate::event::{GateItemStatus, GateOutcome, GateStep, GateVerdict};
 use crate::gate::cycle::{CycleDecision, CycleRules, CycleState, GateCounts, WorkTreeGate};
 use crate::gate::report::render_report;
-use crate::ops::gate::{GateDocument, evaluation_by_id, show_cycle};
+use crate::ops::gate::{GateDocument, evaluation_by_id, show_cycle, show_evaluation};
 use crate::store::{GateStepRow, StoreError};
 
 /// Cycles of a page, the newest.
@@ -172,6 +172,7 @@ pub(crate) struct GateReportPage {
 
 /// A cycle with the work tree that it is in, and its evaluations.
 struct FoundCycle {
+    work_tree: Lossless,
     cycle: CycleState,
     line: GateCycleLine,
 }
@@ -200,15 +201,15 @@ impl Board<'_> {
         let missing = || Refusal::not_found(format!("no evaluation {id} is recorded")).then_run("gate status");
         let fits = |found: &FoundCycle| found.cycle.judged.iter().any(|evaluation| evaluation.starts_with(id));
         let mut found = self.find_cycles()?.into_iter().filter(fits);
-        let (Some(FoundCycle { cycle, mut line }), None) = (found.next().filter(|_| id.len() > 2), found.next()) else {
+        let (Some(found), None) = (found.next().filter(|_| id.len() > 2), found.next()) else {
             return Err(missing().into());
         };
+        let FoundCycle { work_tree, cycle, mut line } = found;
         let standing = show_cycle(self.request, cycle).to_document().ok_or_else(missing)?;
         line.evaluations.drain(..line.evaluations.len().saturating_sub(EVALUATIONS_MAX));
-        let mut evaluations = Vec::new();
-        for evaluation in line.evaluations.iter().rev() {
-            evaluations.extend(evaluation_by_id(self.request, &evaluation.evaluation)?.to_document());
-        }
+        let steps = self.index().gate_steps(&work_tree)?;
+        let show = |line: &GateEvaluationLine| show_evaluation(self.request, &steps, &line.evaluation)?.to_document();
+        let evaluations = line.evaluations.iter().rev().filter_map(show).collect();
         Ok(GateCyclePage { cycle: line, standing, evaluations })
     }
 
@@ -236,7 +237,7 @@ impl Board<'_> {
             let place = (tree != here).then(|| tree.display().to_string());
             for cycle in WorkTreeGate::from_steps(&steps, rules).cycles() {
                 let line = GateCycleLine::new(cycle, place.clone(), settings.attempts, &evaluations);
-                found.extend(line.map(|line| FoundCycle { cycle: cycle.clone(), line }));
+                found.extend(line.map(|line| FoundCycle { work_tree: tree.clone(), cycle: cycle.clone(), line }));
             }
         }
         found.sort_by(|a, b| b.line.at.cmp(&a.line.at).then_with(|| a.line.id.cmp(&b.line.id)));

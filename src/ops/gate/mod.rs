@@ -61,5 +61,5 @@ pub(crate) use session::{
     SessionFiles, check_report_path, create_session_folder, has_session_exclusion, remove_session_folder, write_session,
 };
 pub(crate) use ship::{ShipEnd, check_ship_settings, ship_tree};
-pub(crate) use status::{GateDocument, can_exit, evaluation_by_id, last_evaluation, show_cycle};
+pub(crate) use status::{GateDocument, can_exit, evaluation_by_id, last_evaluation, show_cycle, show_evaluation};
 pub(crate) use trust::{TrustReview, UntrustedFile, approve_files, policy_digest, review_trust, revoke_trust};

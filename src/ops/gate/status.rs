@@ -1,7 +1,5 @@
 //! `gate status` and `gate show`: what was evaluated. They evaluate nothing.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::change::{gate_snapshot_options, read_tree};
@@ -15,6 +13,7 @@ use crate::gate::cycle::{CycleRules, CycleShipping, CycleState, WorkTreeGate};
 use crate::gate::policy::Checklist;
 use crate::gate::report::{EvaluationView, ReportStyle, status_recommendation};
 use crate::ops::request::Request;
+use crate::store::GateStepRow;
 
 /// What `gate run --json` and `gate status --json` print.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -112,15 +111,24 @@ pub(crate) fn last_evaluation(request: &Request) -> anyhow::Result<GateStanding>
 pub(crate) fn evaluation_by_id(request: &Request, id: &str) -> anyhow::Result<GateStanding> {
     let missing = || Refusal::not_found(format!("no evaluation {id} is recorded")).then_run("gate status");
     let index = request.open_as_it_is(&mut Vec::new())?.ok_or_else(missing)?;
-    let steps = index.gate_evaluation_steps(id)?;
-    let found: BTreeSet<&str> = steps.iter().map(|step| step.note.evaluation.as_str()).collect();
-    if found.len() > 1 {
-        let examples = found.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-        return Err(Refusal::usage(format!("{id} is the start of {} ids: {examples}", found.len())).into());
-    }
-    let gate = WorkTreeGate::from_steps(&steps, CycleRules::from_settings(&request.settings().gate));
-    let cycle = gate.cycle().cloned().filter(|cycle| cycle.last.is_some()).ok_or_else(missing)?;
-    Ok(GateStanding::new(request, cycle, &read_checklist(request)))
+    let found = index.gate_evaluations(id)?;
+    let [evaluation] = &*found else {
+        let examples = found.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(match found.len() {
+            0 => missing(),
+            count => Refusal::usage(format!("{id} is the start of {count} ids: {examples}")),
+        }
+        .into());
+    };
+    let steps = index.gate_steps_until(evaluation)?;
+    show_evaluation(request, &steps, evaluation).ok_or_else(|| missing().into())
+}
+
+/// An evaluation as its cycle was then, of the steps of its work tree, the oldest first; `None` where it has no verdict.
+pub(crate) fn show_evaluation(request: &Request, steps: &[GateStepRow], evaluation: &str) -> Option<GateStanding> {
+    let rules = CycleRules::from_settings(&request.settings().gate);
+    let cycle = WorkTreeGate::cycle_of_evaluation(steps, evaluation, rules)?;
+    Some(show_cycle(request, cycle))
 }
 
 /// The last evaluation of a cycle, as the settings and the checklist here show it.

@@ -51,24 +51,43 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn gate_steps(&self, work_tree: &Lossless) -> Result<Vec<GateStepRow>, StoreError> {
-        let mut rows = self.read_gate_steps(
+        self.read_gate_steps(
             "SELECT at, body FROM gate_steps g WHERE work_tree = ?1
                  AND NOT EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = g.event_id)
              ORDER BY at DESC, event_id DESC LIMIT ?2",
-            &to_json(work_tree),
-        )?;
-        rows.reverse();
-        Ok(rows)
+            params![to_json(work_tree), STEPS_MAX],
+        )
     }
 
-    /// The steps of the evaluations whose id begins with `prefix`, in any work tree, the oldest first.
+    /// The evaluations whose id begins with `prefix`, at most 2,000.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn gate_evaluation_steps(&self, prefix: &str) -> Result<Vec<GateStepRow>, StoreError> {
+    pub(crate) fn gate_evaluations(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT DISTINCT evaluation FROM gate_steps WHERE substr(evaluation, 1, length(?1)) = ?1
+                 ORDER BY evaluation LIMIT ?2",
+            )?;
+            statement.query_map(params![prefix, STEPS_MAX], |row| row.get(0))?.collect()
+        };
+        self.sql_result("read", read())
+    }
+
+    /// The steps in the work tree of an evaluation until the last one about it, the oldest first, at most the newest
+    /// 2,000: imported ones if it is imported, else recorded ones.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn gate_steps_until(&self, evaluation: &str) -> Result<Vec<GateStepRow>, StoreError> {
         self.read_gate_steps(
-            "SELECT at, body FROM gate_steps WHERE substr(evaluation, 1, length(?1)) = ?1 ORDER BY at, event_id LIMIT ?2",
-            prefix,
+            "SELECT g.at, g.body FROM gate_steps g JOIN (
+                 SELECT o.work_tree, max(o.at) AS at, max(i.event_id IS NOT NULL) AS is_imported
+                 FROM gate_steps o LEFT JOIN imported_events i USING (event_id) WHERE o.evaluation = ?1
+             ) e ON g.work_tree = e.work_tree AND g.at <= e.at
+             WHERE EXISTS (SELECT 1 FROM imported_events i WHERE i.event_id = g.event_id) = e.is_imported
+             ORDER BY g.at DESC, g.event_id DESC LIMIT ?2",
+            params![evaluation, STEPS_MAX],
         )
     }
 
@@ -127,14 +146,15 @@ impl Index {
         self.sql_result("read", read())
     }
 
-    fn read_gate_steps(&self, sql: &str, key: &str) -> Result<Vec<GateStepRow>, StoreError> {
+    /// Runs a query for `at` and `body`, the newest first; the rows come the oldest first.
+    fn read_gate_steps(&self, sql: &str, keys: impl rusqlite::Params) -> Result<Vec<GateStepRow>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(Timestamp, String)>> {
             let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params![key, STEPS_MAX], |row| Ok((row_time(row, 0)?, row.get(1)?)))?.collect()
+            statement.query_map(keys, |row| Ok((row_time(row, 0)?, row.get(1)?)))?.collect()
         };
         let rows = self.sql_result("read", read())?;
         // What cannot be read was written by a newer version, and has an event of its own.
         let parse = |(at, body): (Timestamp, String)| Some(GateStepRow { at, note: serde_json::from_str(&body).ok()? });
-        Ok(rows.into_iter().filter_map(parse).collect())
+        Ok(rows.into_iter().rev().filter_map(parse).collect())
     }
 }

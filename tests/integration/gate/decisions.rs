@@ -56,6 +56,32 @@ fn three_rejected_trees_escalate_and_a_person_begins_again() {
 }
 
 #[test]
+fn an_evaluation_is_shown_as_it_was_when_it_ended() {
+    let sandbox = failing_project();
+    let mut judged = Vec::new();
+    for attempt in 1..=3 {
+        sandbox.write("check.sh", format!("echo 'a.py:{attempt}: error: kind {attempt}'\nexit 1\n"));
+        judged.push(judge(&sandbox).1);
+    }
+    let show = |document: &serde_json::Value| {
+        let id = document["evaluation"].as_str().expect("an id");
+        let shown = sandbox.verify_run(["gate", "show", id, "--format", "json"]).prints_json();
+        (shown, sandbox.verify_run(["gate", "show", id]).prints())
+    };
+    for (attempt, document) in (1..).zip(&judged) {
+        let (shown, report) = show(document);
+        assert_eq!(&shown, document);
+        assert!(report.contains(&format!("**Attempt:** {attempt} of 3\n")), "{report}");
+    }
+    let resolve = ["gate", "resolve", "--by", "Ada", "--decision", "abort", "--reason", "it is not worth it"];
+    assert_eq!(decide(&sandbox, &resolve, "Ada"), CommandEnd::Exit(0));
+    assert_eq!(show(&judged[1]).0, judged[1], "what was decided about a later one is not said of it");
+    let (given_up, report) = show(&judged[2]);
+    assert_eq!((&given_up["phase"], &given_up["verdict"]), (&"idle".into(), &"reject".into()));
+    assert!(report.contains("it is not worth it"), "{report}");
+}
+
+#[test]
 fn the_same_tree_is_one_attempt_and_opens_the_breaker_at_the_third_evaluation() {
     let sandbox = failing_project();
     sandbox.write("note.txt", "a change\n");
