@@ -289,6 +289,16 @@ mod tests {
         assert_eq!(cut_elsewhere(&files["f"], &docs, &code), None);
     }
 
+    #[test]
+    fn the_diff_takes_the_later_place() {
+        let before = "head\n\"Adds.\"\n\nreturn len(rows)\n";
+        let after = "head\n\"The sum of all.\"\n\nfound = sum(rows)\n\nreturn found\n";
+        let files = change(&[("f", file(before), file(after))]);
+        let units = split_change(&files);
+        let [first, second] = &*units else { panic!("{units:?}") };
+        assert!(cut_elsewhere(&files["f"], first, second).is_some(), "{units:?}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

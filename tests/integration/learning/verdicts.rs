@@ -201,6 +201,26 @@ fn two_edits_that_only_work_together_are_found_among_twelve() {
     }
 }
 
+#[test]
+fn an_edit_goes_with_the_lines_that_it_needs_wherever_a_diff_cuts() {
+    let Some(sandbox) = project() else { return };
+    let total = |words: &str, body: &str| format!("def total(rows):\n    \"\"\"{words}\"\"\"\n\n{body}\n");
+    sandbox.write("total.py", total("Adds.", "    return len(rows)"));
+    sandbox
+        .write("tests/test_calc.py", "from total import total\n\n\ndef test_total():\n    assert total([2, 3]) == 5\n");
+    sandbox.commit("Totals");
+    let mended = total("The sum of all.", "    found = sum(rows)\n\n    return found");
+    mend(&sandbox, &PYTEST, |sandbox| {
+        sandbox.write("total.py", &mended);
+    });
+    let page = work_on_it(&sandbox);
+    let minimal = &page["minimal"];
+    assert_eq!((&page["state"], &minimal["units"]), (&"candidate".into(), &2.into()), "{page:#}");
+    assert_eq!((&minimal["kept"], &minimal["is_minimal"]), (&1.into(), &true.into()), "{page:#}");
+    let markdown = library_page(&sandbox, page["artifact"].as_str().expect("a page"))["markdown"].to_string();
+    assert!(markdown.contains("found = sum(rows)") && !markdown.contains("The sum of all"), "{markdown}");
+}
+
 /// A fix of 64 edits, one of which is needed.
 fn mend_one_of_many(sandbox: &Sandbox) {
     write_functions(sandbox, 64, |at| format!("a + {at}"));
