@@ -21,7 +21,7 @@ use crate::redact::sanitize_name;
 use crate::retrieval::entry_proposals::{EntryProposal, task_proposals};
 use crate::retrieval::question::relative_files;
 use crate::retrieval::similar_tasks::{DescribedTask, SimilarTask, tasks_like};
-use crate::store::{Index, StoreError, TaskDetails};
+use crate::store::{Index, Store, StoreError, TaskDetails};
 
 /// A task's name, bytes.
 const NAME_BYTES_MAX: usize = 200;
@@ -113,7 +113,7 @@ pub(crate) fn start_task(request: &Request, announced: &TaskAnnouncement) -> any
         files: relative_files(&request.places, &request.cwd, &announced.files),
         depends_on,
     };
-    announce_step(request, &name, step)?;
+    announce_step(request, &name, step).map(drop)?;
     show_task(request, Some(&name))
 }
 
@@ -126,55 +126,60 @@ pub(crate) fn end_task(
     name: Option<&str>,
     outcome: Option<TaskOutcome>,
 ) -> anyhow::Result<Reply<TaskPage>> {
-    let name = find_named(request, name)?;
-    let is_known = match &request.open_for_reading()?.index {
+    let reading = request.open_for_reading()?;
+    let name = named_or_current(request, name, reading.index.as_ref())?;
+    let is_known = match &reading.index {
         Some(index) => index.find_task(&name)?.is_some() || index.has_memories(&name)?,
         None => false,
     };
+    drop(reading);
     if !is_known {
         bail!(Refusal::not_found(format!("there is no task {name:?}")).then_run("task list"));
     }
-    announce_step(request, &name, TaskStep::Done { outcome, why: None })?;
+    let mut store = announce_step(request, &name, TaskStep::Done { outcome, why: None })?;
+    let has_result = !matches!(outcome, Some(TaskOutcome::Failed | TaskOutcome::Abandoned));
+    let harvested = (request.settings().learn.harvest && has_result).then(|| {
+        let asked = HarvestRequest { task: Some(name.clone()), ..HarvestRequest::default() };
+        library::harvest_into(request, &mut store, &asked)
+    });
+    drop(store);
     // What was learnt in a task that failed may still be true: a user has validated it.
     let mut notes =
         if request.settings().advice.learning { memory::promote_task_memories(request, &name)? } else { Vec::new() };
     let mut page = show_task(request, Some(&name))?;
     page.notes.append(&mut notes);
-    let has_result = !matches!(outcome, Some(TaskOutcome::Failed | TaskOutcome::Abandoned));
-    if request.settings().learn.harvest && has_result {
-        harvest_task(request, name, &mut page);
+    match harvested.transpose() {
+        Ok(harvest) => page.data.harvest = harvest.filter(|harvest| *harvest != HarvestReply::default()),
+        // The task is over whether or not this could be done.
+        Err(error) => page.notes.push(format!("cannot queue what was learnt: {error:#}")),
+    }
+    if page.data.harvest.as_ref().is_some_and(|harvest| !harvest.jobs.is_empty()) {
+        library::start_capture(request);
     }
     Ok(page)
 }
 
-/// Queues what the task leaves to learn from. The task is over whether or not this can be done.
-fn harvest_task(request: &Request, name: String, page: &mut Reply<TaskPage>) {
-    let asked = HarvestRequest { task: Some(name), ..HarvestRequest::default() };
-    match library::harvest_now(request, &asked) {
-        Ok(harvest) if harvest.data == HarvestReply::default() => {}
-        Ok(harvest) => page.data.harvest = Some(harvest.data),
-        Err(error) => page.notes.push(format!("cannot queue what was learnt: {error:#}")),
-    }
-}
-
-fn announce_step(request: &Request, name: &str, step: TaskStep) -> anyhow::Result<()> {
+/// Records a step of a task; the store with it.
+fn announce_step(request: &Request, name: &str, step: TaskStep) -> anyhow::Result<Store> {
     let mut store = request.open_store().context("cannot record it now")?;
     store.record_event(EventBody::Task(TaskNote {
         name: name.to_owned(),
         step,
         by: EventAuthor::from_identity(&request.identity, Some(name)),
     }))?;
-    Ok(())
+    Ok(store)
 }
 
 /// The task that is meant: as given, else the current one.
 fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
-    if let Some(name) = name {
-        let name = sanitize_name(name).filter(|name| name.len() <= NAME_BYTES_MAX);
-        return name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"));
-    }
-    let index = request.open_for_reading()?.index;
-    Ok(request.current_task(index.as_ref())?)
+    let index = if name.is_none() { request.open_for_reading()?.index } else { None };
+    named_or_current(request, name, index.as_ref())
+}
+
+fn named_or_current(request: &Request, name: Option<&str>, index: Option<&Index>) -> anyhow::Result<String> {
+    let Some(name) = name else { return Ok(request.current_task(index)?) };
+    let name = sanitize_name(name).filter(|name| name.len() <= NAME_BYTES_MAX);
+    name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"))
 }
 
 /// Everything about a task: the one that is named, else the current one.

@@ -20,7 +20,7 @@ use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::recorder;
 use crate::redact::redact_text;
-use crate::store::{FixFilter, FixRow, Index, SegmentFolder};
+use crate::store::{FixFilter, FixRow, Index, SegmentFolder, Store};
 
 /// Fixes of one task that are harvested, the last touched first.
 const FIXES_MAX: usize = 20;
@@ -89,12 +89,49 @@ pub(crate) struct HarvestReply {
 /// # Errors
 /// When the store can't be read or written.
 fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestReply> {
-    // What waited was recorded before the task was said to be over; at other moments it is recorded first.
-    let index = match asked.trigger {
-        HarvestTrigger::TaskDone => request.open_as_it_is(&mut Vec::new())?,
-        HarvestTrigger::GateExit | HarvestTrigger::Merged | HarvestTrigger::Asked => request.open_for_reading()?.index,
-    };
-    let Some(index) = &index else { return Ok(HarvestReply::default()) };
+    let Some(index) = request.open_for_reading()?.index else { return Ok(HarvestReply::default()) };
+    let found = find_harvest(request, &index, asked)?;
+    if found.steps.is_empty() {
+        return Ok(found.reply);
+    }
+    let mut store = request.open_store().context("the harvest cannot be recorded")?;
+    found.record(request, &mut store)
+}
+
+/// As [`harvest`], with a store that is open and has all that waited. The trees are for [`start_capture`], once the store
+/// is closed.
+///
+/// # Errors
+/// As [`harvest`].
+pub(crate) fn harvest_into(
+    request: &Request,
+    store: &mut Store,
+    asked: &HarvestRequest,
+) -> anyhow::Result<HarvestReply> {
+    find_harvest(request, store.index(), asked)?.record(request, store)
+}
+
+/// What there is to harvest, to be recorded.
+struct FoundHarvest {
+    task: String,
+    reply: HarvestReply,
+    steps: Vec<(String, LearnStep)>,
+}
+
+impl FoundHarvest {
+    fn record(self, request: &Request, store: &mut Store) -> anyhow::Result<HarvestReply> {
+        let by = EventAuthor::from_identity(&request.identity, Some(&self.task));
+        for (job, step) in self.steps {
+            let parts = [job.as_str(), step.kind()].map(str::to_owned);
+            let note = LearnNote { job, step, by: by.clone() };
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            store.record_derived("learn", &parts, EventBody::Learn(Box::new(note)))?;
+        }
+        Ok(self.reply)
+    }
+}
+
+fn find_harvest(request: &Request, index: &Index, asked: &HarvestRequest) -> anyhow::Result<FoundHarvest> {
     let segments = SegmentFolder::new(request.places.state.events());
     let task = match &asked.task {
         Some(task) => task.clone(),
@@ -117,18 +154,7 @@ fn harvest(request: &Request, asked: &HarvestRequest) -> anyhow::Result<HarvestR
         reply.take(&id, &row, &step);
         steps.push((id, step));
     }
-    if steps.is_empty() {
-        return Ok(reply);
-    }
-    let by = EventAuthor::from_identity(&request.identity, Some(&task));
-    let mut store = request.open_store().context("the harvest cannot be recorded")?;
-    for (job, step) in steps {
-        let parts = [job.as_str(), step.kind()].map(str::to_owned);
-        let note = LearnNote { job, step, by: by.clone() };
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        store.record_derived("learn", &parts, EventBody::Learn(Box::new(note)))?;
-    }
-    Ok(reply)
+    Ok(FoundHarvest { task, reply, steps })
 }
 
 /// Harvests a task, and keeps the trees of what was found in a process of its own. To be called by a process of one thread.

@@ -40,10 +40,10 @@ mod work;
 
 pub(in crate::ops) use candidate::ensure_inside_root;
 pub(crate) use candidate::{CandidatePage, CandidatePageOutcome, write_candidate_page};
-pub(crate) use capture::keep_waiting_trees;
+pub(crate) use capture::{keep_waiting_trees, start_capture};
 pub(crate) use check::{LibraryFinding, check_library, library_findings};
 pub(crate) use consent::{LibraryConsent, give_consent, withdraw_consent};
-pub(crate) use harvest::{HarvestReply, HarvestRequest, harvest_at_exit, harvest_now};
+pub(crate) use harvest::{HarvestReply, HarvestRequest, harvest_at_exit, harvest_into, harvest_now};
 pub(crate) use job_decision::{JobReview, JobReviewDecision, review_job};
 pub(crate) use job_page::{JobPage, JobSummary, list_jobs, show_job};
 pub(crate) use manual::write_scenario_template;
@@ -53,7 +53,7 @@ pub(crate) use proof::{export_proof, verify_page};
 pub(crate) use reintroduced::find_deprecated_changes;
 pub(crate) use removal::{job_files, remove_job_files};
 pub(crate) use review::{PageReview, PageReviewDecision, review_page};
-pub(crate) use served::{ServedPage, ServedPages, find_served_pages, has_active_pages};
+pub(crate) use served::{ServedPage, ServedPages, find_served_pages};
 pub(crate) use stats::{LibraryStats, collect_stats};
 pub(crate) use work::{WorkRequest, jobs_without_isolation, work_on_jobs};
 #[cfg(test)]
