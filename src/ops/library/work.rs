@@ -20,7 +20,7 @@ use crate::config::LearnWork;
 use crate::event::{Event, EventAuthor, EventBody, JobState, LearnNote, LearnStep, RunnerLease, TrialFailureCause};
 use crate::lab::{Lab, LabAbility, LabLevel};
 use crate::learn::job::{INTERRUPTIONS_MAX, Job};
-use crate::learn::queue::{JobQueue, WAITING_TIME_MAX};
+use crate::learn::queue::{JobQueue, WAITING_MAX, WAITING_TIME_MAX};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
 use crate::store::Index;
@@ -77,7 +77,7 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     let Some(index) = reading.index else { return Ok(reply) };
     release_dead_jobs(request, &index)?;
     let index = open_index(request)?;
-    let JobQueue { mut waiting, .. } = read_queue(request, &index)?;
+    let mut waiting = waiting_jobs(request, &index)?;
     if let Some(id) = &asked.job {
         let id = index.find_job(id)?;
         waiting.retain(|job| *job == id);
@@ -166,11 +166,20 @@ fn release_dead_jobs(request: &Request, index: &Index) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The jobs of this work tree that may wait, the next one first: thousands may be queued, and a claim is about the first.
+fn waiting_jobs(request: &Request, index: &Index) -> anyhow::Result<Vec<String>> {
+    Ok(index.queued_jobs(&Lossless::from(&request.places.root), waiting_since(request), WAITING_MAX)?)
+}
+
 fn read_queue(request: &Request, index: &Index) -> anyhow::Result<JobQueue> {
-    let root = Lossless::from(&request.places.root);
+    let (root, since) = (Lossless::from(&request.places.root), waiting_since(request));
+    Ok(JobQueue::new(index.queued_jobs(&root, since, usize::MAX)?, index.jobs_queued_before(&root, since)?))
+}
+
+/// What was queued before has waited for too long.
+fn waiting_since(request: &Request) -> Timestamp {
     let age = i64::try_from(WAITING_TIME_MAX.as_micros()).unwrap_or(i64::MAX);
-    let since = Timestamp(request.now().0.saturating_sub(age));
-    Ok(JobQueue::new(index.queued_jobs(&root, since)?, index.jobs_queued_before(&root, since)?))
+    Timestamp(request.now().0.saturating_sub(age))
 }
 
 /// Records that these jobs are not waited for any more, all at once: there may be thousands.
@@ -199,6 +208,6 @@ fn is_here(request: &Request, job: &Job) -> bool {
 pub(crate) fn jobs_without_isolation(request: &Request) -> Option<(usize, LabLevel)> {
     require_consent(request).ok()?;
     let level = wanted_level(request.settings().learn.isolation);
-    let waiting = read_queue(request, &open_index(request).ok()?).ok()?.waiting.len();
+    let waiting = waiting_jobs(request, &open_index(request).ok()?).ok()?.len();
     (waiting > 0 && LabAbility::ask(&request.places.state).level < level).then_some((waiting, level))
 }

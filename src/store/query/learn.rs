@@ -108,14 +108,19 @@ impl Index {
     }
 
     /// The ids of the queued jobs of a work tree that were queued since a moment, in their order: recurring failures first,
-    /// then new families, then the oldest. A change that has a page waits behind the others.
+    /// then new families, then the oldest. A change that has a page waits behind the others. At most `limit`.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn queued_jobs(&self, root: &Lossless, since: Timestamp) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn queued_jobs(
+        &self,
+        root: &Lossless,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT job_id FROM learn_jobs WHERE state = 'queued' AND root = ?1 AND at >= ?2
-            ORDER BY is_known, tasks DESC, is_new_family DESC, first_at, job_id";
-        self.job_ids(sql, root, since)
+            ORDER BY is_known, tasks DESC, is_new_family DESC, first_at, job_id LIMIT ?3";
+        self.job_ids(sql, root, since, limit)
     }
 
     /// The ids of the jobs of a work tree that were queued before a moment, and still are.
@@ -123,14 +128,15 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn jobs_queued_before(&self, root: &Lossless, before: Timestamp) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT job_id FROM learn_jobs WHERE state = 'queued' AND at < ?2 AND root = ?1 ORDER BY at, job_id";
-        self.job_ids(sql, root, before)
+        let sql = "SELECT job_id FROM learn_jobs WHERE state = 'queued' AND at < ?2 AND root = ?1 ORDER BY at, job_id LIMIT ?3";
+        self.job_ids(sql, root, before, usize::MAX)
     }
 
-    fn job_ids(&self, sql: &str, root: &Lossless, at: Timestamp) -> Result<Vec<String>, StoreError> {
+    fn job_ids(&self, sql: &str, root: &Lossless, at: Timestamp, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params![to_json(root), at.rfc3339()], |row| row.get(0))?.collect()
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            statement.query_map(params![to_json(root), at.rfc3339(), limit], |row| row.get(0))?.collect()
         };
         self.sql_result("read", read())
     }
