@@ -14,7 +14,7 @@ use super::folder::LentFolders;
 use super::hidden::find_secret_settings;
 use super::level::LabLevel;
 use super::obstacle::LabObstacle;
-use super::tools::MachineSearch;
+use super::tools::{LentTools, MachineSearch};
 use super::tree::LabTree;
 use super::variables::inside_variables;
 use super::view::{LabView, RunFolders};
@@ -100,12 +100,6 @@ impl Lab {
         let folder = ClaimedFolder::claim(&places.state.labs());
         let folder = folder.map_err(file_error("cannot make a folder for the lab"))?;
         let root = places.root.canonicalize().map_err(file_error("cannot find the project"))?;
-        let (ignored, secrets) = thread::scope(|scope| {
-            let listed = scope.spawn(|| snapshot::list_ignored(places, request.options));
-            let secrets = find_secret_settings(Path::new("/etc"));
-            (listed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), secrets)
-        });
-        let lent = LentFolders::choose(&root, &ignored.map_err(LabError::Tree)?, &request.settings.fix.files());
         let home = request.environment.home.as_ref().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
         let private = private_folders(places, request.environment);
         let search = MachineSearch {
@@ -115,7 +109,14 @@ impl Lab {
             variable: &|name| std::env::var_os(name),
             lend: &request.settings.lab.lend,
         };
-        let view = LabView::find(&places.root, &search, lent.clone(), secrets)
+        // The machine is looked at while git lists what it ignores.
+        let (ignored, tools, secrets) = thread::scope(|scope| {
+            let listed = scope.spawn(|| snapshot::list_ignored(places, request.options));
+            let (tools, secrets) = (LentTools::find(&search), find_secret_settings(Path::new("/etc")));
+            (listed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), tools, secrets)
+        });
+        let lent = LentFolders::choose(&root, &ignored.map_err(LabError::Tree)?, &request.settings.fix.files());
+        let view = LabView::find(&places.root, &search, tools, lent.clone(), secrets)
             .map_err(file_error("cannot look at the machine"))?;
         let variables = inside_variables(&view.home, &request.settings.fix.variables());
         Ok(Lab {

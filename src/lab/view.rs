@@ -105,18 +105,18 @@ pub(super) struct PlannedRun<'a> {
 }
 
 impl LabView {
-    /// Looks for all that runs of a project see. `folders` are lent of the project; `secrets` are settings of the system
-    /// that no run may see.
+    /// Looks for all that runs of a project see. `tools` were found by the same search; `folders` are lent of the project;
+    /// `secrets` are settings of the system that no run may see.
     ///
     /// # Errors
     /// When the root can't be found.
     pub(super) fn find(
         known_as: &Path,
         search: &MachineSearch<'_>,
+        mut tools: LentTools,
         folders: LentFolders,
         secrets: Vec<PathBuf>,
     ) -> io::Result<Self> {
-        let mut tools = LentTools::find(search);
         // An environment's programs lead to the interpreter that it was made with.
         for folder in &folders.folders {
             let folder = search.root.join(folder);
