@@ -32,8 +32,8 @@ pub(crate) fn check_lessons_folder(places: &Places, settings: &Settings) -> Find
 
 /// Lesson files that can't be read.
 pub(crate) fn check_lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
-    let entries = LessonFolder::find(places, settings).read_lesson_files();
-    let broken = entries.into_iter().filter_map(|entry| {
+    let folder = LessonFolder::find(places, settings);
+    let broken = folder.read_lesson_files().filter_map(|entry| {
         let error = match (entry.lesson, entry.conflict) {
             (Ok(_), None) => return None,
             (Ok(_), Some(line)) => {

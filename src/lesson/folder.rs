@@ -150,8 +150,9 @@ impl LessonFolder {
         found
     }
 
-    /// All lessons, newest name last. Files that are no lessons by name are not looked at.
-    pub fn read_lesson_files(&self) -> Vec<LessonFile> {
+    /// All lessons, newest name last, each read when it is asked for: there may be thousands. Files that are no lessons by
+    /// name are not looked at.
+    pub fn read_lesson_files(&self) -> impl Iterator<Item = LessonFile> {
         let read = |name: String| {
             let path = self.dir.join(name);
             let text = read_text(&path);
@@ -160,7 +161,7 @@ impl LessonFolder {
             let lesson = text.and_then(|text| parse_lesson_file(&text, &path));
             LessonFile { path, lesson, conflict }
         };
-        self.lesson_names().into_iter().map(read).collect()
+        self.lesson_names().into_iter().map(read)
     }
 
     /// Reads one file.
