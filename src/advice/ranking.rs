@@ -65,6 +65,8 @@ pub(crate) struct WarningCandidate {
     pub exposures: u64,
     /// Whether anything says in which files it is: without, it belongs to its command.
     pub has_files: bool,
+    /// The file in which a pattern failed most often.
+    pub main_file: Option<String>,
     /// Warned tasks that did without the mistake …
     pub prevented: u64,
     /// … of those in which it could be seen.
@@ -291,6 +293,7 @@ mod tests {
             frequency,
             exposures: 9,
             has_files: true,
+            main_file: None,
             prevented: 0,
             warned: 0,
             concern,

@@ -45,13 +45,6 @@ pub(crate) struct WarningFacts {
     pub last_seen: Option<Timestamp>,
 }
 
-impl WarningFacts {
-    /// Whether anything is known to do about it, or why it happens.
-    pub(crate) fn is_actionable(&self) -> bool {
-        self.cause.is_some() || self.rule.is_some() || self.worked.is_some()
-    }
-}
-
 /// The fix and its success rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::Serialize;
 
-use super::library::{ServedPage, ServedPages, find_served_pages, has_active_pages};
+use super::library::{ServedPage, ServedPages, find_served_pages};
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
@@ -20,7 +20,7 @@ use crate::event::{Event, EventBody};
 use crate::recorder;
 use crate::redact::sanitize_name;
 use crate::retrieval::delivery::warning_id;
-use crate::retrieval::detectors::DetectorInsight;
+use crate::retrieval::detectors::{DetectorInsight, PendingInsight};
 use crate::retrieval::due::{DueWarnings, WarningSearch};
 use crate::retrieval::question::{WarnQuestion, WarnRequest, relative_files};
 use crate::store::note::{self, WaitingNotes};
@@ -85,7 +85,6 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     let mut notes = Vec::new();
     let waiting = WaitingNotes::read(&request.places);
     let index = request.open_with_lessons(&mut notes)?;
-    let now = request.now();
     let mut question = read_question(request, index.as_ref(), asked)?;
     let mut answer = Reply::new(
         WarnReply {
@@ -105,29 +104,21 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     let Some(index) = index.filter(|_| answer.data.enabled) else { return Ok(answer) };
     complete_question(request, &index, &mut question, asked)?;
     answer.data.files.clone_from(&question.files);
-    let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
-    let segments = SegmentFolder::new(request.places.state.events());
-    let (places, waiting, index) = (&request.places, &waiting, &index);
-    let search = |insight| WarningSearch { places, waiting, index, segments, settings, insight, now };
+    let reads = (&index, &waiting);
     if !settings.advice.injection {
-        let due = search(DetectorInsight::default()).find_due_warnings(&question, asked, limit)?;
-        answer.add_warnings(due);
+        let nothing = PendingInsight::new(|| Ok(DetectorInsight::default()));
+        answer.add_warnings(find_due(request, reads, nothing, &question, asked)?);
         return Ok(answer);
     }
     let (due, served) = thread::scope(|scope| {
-        // Pages are looked up with an index of their own, beside the warnings.
-        let beside = has_active_pages(request).then(|| {
-            let find = || find_pages(request, waiting, &question, asked);
-            thread::Builder::new().spawn_scoped(scope, find).ok()
+        // What detectors look at is read with an index of its own, beside what can be found without them.
+        let beside = thread::Builder::new().spawn_scoped(scope, || read_insight(request)).ok();
+        let insight = PendingInsight::new(move || {
+            let read = beside.and_then(|read| read.join().ok()).transpose()?.flatten();
+            read.map_or_else(|| insight_from_index(request, reads.0), Ok)
         });
-        let files = recorder::definitions::definition_files(&request.places, &request.environment);
-        let insight = DetectorInsight::from_index(&files, settings, index)?;
-        let due = search(insight).find_due_warnings(&question, asked, limit)?;
-        let served = match beside.flatten().and_then(|found| found.join().ok()) {
-            Some(found) => found,
-            None => find_served_pages(request, (index, waiting), &question, asked),
-        };
-        Ok((due, served?))
+        let served = find_served_pages(request, reads, &question, asked)?;
+        Ok::<_, StoreError>((find_due(request, reads, insight, &question, asked)?, served))
     })?;
     answer.add_warnings(due);
     answer.data.pages = served.pages;
@@ -136,15 +127,30 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
     Ok(answer)
 }
 
-/// The pages that matter for a question, by an index that is opened for it.
-fn find_pages(
-    request: &Request,
-    waiting: &WaitingNotes<'_>,
+fn find_due<'a>(
+    request: &'a Request,
+    (index, waiting): (&'a Index, &'a WaitingNotes<'a>),
+    insight: PendingInsight<'a>,
     question: &WarnQuestion,
     asked: &WarnRequest,
-) -> Result<ServedPages, StoreError> {
-    let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
-    find_served_pages(request, (&index, waiting), question, asked)
+) -> Result<DueWarnings, StoreError> {
+    let settings = request.settings();
+    let limit = asked.limit.unwrap_or(usize::try_from(settings.advice.limit).unwrap_or(usize::MAX));
+    let segments = SegmentFolder::new(request.places.state.events());
+    let search =
+        WarningSearch { places: &request.places, waiting, index, segments, settings, insight, now: request.now() };
+    search.find_due_warnings(question, asked, limit)
+}
+
+/// What detectors know, by an index that is opened for it.
+fn read_insight(request: &Request) -> Result<Option<DetectorInsight>, StoreError> {
+    let index = request.open_as_it_is(&mut Vec::new())?;
+    index.map(|index| insight_from_index(request, &index)).transpose()
+}
+
+fn insight_from_index(request: &Request, index: &Index) -> Result<DetectorInsight, StoreError> {
+    let files = recorder::definitions::definition_files(&request.places, &request.environment);
+    DetectorInsight::from_index(&files, request.settings(), index)
 }
 
 /// The approved pages of the pattern library that matter for what is asked about, without warnings. What has to be

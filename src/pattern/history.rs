@@ -106,6 +106,12 @@ pub(crate) struct HistoryPattern {
     pub masked: String,
 }
 
+impl From<NamedPatternRow> for HistoryPattern {
+    fn from(row: NamedPatternRow) -> Self {
+        HistoryPattern { id: row.id, tool: row.tool, code: row.code, masked: row.masked }
+    }
+}
+
 impl TaskHistory {
     /// From the store's rows.
     pub(crate) fn from_rows(rows: HistoryRows) -> Self {
@@ -131,9 +137,7 @@ impl TaskHistory {
                 task.failures.push(HistoryFailure { run, at, category, items });
             }
         }
-        let known = |row: NamedPatternRow| {
-            (row.number, HistoryPattern { id: row.id, tool: row.tool, code: row.code, masked: row.masked })
-        };
+        let known = |row: NamedPatternRow| (row.number, HistoryPattern::from(row));
         TaskHistory {
             tasks: order.iter().filter_map(|number| tasks.remove(number)).collect(),
             patterns: rows.patterns.into_iter().map(known).collect(),

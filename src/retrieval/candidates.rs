@@ -20,14 +20,14 @@ const OF_FAILURE_MAX: usize = 20;
 /// Files of the question that are looked for.
 const FILES_MAX: usize = 30;
 
-/// The patterns that a question may be about.
+/// The patterns that a question may be about. What detectors know is asked for last.
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn find_candidates(
+pub(crate) fn find_candidates<'a>(
     index: &Index,
     question: &WarnQuestion,
-    insight: &DetectorInsight,
+    insight: impl FnOnce() -> Result<&'a DetectorInsight, StoreError>,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Vec<WarningCandidate>, StoreError> {
@@ -71,7 +71,7 @@ pub(crate) fn find_candidates(
         };
         found.extend(pattern_candidate(index, pattern, question, &found_by, settings, now)?);
     }
-    for finding in insight.findings_for_files(&question.files, settings) {
+    for finding in insight()?.findings_for_files(&question.files, settings) {
         add_finding(index, finding, &mut found, settings, now)?;
     }
     Ok(found)
@@ -205,6 +205,7 @@ fn weighed_candidate(
         frequency: ranking::recent_frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
         exposures: row.exposures,
         has_files: !row.files.is_empty(),
+        main_file: row.files.into_iter().next().map(|(file, _)| file),
         prevented,
         warned,
         concern,

@@ -1,12 +1,14 @@
 //! What detectors know about a pattern or about changes of a file: shipped ones and those of the user and the project.
 
+use std::cell::{Cell, OnceCell};
+
 use crate::advice::WarningFacts;
 use crate::base::glob;
 use crate::config::Settings;
 use crate::diagnose::DefinitionFile;
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::{HistoryPattern, HistoryTask, TaskHistory};
-use crate::store::{Index, PatternBriefRow, StoreError};
+use crate::store::{Index, NamedPatternRow, PatternBriefRow, StoreError};
 
 /// Findings about files that are looked at.
 const FINDINGS_MAX: usize = 20;
@@ -16,6 +18,32 @@ const FINDINGS_MAX: usize = 20;
 pub(crate) struct DetectorInsight {
     registry: Option<DetectorRegistry>,
     history: TaskHistory,
+}
+
+type ReadInsight<'a> = Box<dyn FnOnce() -> Result<DetectorInsight, StoreError> + 'a>;
+
+/// What detectors know, which is read beside something else: who needs it waits for it.
+pub(crate) struct PendingInsight<'a> {
+    read: Cell<Option<ReadInsight<'a>>>,
+    known: OnceCell<DetectorInsight>,
+}
+
+impl<'a> PendingInsight<'a> {
+    /// What `read` gives, once it is asked for.
+    pub(crate) fn new(read: impl FnOnce() -> Result<DetectorInsight, StoreError> + 'a) -> Self {
+        PendingInsight { read: Cell::new(Some(Box::new(read))), known: OnceCell::new() }
+    }
+
+    /// What detectors know.
+    ///
+    /// # Errors
+    /// When the store can't be read; after that they know nothing.
+    pub(super) fn get(&self) -> Result<&DetectorInsight, StoreError> {
+        if let Some(read) = self.read.take() {
+            let _ = self.known.set(read()?);
+        }
+        Ok(self.known.get_or_init(DetectorInsight::default))
+    }
 }
 
 /// What is known about changes of a file, and the pattern that it is shown with.
@@ -48,6 +76,14 @@ impl DetectorInsight {
         let (title, rule) = detector_advice(registry, &self.history, row, settings);
         known.cause = known.cause.take().or(title);
         known.rule = known.rule.take().or(rule);
+    }
+
+    /// Whether detectors know anything of a pattern; `file` is the one in which it failed most often.
+    pub(super) fn has_advice(&self, row: NamedPatternRow, file: Option<&str>, settings: &Settings) -> bool {
+        let Some(registry) = &self.registry else { return false };
+        let number = row.number;
+        let (title, rule) = advise(registry, &self.history, (number, &row.into(), file), settings);
+        title.is_some() || rule.is_some()
     }
 
     /// What is known about changes of these files, each with the pattern that failed in most of those tasks.
@@ -86,13 +122,23 @@ pub(crate) fn detector_advice(
     row: &PatternBriefRow,
     settings: &Settings,
 ) -> (Option<String>, Option<String>) {
-    let patterns = [row.number];
-    let known = history_pattern(row);
-    let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &patterns, known: Some(&known) };
-    let found = registry.find_naming(&subject, history, settings);
+    let file = row.files.first().map(|(path, _)| path.as_str());
+    advise(registry, history, (row.number, &history_pattern(row), file), settings)
+}
+
+/// As [`detector_advice`], of a pattern by its row number and the file in which it failed most often.
+fn advise(
+    registry: &DetectorRegistry,
+    history: &TaskHistory,
+    (number, known, file): (i64, &HistoryPattern, Option<&str>),
+    settings: &Settings,
+) -> (Option<String>, Option<String>) {
+    let patterns = [number];
+    let subject = DetectorSubject { id: &known.id, patterns: &patterns, family: &patterns, known: Some(known) };
+    let found = registry.find_advice(&subject, history, settings);
     let named = found.iter().find(|finding| finding.names_pattern);
-    let rule = found.iter().find_map(|finding| finding.rule.clone()).or_else(|| detector_rule(registry, row));
-    (named.map(|finding| finding.title.clone()), rule)
+    let rule = found.iter().find_map(|finding| finding.rule.as_deref()).or_else(|| registry.find_rule(known, file));
+    (named.map(|finding| finding.title.clone()), rule.map(str::to_owned))
 }
 
 /// What the detectors that go by the message alone say to do about a pattern.

@@ -1,8 +1,10 @@
 //! The warnings that are due: candidates that are news, do no harm and say enough, ranked, and held out by lot.
 
+use std::collections::BTreeSet;
+
 use super::candidates::{candidates_for_failure, find_candidates};
 use super::delivery;
-use super::detectors::DetectorInsight;
+use super::detectors::PendingInsight;
 use super::gotchas::{EntryLookup, entry_facts};
 use super::harm::{self, HarmfulExclusions};
 use super::pattern_remedies::{cause_and_rule, is_pinned, proven_remedy};
@@ -49,7 +51,7 @@ pub(crate) struct WarningSearch<'a> {
     /// The settings.
     pub settings: &'a Settings,
     /// What detectors know.
-    pub insight: DetectorInsight,
+    pub insight: PendingInsight<'a>,
     /// This moment.
     pub now: Timestamp,
 }
@@ -83,7 +85,7 @@ impl WarningSearch<'_> {
         let (index, settings, now) = (self.index, self.settings, self.now);
         let mut found = match &asked.failed {
             Some(failed) => candidates_for_failure(index, failed, settings, now)?,
-            None => find_candidates(index, question, &self.insight, settings, now)?,
+            None => find_candidates(index, question, || self.insight.get(), settings, now)?,
         };
         if settings.advice.injection {
             let entries = EntryLookup { index, root: &self.places.root, settings, now };
@@ -160,7 +162,21 @@ impl WarningSearch<'_> {
         if is_near || candidate.is_entry() {
             return Ok(true);
         }
-        Ok(self.warning_facts(candidate)?.is_some_and(|known| known.is_actionable()))
+        self.has_advice(candidate)
+    }
+
+    /// Whether [`WarningSearch::warning_facts`] say what to do about it or why it happens. Asked of many that are not shown:
+    /// what is looked up fastest comes first.
+    fn has_advice(&self, candidate: &WarningCandidate) -> Result<bool, StoreError> {
+        let (index, settings) = (self.index, self.settings);
+        let number = if settings.advice.injection { index.leader_of_key(&candidate.key)? } else { None };
+        let Some(number) = number else { return Ok(false) };
+        if !index.proven_remedies(number)?.is_empty() || cause_and_rule(index, &self.segments, number)? != (None, None)
+        {
+            return Ok(true);
+        }
+        let Some(row) = index.names_of_patterns(&BTreeSet::from([number]))?.pop() else { return Ok(false) };
+        Ok(self.insight.get()?.has_advice(row, candidate.main_file.as_deref(), settings))
     }
 
     /// Adds a warning that is due to what is due, or holds it out; either is to be remembered.
@@ -219,7 +235,7 @@ impl WarningSearch<'_> {
         };
         if self.settings.advice.injection {
             (known.cause, known.rule) = cause_and_rule(self.index, &self.segments, row.number)?;
-            self.insight.complete_facts(&mut known, &row, self.settings);
+            self.insight.get()?.complete_facts(&mut known, &row, self.settings);
             known.worked = proven_remedy(self.index, row.number, self.settings, self.now)?;
         }
         Ok(Some(known))

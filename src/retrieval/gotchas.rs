@@ -129,6 +129,7 @@ impl EntryLookup<'_> {
             frequency: ranking::recent_frequency(moments.map(|at| now.micros_since(at)), &settings.advice),
             exposures,
             has_files: concern.command.is_none() || !row.globs.is_empty(),
+            main_file: None,
             prevented: 0,
             warned: 0,
             concern,

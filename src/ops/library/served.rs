@@ -57,7 +57,7 @@ pub(crate) struct ServedPages {
 }
 
 /// Whether there are pages that may be served.
-pub(crate) fn has_active_pages(request: &Request) -> bool {
+fn has_active_pages(request: &Request) -> bool {
     let dir = request.places.root.join(&request.settings().patterns.dir);
     dir.join(LibraryFolderName::Active.as_str()).is_dir()
 }

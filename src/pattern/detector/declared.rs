@@ -21,8 +21,9 @@
 //! `{code}` and `{file}` (the most frequent one) are replaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::OnceLock;
 
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -83,6 +84,41 @@ struct DetectorText {
     min_share: Option<f64>,
 }
 
+/// A regex for masked messages, compiled when the first message is there: most detectors are about other tools.
+#[derive(Debug)]
+struct MessageRegex {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl MessageRegex {
+    fn new(text: String) -> Self {
+        MessageRegex { text, compiled: OnceLock::new() }
+    }
+
+    fn compile(text: &str) -> Result<Regex, regex::Error> {
+        RegexBuilder::new(text).unicode(false).size_limit(DEFINITION_REGEX_BYTES_MAX).build()
+    }
+
+    /// Compiles it at once.
+    ///
+    /// # Errors
+    /// What is wrong with it, a lowercase fragment.
+    fn check(&self) -> Result<(), String> {
+        let compiled = MessageRegex::compile(&self.text).map_err(|error| {
+            let said = error.to_string();
+            format!("message {:?}: {}", self.text, said.lines().last().unwrap_or_default().trim())
+        })?;
+        let _ = self.compiled.set(Some(compiled));
+        Ok(())
+    }
+
+    fn is_match(&self, masked: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| MessageRegex::compile(&self.text).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(masked.as_bytes()))
+    }
+}
+
 /// A detector from a file.
 #[derive(Debug)]
 pub(super) struct DeclaredDetector {
@@ -93,7 +129,7 @@ pub(super) struct DeclaredDetector {
     category: Vec<Category>,
     tool: Vec<String>,
     code: Vec<String>,
-    message: Vec<Regex>,
+    message: Vec<MessageRegex>,
     file: Vec<String>,
     changed: Vec<String>,
     moved: bool,
@@ -139,7 +175,10 @@ pub(super) fn load_layered(
                 } else if !names.insert(name.clone()) {
                     faults.push(fault(line, format!("`{name}` is defined twice in this folder")));
                 } else if !taken.contains(&name) && !text.off {
-                    match DeclaredDetector::new(text, categories) {
+                    let checked = DeclaredDetector::new(text, categories).and_then(|detector| {
+                        detector.message.iter().try_for_each(MessageRegex::check).map(|()| detector)
+                    });
+                    match checked {
                         Ok(detector) => found.push(detector),
                         Err(reason) => faults.push(fault(line, format!("`{name}`: {reason}"))),
                     }
@@ -178,18 +217,8 @@ impl DeclaredDetector {
         if text.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return Err("min_share is not from 0 to 1".into());
         }
-        let compile = |regex: &String| {
-            regex::bytes::RegexBuilder::new(regex)
-                .unicode(false)
-                .size_limit(DEFINITION_REGEX_BYTES_MAX)
-                .build()
-                .map_err(|error| {
-                    let said = error.to_string();
-                    format!("message {regex:?}: {}", said.lines().last().unwrap_or_default().trim())
-                })
-        };
         Ok(DeclaredDetector {
-            message: text.message.iter().map(compile).collect::<Result<_, _>>()?,
+            message: text.message.into_iter().map(MessageRegex::new).collect(),
             title: ellipsis(&one_line(text.title.trim()), TITLE_BYTES_MAX),
             summary: one_line(text.summary.trim()),
             rule: text.rule.map(|rule| ellipsis(&one_line(rule.trim()), SUMMARY_BYTES_MAX)),
@@ -209,7 +238,7 @@ impl DeclaredDetector {
         let code = known.code.as_ref();
         (self.tool.is_empty() || self.tool.contains(&known.tool))
             && (self.code.is_empty() || code.is_some_and(|code| self.code.contains(code)))
-            && (self.message.is_empty() || self.message.iter().any(|regex| regex.is_match(known.masked.as_bytes())))
+            && (self.message.is_empty() || self.message.iter().any(|regex| regex.is_match(&known.masked)))
     }
 
     fn matches_failure(&self, failure: &HistoryFailure, seen: &FailurePattern) -> bool {
@@ -236,6 +265,13 @@ impl DeclaredDetector {
         settings: &Settings,
         wanted: Option<&DetectorSubject<'_>>,
     ) -> Option<DetectorFinding> {
+        let least = self.min_tasks.unwrap_or(settings.patterns.recurring_tasks);
+        // Messages are looked at only of patterns that may be in enough tasks.
+        if let Some(subject) = wanted
+            && (history.tasks_with(subject.patterns).count() as u64) < least
+        {
+            return None;
+        }
         let is_about = |(_, known): &(i64, &HistoryPattern)| self.is_about(known);
         let about: BTreeMap<i64, &HistoryPattern> = match wanted {
             Some(DetectorSubject { patterns, known, .. }) => {
@@ -265,9 +301,7 @@ impl DeclaredDetector {
                 *files.entry(file).or_default() += 1;
             }
         }
-        if hits < self.min_tasks.unwrap_or(settings.patterns.recurring_tasks)
-            || (hits as f64) < self.min_share * of as f64
-        {
+        if hits < least || (hits as f64) < self.min_share * of as f64 {
             return None;
         }
         let first = patterns.first().and_then(|pattern| about.get(pattern));
@@ -309,6 +343,10 @@ impl Detector for DeclaredDetector {
     }
 
     fn is_naming(&self) -> bool {
+        true
+    }
+
+    fn is_advising(&self) -> bool {
         true
     }
 
@@ -360,4 +398,18 @@ fn fill_placeholders(text: &str, values: &[String; PLACEHOLDERS.len()]) -> Strin
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_shipped_detectors_compile() {
+        let (shipped, faults) = load_layered(&[], &CategoryTable::default());
+        assert_eq!(faults.len(), 0);
+        for detector in shipped {
+            assert_eq!(detector.message.iter().try_for_each(MessageRegex::check), Ok(()), "{}", detector.name);
+        }
+    }
 }

@@ -92,6 +92,11 @@ pub(crate) trait Detector: Debug + Send + Sync {
         false
     }
 
+    /// Whether what it finds about a pattern has a rule, or a title that says why.
+    fn is_advising(&self) -> bool {
+        false
+    }
+
     /// What it says to do about such a pattern, whatever the history: from its message and the file it is in.
     fn find_rule(&self, pattern: &HistoryPattern, file: Option<&str>) -> Option<&str> {
         let _ = (pattern, file);
@@ -160,6 +165,17 @@ impl DetectorRegistry {
     ) -> Vec<DetectorFinding> {
         let naming = self.detectors.iter().filter(|detector| detector.is_naming());
         naming.filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
+    }
+
+    /// Of that, what says why a pattern fails or what to do about it.
+    pub(crate) fn find_advice(
+        &self,
+        subject: &DetectorSubject<'_>,
+        history: &TaskHistory,
+        settings: &Settings,
+    ) -> Vec<DetectorFinding> {
+        let advising = self.detectors.iter().filter(|detector| detector.is_advising());
+        advising.filter_map(|detector| detector.examine_pattern(subject, history, settings)).collect()
     }
 
     /// What the first of them that knows says to do about such a pattern.

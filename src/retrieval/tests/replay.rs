@@ -199,6 +199,7 @@ fn replay(tasks: &[Task]) -> Counted {
     let state = dir.path().into();
     let mut store = Store::open(&state, lock_store(&state, Duration::ZERO).expect("the only writer")).expect("opens");
     let (settings, mut counted) = (Settings::default(), Counted::default());
+    let nothing = DetectorInsight::default();
     let mut frequency: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut places: BTreeSet<(String, Option<String>)> = BTreeSet::new();
     for (number, task) in (0..).zip(tasks) {
@@ -214,8 +215,7 @@ fn replay(tasks: &[Task]) -> Counted {
                 words: Vec::new(),
             };
             let now = Timestamp(i64::try_from(number * TASK_SECONDS).expect("small") * 1_000_000);
-            let found = candidates::find_candidates(&index, &question, &DetectorInsight::default(), &settings, now)
-                .expect("reads");
+            let found = candidates::find_candidates(&index, &question, || Ok(&nothing), &settings, now).expect("reads");
             let due = ranking::rank_warnings(found, LIMIT, &settings.advice, &question.session);
             counted.shown += u32::try_from(due.len()).expect("five");
             let is_relevant = |key: &String| task.relevant.contains(key);

@@ -221,7 +221,10 @@ impl Index {
     }
 
     /// What is known of some patterns, by their row numbers.
-    fn names_of_patterns(&self, patterns: &BTreeSet<i64>) -> Result<Vec<NamedPatternRow>, StoreError> {
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn names_of_patterns(&self, patterns: &BTreeSet<i64>) -> Result<Vec<NamedPatternRow>, StoreError> {
         let sql = "SELECT pattern_no, pattern_id, tool, code, masked FROM json_each(?1)
             CROSS JOIN patterns ON pattern_no = value ORDER BY pattern_no";
         let read = || {

@@ -137,8 +137,17 @@ impl Index {
     /// # Errors
     /// SQLite's, as for all methods here.
     pub(crate) fn brief_of_key(&self, key: &str) -> Result<Option<PatternBriefRow>, StoreError> {
-        let number = self.sql_result("read", self.number_of_key(key))?;
+        let number = self.leader_of_key(key)?;
         number.map(|number| self.brief_of_pattern(number)).transpose()
+    }
+
+    /// The row number of the pattern with this key, or of the one that represents it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn leader_of_key(&self, key: &str) -> Result<Option<i64>, StoreError> {
+        let find = || self.number_of_key(key)?.map(|number| self.leader_of(number)).transpose();
+        self.sql_result("read", find())
     }
 
     /// What a warning says of a pattern, by its row number or that of another one of its group.
