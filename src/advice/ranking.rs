@@ -4,7 +4,7 @@
 //! product of what each leaves open. The last place of a full list is for something that little is known about, by one
 //! draw from its posterior (Thompson 1933): else new lessons never get evidence.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -116,24 +116,32 @@ pub(crate) fn file_reach(
         return Some((path.clone(), FileReach::File));
     }
     let all: u64 = failed_in.iter().map(|(_, failures)| failures).sum();
-    let covers = |is_in: &dyn Fn(&str) -> bool| {
-        let files = failed_in.iter().filter(|(file, _)| is_in(file));
-        let (count, failures) = files.fold((0, 0), |(count, sum), (_, failures)| (count + 1, sum + failures));
-        (count, all > 0 && failures as f64 >= settings.coverage * all as f64)
-    };
-    if failed_in.iter().any(|(file, _)| covers(&|other| other == file).1) {
+    let is_most = |failures: u64| all > 0 && failures as f64 >= settings.coverage * all as f64;
+    if failed_in.iter().any(|(_, failures)| is_most(*failures)) {
         return None;
     }
-    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
-    let of_folder = |path: &&String| {
-        folder(path).is_some_and(|folder| matches!(covers(&|file| file.starts_with(&folder)), (2.., true)))
-    };
+    // Folders with the number of files in and below them, and their failures.
+    let mut folders: HashMap<&str, (usize, u64)> = HashMap::new();
+    for (file, failures) in failed_in {
+        for (slash, _) in file.match_indices('/') {
+            let (files, sum) = folders.entry(&file[..slash]).or_default();
+            *files += 1;
+            *sum += failures;
+        }
+    }
+    let folder = |path: &str| folders.get(path.rsplit_once('/')?.0).copied();
+    let of_folder = |path: &&String| folder(path).is_some_and(|(files, failures)| files >= 2 && is_most(failures));
     if let Some(path) = asked.iter().find(of_folder) {
         return Some((path.clone(), FileReach::Folder));
     }
-    if failed_in.iter().filter_map(|(file, _)| folder(file)).any(|folder| covers(&|file| file.starts_with(&folder)).1) {
+    if failed_in.iter().filter_map(|(file, _)| folder(file)).any(|(_, failures)| is_most(failures)) {
         return None;
     }
+    let covers = |is_in: &dyn Fn(&str) -> bool| {
+        let files = failed_in.iter().filter(|(file, _)| is_in(file));
+        let (count, failures) = files.fold((0, 0), |(count, sum), (_, failures)| (count + 1, sum + failures));
+        (count, is_most(failures))
+    };
     let kind =
         |path: &str| path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, kind)| format!(".{kind}"));
     let of_kind = |path: &&String| {

@@ -27,6 +27,10 @@ pub const ARENA_BYTES: usize = 64 << 10;
 /// from the system at once, since page by page that takes several times as long: about what the tables need.
 const APART_BYTES: (usize, usize) = (16 << 20, 896 << 10);
 
+/// What a thread's heap has at once, bytes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const THREAD_HEAP_BYTES: libc::c_int = 8 << 20;
+
 /// The allocator: see the module.
 pub struct StartArena {
     memory: UnsafeCell<[u8; ARENA_BYTES]>,
@@ -123,6 +127,19 @@ pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     let _ended = EndedArena;
     IS_APART.set(true);
     work()
+}
+
+/// Has the heap of a thread that is started next taken from the system at once. The C library gives each thread a heap of its
+/// own, and enlarges it page by page, with a call for each page; what is not touched costs nothing. For a process that
+/// works in one thread and ends soon.
+pub fn reserve_for_threads() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it sets two numbers, and is called before there are threads.
+    unsafe {
+        libc::mallopt(libc::M_TOP_PAD, THREAD_HEAP_BYTES);
+        // To set one of them keeps the library from raising the other, as it does with use.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, THREAD_HEAP_BYTES);
+    }
 }
 
 /// Zeroed memory, the first `at_once` bytes of it with their pages: its address, 0 when there is none.

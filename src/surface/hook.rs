@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use crate::base::arena;
 use crate::config::Places;
 use crate::host::dialect::Dialect;
 use crate::ops::hook::{self, Hook, HookReply};
@@ -57,6 +58,7 @@ fn answer(dialect: Option<&'static Dialect>, named: Option<&str>, rewrite: bool)
     hook.remember_session();
     let places = hook.event_places().clone();
     let until = started + hook.time_limit();
+    arena::reserve_for_threads();
     let (told, heard) = mpsc::sync_channel(2);
     // It is not waited for: the process ends around it.
     let work = move || {

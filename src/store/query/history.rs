@@ -127,10 +127,9 @@ const WINDOW: &str = "
 
 /// A run `r` whose changed files count for its task: of a task in which something failed, one that began a failure. What
 /// was changed after that is the cure. Of a task without a failure every run.
-const AT_FAILURE: &str = "(CASE WHEN r.passed THEN NOT recent.has_failed ELSE NOT EXISTS (
-        SELECT 1 FROM runs b WHERE b.command_key = r.command_key AND b.ended_at = (
-            SELECT max(c.ended_at) FROM runs c WHERE c.command_key = r.command_key AND c.ended_at < r.ended_at)
-          AND NOT b.passed AND b.task_no = r.task_no) END)";
+const AT_FAILURE: &str = "(CASE WHEN r.passed THEN NOT recent.has_failed ELSE coalesce((
+        SELECT b.passed OR b.task_no <> r.task_no FROM runs b
+        WHERE b.command_key = r.command_key AND b.ended_at < r.ended_at ORDER BY b.ended_at DESC LIMIT 1), 1) END)";
 
 impl Index {
     /// The newest tasks with what failed and what was changed in them.
