@@ -1,6 +1,7 @@
 //! What is recorded while a caller listens, as server-sent events: names, ids and addresses.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const CHECK: Duration = Duration::from_millis(500);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Messages that wait for a slow listener.
 const MESSAGES_MAX: usize = 16;
+/// Looks in a row at an index that is behind the files: half a line that a killed process left is never in it.
+const BEHIND_MAX: u32 = 20;
 /// The header of a browser that connects again.
 const LAST_EVENT: &str = "last-event-id";
 
@@ -62,23 +65,23 @@ impl Stream for MessageStream {
 #[derive(Debug, Default)]
 struct ListenerState {
     /// Length of each file of the events when it was last read.
-    seen: BTreeMap<std::ffi::OsString, u64>,
+    seen: BTreeMap<OsString, u64>,
     /// `None` before the first look into the store.
     position: Option<StorePosition>,
+    /// Looks in a row that found the index behind the files.
+    behind: u32,
 }
 
 /// Sends messages until the listener is gone.
 async fn send_changes(site: Arc<HttpSite>, last: Option<String>, sender: Sender<Bytes>, place: OwnedSemaphorePermit) {
     let _place = place;
-    let (mut state, mut last) = (ListenerState::default(), last);
+    let mut state = ListenerState::default();
     let mut spoken = Instant::now();
-    if sender.send(Bytes::from_static(b"retry: 2000\n\n")).await.is_err() {
-        return;
-    }
+    let mut is_greeted = false;
     loop {
         // A listener keeps the server running.
         site.note_request();
-        let (root, after) = (site.root.clone(), last.take());
+        let (root, after) = (site.root.clone(), last.clone());
         let Ok(permit) = Arc::clone(&site.questions).acquire_owned().await else { return };
         let look = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -87,6 +90,13 @@ async fn send_changes(site: Arc<HttpSite>, last: Option<String>, sender: Sender<
         // A panic is a defect of verify-run, and ends this connection alone: the browser connects again.
         let Ok((next, changes)) = look.await else { return };
         state = next;
+        // Who hears this misses nothing from then on.
+        if !is_greeted && state.position.is_some() {
+            is_greeted = true;
+            if sender.send(Bytes::from_static(b"retry: 2000\n\n")).await.is_err() {
+                return;
+            }
+        }
         for change in &changes {
             spoken = Instant::now();
             if sender.send(Bytes::from(message_of(change))).await.is_err() {
@@ -124,9 +134,21 @@ fn look_for_changes(
     };
     // What cannot be read now is tried again at the next look.
     match read_changes(board, state.position.as_ref(), after) {
-        Ok(found) => (ListenerState { seen, position: Some(found.position) }, found.changes),
+        Ok(found) => {
+            // Another process may have written a line that is not indexed yet: the lengths stay as if it were not there.
+            let is_behind =
+                state.behind < BEHIND_MAX && seen.iter().any(|(file, bytes)| is_ahead(file, *bytes, &found));
+            let (seen, behind) = if is_behind { (state.seen, state.behind + 1) } else { (seen, 0) };
+            (ListenerState { seen, position: Some(found.position), behind }, found.changes)
+        }
         Err(_) => (state, Vec::new()),
     }
+}
+
+/// Whether a file of events is longer than what was read of it.
+fn is_ahead(file: &OsStr, bytes: u64, found: &RecordedChanges) -> bool {
+    let name = file.to_str().filter(|name| name.ends_with(".jsonl"));
+    name.is_some_and(|name| found.position.get(name).is_none_or(|end| *end < bytes))
 }
 
 /// What was recorded after a position, else after an event; nothing yet without both.
@@ -148,7 +170,7 @@ fn read_changes(
 }
 
 /// The files of the events with their lengths.
-fn segment_lengths(folder: &Path) -> BTreeMap<std::ffi::OsString, u64> {
+fn segment_lengths(folder: &Path) -> BTreeMap<OsString, u64> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.len()))).collect()
 }
