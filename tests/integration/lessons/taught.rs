@@ -272,8 +272,8 @@ fn a_lesson_with_conflict_markers_is_read_as_far_as_it_goes() {
         clone.commit("More");
     }
     ada.git(["fetch", "--quiet", &bob.work().to_string_lossy(), "bob"]);
-    let merge = std::process::Command::new("git").args(["merge", "FETCH_HEAD"]).current_dir(ada.work()).output();
-    assert!(!merge.expect("git runs").status.success(), "a conflict");
+    let merge = ada.bare("git").args(["merge", "FETCH_HEAD"]).outcome();
+    assert_eq!(merge.ended, CommandEnd::Exit(1), "a conflict: {merge:?}");
     let path = ada.lesson().path;
     let line = ada.lesson().text.lines().position(|line| line.starts_with("<<<<<<<")).expect("a marker") + 1;
     let shown = ada.verify_run(["lesson", "show", &id, "--json"]).prints_json();
