@@ -1,11 +1,17 @@
 //! The input of detectors: recent tasks with the files they touched and what failed in them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::base::clock::Timestamp;
 use crate::base::glob;
+use crate::pattern::glob::{candidate_globs, glob_rank};
 use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
+
+/// Changed files of one task that file patterns are made of.
+const CHANGED_MAX: usize = 200;
 
 /// The newest tasks of a store.
 #[derive(Debug, Default)]
@@ -20,7 +26,13 @@ pub(crate) struct TaskHistory {
     pub older_tasks: u64,
     /// Where patterns and files are in `tasks`; made when it is first asked for.
     pub places: OnceLock<HistoryPlaces>,
+    /// What [`TaskHistory::changed_globs`] gives; made when it is first asked for.
+    pub globs: OnceLock<Vec<ChangedGlob>>,
 }
+
+/// Positions in [`TaskHistory::changing_tasks`], ascending, with the best of the file patterns of which these tasks changed an
+/// example.
+pub(crate) type ChangedGlob = (Vec<usize>, String);
 
 /// Where patterns and files are in the tasks of a history: a list asks for each of its patterns.
 #[derive(Debug, Default)]
@@ -144,7 +156,37 @@ impl TaskHistory {
             categories: rows.categories,
             older_tasks: rows.older_tasks,
             places: OnceLock::new(),
+            globs: OnceLock::new(),
         }
+    }
+
+    /// The tasks that tell something about changes, the oldest first: those whose changes are known and in which something
+    /// was checked.
+    pub(crate) fn changing_tasks(&self) -> impl Iterator<Item = &HistoryTask> {
+        self.tasks.iter().filter(|task| !task.changed.is_empty() && task.runs > 0)
+    }
+
+    /// What was changed, as file patterns; those with the same tasks once. In no order.
+    pub(crate) fn changed_globs(&self) -> &[ChangedGlob] {
+        self.globs.get_or_init(|| {
+            let mut tasks_of: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, task) in self.changing_tasks().enumerate() {
+                for candidate in task.changed.keys().take(CHANGED_MAX).flat_map(|file| candidate_globs(file)) {
+                    let tasks = tasks_of.entry(candidate).or_default();
+                    if tasks.last() != Some(&at) {
+                        tasks.push(at);
+                    }
+                }
+            }
+            let mut best: HashMap<Vec<usize>, String> = HashMap::new();
+            for (candidate, tasks) in tasks_of {
+                let known = best.entry(tasks).or_insert_with(|| candidate.clone());
+                if glob_rank(&candidate) > glob_rank(known) {
+                    *known = candidate;
+                }
+            }
+            best.into_iter().collect()
+        })
     }
 
     /// The tasks in which one of the patterns failed, the oldest first.

@@ -1,17 +1,12 @@
 //! Files whose change breaks something nearly every time: "70 % of tasks that modify database/* fail".
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Detector, DetectorFinding, DetectorSubject, format_percent};
 use crate::config::Settings;
-use crate::pattern::glob;
 use crate::pattern::history::{HistoryTask, TaskHistory};
 use crate::pattern::statistics::share_bound;
 
 /// From this share on it is worth saying that a change often breaks something, when others do so less.
 const OFTEN_MIN: f64 = 0.6;
-/// Changed files of one task that candidates are made of.
-const FILES_MAX: usize = 200;
 
 /// The denominator is every task that changed such a file, passed or failed: without the passes there is no share.
 #[derive(Debug)]
@@ -89,33 +84,12 @@ fn find_breakages(
     settings: &Settings,
     failed: &dyn Fn(&HistoryTask) -> bool,
 ) -> Vec<BreakageTally> {
-    // Tasks whose changes are not known say nothing about a change, and neither does one in which nothing was checked.
-    let tasks: Vec<(&HistoryTask, bool)> = history
-        .tasks
-        .iter()
-        .filter(|task| !task.changed.is_empty() && task.runs > 0)
-        .map(|task| (task, failed(task)))
-        .collect();
-    let all_failed = tasks.iter().filter(|(_, failed)| *failed).count() as u64;
-    // Bits of the tasks that changed an example of each candidate: equal ones are one finding.
-    let mut by_candidate: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    for (index, (task, _)) in tasks.iter().enumerate() {
-        for candidate in task.changed.keys().take(FILES_MAX).flat_map(|file| glob::candidate_globs(file)) {
-            by_candidate.entry(candidate).or_default().insert(index);
-        }
-    }
-    let mut by_tasks: BTreeMap<BTreeSet<usize>, String> = BTreeMap::new();
-    for (candidate, of) in by_candidate.into_iter().filter(|(_, of)| of.len() as u64 >= settings.patterns.breaks_tasks)
-    {
-        let known = by_tasks.entry(of).or_insert_with(|| candidate.clone());
-        if glob::glob_rank(&candidate) > glob::glob_rank(known) {
-            *known = candidate;
-        }
-    }
-    let mut found: Vec<BreakageTally> = by_tasks
-        .into_iter()
+    let tasks: Vec<bool> = history.changing_tasks().map(failed).collect();
+    let all_failed = tasks.iter().filter(|failed| **failed).count() as u64;
+    let wanted = history.changed_globs().iter().filter(|(of, _)| of.len() as u64 >= settings.patterns.breaks_tasks);
+    let mut found: Vec<BreakageTally> = wanted
         .filter_map(|(of, files)| {
-            let hits = of.iter().filter(|&&index| tasks[index].1).count() as u64;
+            let hits = of.iter().filter(|&&index| tasks[index]).count() as u64;
             let (of, rest_of) = (of.len() as u64, (tasks.len() - of.len()) as u64);
             let rest_hits = all_failed - hits;
             let share = hits as f64 / of as f64;
@@ -125,7 +99,7 @@ fn find_breakages(
             // Where every task fails, or every task changes them, nothing says that it is these files.
             let others = rest_of >= settings.patterns.breaks_tasks;
             let tells = share > rest && rest_of > 0 && (always || others && share >= OFTEN_MIN && bound > rest);
-            tells.then_some(BreakageTally { files, hits, of, rest_hits, rest_of, bound, always })
+            tells.then(|| BreakageTally { files: files.clone(), hits, of, rest_hits, rest_of, bound, always })
         })
         .collect();
     found.sort_by(|a, b| {

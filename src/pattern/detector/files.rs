@@ -1,7 +1,9 @@
 //! The files that a pattern belongs to: the file pattern that nearly all of its tasks have in common and others
 //! don't.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::{Detector, DetectorFinding, DetectorSubject, failing_tasks};
 use crate::config::Settings;
@@ -78,10 +80,10 @@ impl Detector for FilesDetector {
 }
 
 /// Candidates with the number of tasks that have an example of it, those that cover enough of them.
-fn count_covering_globs(tasks: &[BTreeSet<&str>], coverage: f64) -> BTreeMap<String, u64> {
-    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+fn count_covering_globs(tasks: &[BTreeSet<&str>], coverage: f64) -> HashMap<String, u64> {
+    let mut found: HashMap<String, u64> = HashMap::new();
     for files in tasks {
-        let of_task: BTreeSet<String> = files.iter().flat_map(|file| glob::candidate_globs(file)).collect();
+        let of_task: HashSet<String> = files.iter().flat_map(|file| glob::candidate_globs(file)).collect();
         for candidate in of_task {
             *found.entry(candidate).or_default() += 1;
         }

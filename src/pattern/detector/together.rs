@@ -1,6 +1,8 @@
 //! Patterns that fail together: they have the runs in common, so they may have the cause in common.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::{Detector, DetectorFinding, DetectorSubject};
 use crate::base::text::{count, ellipsis};
@@ -90,25 +92,27 @@ impl CoFailureGroup {
 
 fn find_groups(history: &TaskHistory, settings: &Settings) -> Vec<CoFailureGroup> {
     let failures: Vec<&HistoryFailure> = history.tasks.iter().flat_map(|task| &task.failures).collect();
-    let mut runs_of: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
+    let mut runs_of: HashMap<i64, Vec<usize>> = HashMap::new();
     for (run, failure) in failures.iter().enumerate() {
         for seen in &failure.items {
-            runs_of.entry(seen.pattern).or_default().insert(run);
+            let runs = runs_of.entry(seen.pattern).or_default();
+            if runs.last() != Some(&run) {
+                runs.push(run);
+            }
         }
     }
-    // A hundred tests that break at once have one set of runs: compared as one.
-    let mut by_runs: BTreeMap<BTreeSet<usize>, BTreeSet<i64>> = BTreeMap::new();
+    // A hundred tests that break at once have one set of runs: compared as one. Sets are ascending numbers.
+    let mut by_runs: BTreeMap<Vec<usize>, BTreeSet<i64>> = BTreeMap::new();
     for (pattern, runs) in runs_of.into_iter().filter(|(_, runs)| runs.len() as u64 >= settings.patterns.together_runs)
     {
         by_runs.entry(runs).or_default().insert(pattern);
     }
-    let sets: Vec<(BTreeSet<usize>, BTreeSet<i64>)> = by_runs.into_iter().collect();
-    let mut in_run: HashMap<usize, Vec<usize>> = HashMap::new();
+    let sets: Vec<(Vec<usize>, BTreeSet<i64>)> = by_runs.into_iter().collect();
+    let mut in_run: Vec<Vec<usize>> = vec![Vec::new(); failures.len()];
     for (index, (runs, _)) in sets.iter().enumerate() {
         for &run in runs {
-            let sets = in_run.entry(run).or_default();
-            if sets.len() < SETS_MAX {
-                sets.push(index);
+            if in_run[run].len() < SETS_MAX {
+                in_run[run].push(index);
             }
         }
     }
@@ -122,7 +126,7 @@ fn find_groups(history: &TaskHistory, settings: &Settings) -> Vec<CoFailureGroup
             continue;
         }
         let near: BTreeSet<usize> =
-            sets[leader].0.iter().flat_map(|run| &in_run[run]).copied().filter(|&other| !taken[other]).collect();
+            sets[leader].0.iter().flat_map(|run| &in_run[*run]).copied().filter(|&other| !taken[other]).collect();
         let mut members = vec![leader];
         for other in near {
             let (all, any) = count_overlap(&sets[leader].0, &sets[other].0);
@@ -135,9 +139,9 @@ fn find_groups(history: &TaskHistory, settings: &Settings) -> Vec<CoFailureGroup
         let patterns: BTreeSet<i64> = members.iter().flat_map(|&member| &sets[member].1).copied().collect();
         if patterns.len() > 1 {
             let mut all = sets[leader].0.clone();
-            let mut any = all.clone();
+            let mut any: BTreeSet<usize> = all.iter().copied().collect();
             for &member in &members {
-                all.retain(|run| sets[member].0.contains(run));
+                all.retain(|run| sets[member].0.binary_search(run).is_ok());
                 any.extend(&sets[member].0);
             }
             groups.push(CoFailureGroup { patterns, all: all.len() as u64, any: any.len() as u64 });
@@ -146,9 +150,14 @@ fn find_groups(history: &TaskHistory, settings: &Settings) -> Vec<CoFailureGroup
     groups
 }
 
-/// Runs in both, and in either.
-fn count_overlap(a: &BTreeSet<usize>, b: &BTreeSet<usize>) -> (u64, u64) {
-    let both = a.intersection(b).count() as u64;
+/// Runs in both, and in either; both ascending.
+fn count_overlap(a: &[usize], b: &[usize]) -> (u64, u64) {
+    let mut rest = b.iter().peekable();
+    let is_in_both = |run: &&usize| {
+        while rest.next_if(|other| other < run).is_some() {}
+        rest.peek() == Some(run)
+    };
+    let both = a.iter().filter(is_in_both).count() as u64;
     (both, a.len() as u64 + b.len() as u64 - both)
 }
 
