@@ -6,11 +6,12 @@
 mod formats;
 
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::thread;
 
 use serde::Serialize;
 
-use super::library::{ServedPage, ServedPages, find_served_pages};
+use super::library::{ActivePages, ServedPage, ServedPages, find_served_pages};
 use super::reply::Reply;
 use super::request::Request;
 use crate::advice::similarity::telling_words;
@@ -81,6 +82,32 @@ impl Reply<WarnReply> {
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result<Reply<WarnReply>, StoreError> {
+    let advice = &request.settings().advice;
+    if !advice.warnings || !advice.injection {
+        return collect_beside(request, asked, || None, || None);
+    }
+    thread::scope(|scope| {
+        // Beside what can be found without it: what detectors look at, with an index of its own, and then the pages.
+        let (send, insight) = mpsc::sync_channel(1);
+        let read = move || {
+            if let Some(insight) = read_insight(request) {
+                let _ = send.send(insight);
+            }
+            drop(send);
+            ActivePages::read(request)
+        };
+        let beside = thread::Builder::new().spawn_scoped(scope, read).ok();
+        collect_beside(request, asked, || insight.recv().ok(), || beside?.join().ok())
+    })
+}
+
+/// The warnings that are due, while `insight` and `pages` are read; they give nothing where that is not possible.
+fn collect_beside(
+    request: &Request,
+    asked: &WarnRequest,
+    insight: impl FnOnce() -> Option<DetectorInsight>,
+    pages: impl FnOnce() -> Option<ActivePages>,
+) -> Result<Reply<WarnReply>, StoreError> {
     let settings = request.settings();
     let mut notes = Vec::new();
     let waiting = WaitingNotes::read(&request.places);
@@ -110,17 +137,10 @@ pub(crate) fn collect_warnings(request: &Request, asked: &WarnRequest) -> Result
         answer.add_warnings(find_due(request, reads, nothing, &question, asked)?);
         return Ok(answer);
     }
-    let (due, served) = thread::scope(|scope| {
-        // What detectors look at is read with an index of its own, beside what can be found without them.
-        let beside = thread::Builder::new().spawn_scoped(scope, || read_insight(request)).ok();
-        let insight = PendingInsight::new(move || {
-            let read = beside.and_then(|read| read.join().ok()).transpose()?.flatten();
-            read.map_or_else(|| insight_from_index(request, reads.0), Ok)
-        });
-        let served = find_served_pages(request, reads, &question, asked)?;
-        Ok::<_, StoreError>((find_due(request, reads, insight, &question, asked)?, served))
-    })?;
-    answer.add_warnings(due);
+    let insight = PendingInsight::new(|| insight().map_or_else(|| insight_from_index(request, reads.0), Ok));
+    answer.add_warnings(find_due(request, reads, insight, &question, asked)?);
+    let pages = pages().unwrap_or_else(|| ActivePages::read(request));
+    let served = find_served_pages(request, pages, reads, &question, asked)?;
     answer.data.pages = served.pages;
     answer.data.held_out += served.held_out;
     answer.data.due.extend(served.deliveries);
@@ -142,10 +162,9 @@ fn find_due<'a>(
     search.find_due_warnings(question, asked, limit)
 }
 
-/// What detectors know, by an index that is opened for it.
-fn read_insight(request: &Request) -> Result<Option<DetectorInsight>, StoreError> {
-    let index = request.open_as_it_is(&mut Vec::new())?;
-    index.map(|index| insight_from_index(request, &index)).transpose()
+/// What detectors know, by an index that is opened for it; `None` where there is none yet or it can't be read.
+fn read_insight(request: &Request) -> Option<DetectorInsight> {
+    insight_from_index(request, &request.open_index().ok()??).ok()
 }
 
 fn insight_from_index(request: &Request, index: &Index) -> Result<DetectorInsight, StoreError> {
@@ -167,7 +186,7 @@ pub(crate) fn collect_pages(request: &Request, asked: &WarnRequest) -> Result<Se
     let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(ServedPages::default()) };
     let mut question = read_question(request, Some(&index), asked)?;
     complete_question(request, &index, &mut question, asked)?;
-    find_served_pages(request, (&index, &waiting), &question, asked)
+    find_served_pages(request, ActivePages::read(request), (&index, &waiting), &question, asked)
 }
 
 /// What is asked, as far as the call says it.

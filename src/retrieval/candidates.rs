@@ -183,11 +183,7 @@ fn weighed_candidate(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Option<WarningCandidate>, StoreError> {
-    // The ledger's events are not needed here.
-    let sighting =
-        |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
-    let seen: Vec<PatternOccurrence> = row.seen.iter().map(sighting).collect();
-    if seen.is_empty() {
+    if row.seen.is_empty() {
         return Ok(None);
     }
     let told: Vec<JudgedDelivery> =
@@ -195,14 +191,23 @@ fn weighed_candidate(
     let failed: HashSet<&str> = told.iter().filter(|it| it.failed).map(|it| it.task.as_str()).collect();
     let warned: HashSet<&str> = told.iter().map(|it| it.task.as_str()).collect();
     let (warned, prevented) = (warned.len() as u64, (warned.len() - failed.len()) as u64);
-    let believed = confidence::pattern_confidence(&seen, &told, &settings.confidence);
+    let (confidence, evidence) = if told.is_empty() {
+        confidence::unwarned_confidence(row.seen.len(), &settings.confidence)
+    } else {
+        // The ledger's events are not needed here.
+        let sighting =
+            |(task, at): &(i64, Timestamp)| PatternOccurrence { run: String::new(), at: *at, task: task.to_string() };
+        let seen: Vec<PatternOccurrence> = row.seen.iter().map(sighting).collect();
+        let believed = confidence::pattern_confidence(&seen, &told, &settings.confidence);
+        (believed.value, believed.evidence)
+    };
     Ok(Some(WarningCandidate {
         key: row.key,
         family: row.family,
         failures: row.failures,
-        confidence: believed.value,
-        evidence: believed.evidence,
-        frequency: ranking::recent_frequency(seen.iter().map(|seen| now.micros_since(seen.at)), &settings.advice),
+        confidence,
+        evidence,
+        frequency: ranking::recent_frequency(row.seen.iter().map(|(_, at)| now.micros_since(*at)), &settings.advice),
         exposures: row.exposures,
         has_files: !row.files.is_empty(),
         main_file: row.files.into_iter().next().map(|(file, _)| file),

@@ -112,7 +112,10 @@ impl PatternReader {
         };
         let (confidence, lower_bound) = if told.is_empty() {
             let known = unwarned.entry(first.len());
-            *known.or_insert_with(|| confidence::unwarned_confidence(first.len(), &self.settings.confidence))
+            *known.or_insert_with(|| {
+                let (value, evidence) = confidence::unwarned_confidence(first.len(), &self.settings.confidence);
+                (value, evidence.lower_bound)
+            })
         } else {
             let ledger = self.confidence_of(number)?;
             (ledger.value, ledger.evidence.lower_bound)

@@ -11,6 +11,8 @@ use crate::config::Places;
 
 /// A larger file is not read, bytes.
 const CONTENT_BYTES_MAX: u64 = 256 << 10;
+/// Asks for contents.
+const BATCH: &str = "--batch=%(objecttype) %(objectsize)";
 /// Paths of a tree that are listed.
 const PATHS_MAX: usize = 20_000;
 
@@ -59,16 +61,21 @@ impl GitObjectReader {
     /// # Errors
     /// When git can't be asked.
     pub(crate) fn find_blobs(&self, names: &[(String, &str)]) -> Result<Vec<Option<Blob>>, SkippedSnapshot> {
-        let is_safe = |(tree, path): &(String, &str)| {
-            is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
-        };
-        let line = |name: &(String, &str)| match (is_safe(name), name) {
-            (true, (tree, "")) => format!("{tree}^{{tree}}\n"),
-            (true, (tree, path)) => format!("{tree}:{path}\n"),
-            // Something that is never there: answers come in order.
-            (false, _) => "-\n".to_owned(),
-        };
-        self.check_blobs(names.len(), &names.iter().map(line).collect::<String>())
+        self.check_blobs(names.len(), &lines_of_names(names))
+    }
+
+    /// The texts of files that are few and hardly ever large, named as for [`GitObjectReader::find_blobs`] and with one
+    /// question; `None` of one that is absent, larger than `bytes_max`, or no text.
+    ///
+    /// # Errors
+    /// When git can't be asked; also when they are so large that its answer is cut.
+    pub(crate) fn read_few_texts(
+        &self,
+        names: &[(String, &str)],
+        bytes_max: u64,
+    ) -> Result<Vec<Option<String>>, SkippedSnapshot> {
+        let answer = self.ask_git(&["cat-file", BATCH], &lines_of_names(names))?;
+        Ok(read_batch(&answer, names.len(), bytes_max))
     }
 
     /// The files with these contents; `None` of a hash that is no file's.
@@ -114,18 +121,9 @@ impl GitObjectReader {
         let small = |blob: &&Blob| blob.bytes <= bytes_max;
         let wanted: Vec<&Blob> = blobs.iter().flatten().filter(small).collect();
         let input: String = wanted.iter().map(|blob| format!("{}\n", blob.id)).collect();
-        let answer =
-            if wanted.is_empty() { Vec::new() } else { self.ask_git(&["cat-file", "--batch=%(objectsize)"], &input)? };
-        let mut rest = &answer[..];
-        let mut read = || -> Option<Option<String>> {
-            let end = rest.iter().position(|byte| *byte == b'\n')?;
-            let bytes: usize = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
-            let content = rest.get(end + 1..end + 1 + bytes)?;
-            rest = rest.get(end + bytes + 2..)?;
-            let is_text = !content.contains(&0);
-            Some(is_text.then(|| String::from_utf8_lossy(content).into_owned()))
-        };
-        let texts = blobs.iter().map(|blob| blob.as_ref().filter(small).and_then(|_| read().flatten()));
+        let answer = if wanted.is_empty() { Vec::new() } else { self.ask_git(&["cat-file", BATCH], &input)? };
+        let mut texts = read_batch(&answer, wanted.len(), bytes_max).into_iter();
+        let texts = blobs.iter().map(|blob| blob.as_ref().filter(small).and_then(|_| texts.next().flatten()));
         Ok(texts.collect())
     }
 
@@ -160,6 +158,35 @@ impl GitObjectReader {
     }
 }
 
+/// A line for each: answers come in order, and so there is one that is never there for what git must not be asked.
+fn lines_of_names(names: &[(String, &str)]) -> String {
+    let is_safe = |(tree, path): &(String, &str)| {
+        is_hash(tree.split('~').next().unwrap_or_default()) && !path.contains(['\n', '\0'])
+    };
+    let line = |name: &(String, &str)| match (is_safe(name), name) {
+        (true, (tree, "")) => format!("{tree}^{{tree}}\n"),
+        (true, (tree, path)) => format!("{tree}:{path}\n"),
+        (false, _) => "-\n".to_owned(),
+    };
+    names.iter().map(line).collect()
+}
+
+/// The texts in the answer to `count` names in [`BATCH`]: a line with kind and size, the content and a line end for each, and a
+/// line alone for what is not there (git-cat-file(1)). `None` of what is no file, larger than `bytes_max`, or no text.
+fn read_batch(answer: &[u8], count: usize, bytes_max: u64) -> Vec<Option<String>> {
+    let mut rest = answer;
+    let mut read = || -> Option<String> {
+        let (head, content) = rest.split_at_checked(rest.iter().position(|byte| *byte == b'\n')? + 1)?;
+        rest = content;
+        let (kind, bytes) = std::str::from_utf8(head).ok()?.trim_end().split_once(' ')?;
+        let (content, end) = content.split_at_checked(bytes.parse().ok()?)?;
+        rest = end.get(1..)?;
+        let is_wanted = kind == "blob" && content.len() as u64 <= bytes_max && !content.contains(&0);
+        is_wanted.then(|| String::from_utf8_lossy(content).into_owned())
+    };
+    (0..count).map(|_| read()).collect()
+}
+
 /// `100644 blob <id>\t<path>`
 fn parse_entry(line: &[u8]) -> Option<TreeEntry> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
@@ -171,4 +198,19 @@ fn parse_blob(line: &str) -> Option<Blob> {
     let mut words = line.split(' ');
     let (kind, id, bytes) = (words.next()?, words.next()?, words.next()?);
     (matches!(kind, "blob" | "tree") && is_hash(id)).then_some(Blob { id: id.to_owned(), bytes: bytes.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_or_no_text_leaves_the_others_in_their_places() {
+        let answer =
+            b"blob 4\none\n\nabc:a 12 missing\ntree 3\nx\0y\nblob 3\nx\0y\nblob 0\n\nblob 9\ntoo large\nblob 3\ntwo\n";
+        let texts = read_batch(answer, 8, 8);
+        let wanted = [Some("one\n"), None, None, None, Some(""), None, Some("two"), None];
+        assert_eq!(texts.iter().map(Option::as_deref).collect::<Vec<_>>(), wanted);
+        assert_eq!(read_batch(b"blob 9\ncut", 2, 100), [None, None]);
+    }
 }

@@ -53,7 +53,7 @@ pub(crate) use proof::{export_proof, verify_page};
 pub(crate) use reintroduced::find_deprecated_changes;
 pub(crate) use removal::{job_files, remove_job_files};
 pub(crate) use review::{PageReview, PageReviewDecision, review_page};
-pub(crate) use served::{ServedPage, ServedPages, find_served_pages};
+pub(crate) use served::{ActivePages, ServedPage, ServedPages, find_served_pages};
 pub(crate) use stats::{LibraryStats, collect_stats};
 pub(crate) use work::{WorkRequest, jobs_without_isolation, work_on_jobs};
 #[cfg(test)]

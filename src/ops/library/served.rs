@@ -56,27 +56,32 @@ pub(crate) struct ServedPages {
     pub deliveries: Vec<Event>,
 }
 
-/// Whether there are pages that may be served.
-fn has_active_pages(request: &Request) -> bool {
-    let dir = request.places.root.join(&request.settings().patterns.dir);
-    dir.join(LibraryFolderName::Active.as_str()).is_dir()
+/// The files of the pages that may be served.
+pub(crate) struct ActivePages(LibraryView);
+
+impl ActivePages {
+    /// Reads them, without the store.
+    pub(crate) fn read(request: &Request) -> Self {
+        ActivePages(LibraryView::read_files(request, &[LibraryFolderName::Active]))
+    }
 }
 
-/// The pages that matter for a question. `waiting` was read before the index was opened.
+/// Those of the active pages that matter for a question. `waiting` was read before the index was opened.
 ///
 /// # Errors
 /// When the store can't be read.
 pub(crate) fn find_served_pages(
     request: &Request,
+    ActivePages(mut view): ActivePages,
     (index, waiting): (&Index, &WaitingNotes<'_>),
     question: &WarnQuestion,
     asked: &WarnRequest,
 ) -> Result<ServedPages, StoreError> {
     let mut served = ServedPages::default();
-    if !has_active_pages(request) {
+    if view.found.is_empty() {
         return Ok(served);
     }
-    let mut view = LibraryView::read_without_branch(request, Some(index), &[LibraryFolderName::Active])?;
+    view.look_into_record(index)?;
     let matching = view.found.iter().filter_map(|page| {
         let front_matter = &page.front_matter;
         Some((std::cmp::Reverse(match_page(front_matter, question)?), front_matter.id.clone()))

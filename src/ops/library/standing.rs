@@ -37,17 +37,16 @@ impl LibraryView {
         index: Option<&Index>,
         wanted: &[LibraryFolderName],
     ) -> Result<Self, StoreError> {
-        let mut view = LibraryView::read_without_branch(request, index, wanted)?;
+        let mut view = LibraryView::read_files(request, wanted);
+        if let Some(index) = index {
+            view.look_into_record(index)?;
+        }
         view.look_into_default_branch(request, |_| true);
         Ok(view)
     }
 
-    /// As [`LibraryView::read_folders`], without asking git: [`LibraryView::look_into_default_branch`] does.
-    pub(super) fn read_without_branch(
-        request: &Request,
-        index: Option<&Index>,
-        wanted: &[LibraryFolderName],
-    ) -> Result<Self, StoreError> {
+    /// The files of some folders alone: neither the store nor git is asked about them.
+    pub(super) fn read_files(request: &Request, wanted: &[LibraryFolderName]) -> Self {
         let folders = PageFolders::of_request(request);
         let mut view = LibraryView::default();
         for &folder in wanted {
@@ -55,10 +54,16 @@ impl LibraryView {
             view.found.extend(pages);
             view.unreadable.extend(unreadable);
         }
-        if let Some(index) = index {
-            view.recorded = PagesFold::from_steps(&index.library_steps()?);
-        }
-        Ok(view)
+        view
+    }
+
+    /// Adds what was recorded.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(super) fn look_into_record(&mut self, index: &Index) -> Result<(), StoreError> {
+        self.recorded = PagesFold::from_steps(&index.library_steps()?);
+        Ok(())
     }
 
     /// Asks git for those of the wanted pages that are active and that no person approved here. A page that git can't be asked about is not there.
@@ -77,7 +82,7 @@ impl LibraryView {
         let Ok(git) = GitObjectReader::open_blobs(&request.places, &options) else { return };
         let paths: Vec<String> = open.iter().map(|page| path_in_repository(request, &page.path)).collect();
         let names: Vec<(String, &str)> = paths.iter().map(|path| (tip.clone(), path.as_str())).collect();
-        let texts = git.find_blobs(&names).and_then(|blobs| git.read_texts_up_to(&blobs, PAGE_BYTES_MAX as u64));
+        let texts = git.read_few_texts(&names, PAGE_BYTES_MAX as u64);
         for (page, text) in open.iter_mut().zip(texts.unwrap_or_default()) {
             page.file.is_in_default_branch = text.as_deref() == Some(page.text.as_str());
         }
