@@ -13,7 +13,7 @@ use crate::pattern::confidence::{self, Confidence, JudgedDelivery, PatternOccurr
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
 use crate::pattern::history::TaskHistory;
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
-use crate::store::{Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
+use crate::store::{DeliveryOutcomeRow, Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
@@ -46,6 +46,8 @@ pub(crate) struct PatternEvidence {
     pub sightings: Vec<PatternOccurrence>,
     /// The outcomes of the warnings that were shown, as far as they are known.
     pub told: Vec<JudgedDelivery>,
+    /// All warnings, the oldest first.
+    pub deliveries: Vec<DeliveryOutcomeRow>,
 }
 
 impl PatternReader {
@@ -88,14 +90,16 @@ impl PatternReader {
         let files = index.pattern_files(row.number, SHOWN_MAX)?;
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences_of_pattern(row.number, SHOWN_MAX)?;
-        let mut parts = self.summary_parts(&row, &occurrences, true)?;
+        let deliveries = index.deliveries_of_pattern(row.number)?;
+        let told = deliveries.iter().cloned().filter_map(JudgedDelivery::from_outcome_row).collect();
+        let mut parts = self.summary_parts(&row, &occurrences, told, true)?;
         let known = pattern_remedies::pattern_remedies(index, &self.segments, &row, &self.settings, self.now)?;
         let family = row.masked_family.clone();
         let summary = PatternSummary::from_row(row, &parts, &self.settings, self.now);
         let findings = std::mem::take(&mut parts.findings);
         let page = PatternPage::from_parts(summary, &family, together, findings, files, lessons, occurrences);
         let page = PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page };
-        Ok((page, PatternEvidence { sightings: parts.sightings, told: parts.told }))
+        Ok((page, PatternEvidence { sightings: parts.sightings, told: parts.told, deliveries }))
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.
@@ -124,14 +128,14 @@ impl PatternReader {
     pub(crate) fn brief_summary(&self, number: i64) -> Result<(PatternSummary, SummaryParts), StoreError> {
         let row = self.index.brief_pattern_row(number)?;
         let occurrences = self.index.occurrences_of_pattern(number, 3)?;
-        let parts = self.summary_parts(&row, &occurrences, false)?;
+        let parts = self.summary_parts(&row, &occurrences, self.judged_deliveries(number)?, false)?;
         Ok((PatternSummary::from_row(row, &parts, &self.settings, self.now).0, parts))
     }
 
     /// A row of the list.
     pub(crate) fn summarize_row(&self, row: PatternRow) -> Result<PatternSummary, StoreError> {
         let occurrences = self.index.occurrences_of_pattern(row.number, 3)?;
-        let parts = self.summary_parts(&row, &occurrences, false)?;
+        let parts = self.summary_parts(&row, &occurrences, self.judged_deliveries(row.number)?, false)?;
         let (patterns, single) = if self.is_single(&row) && row.family_tasks > row.tasks {
             self.index.count_family_patterns(&row.family)?
         } else {
@@ -154,6 +158,7 @@ impl PatternReader {
         &self,
         row: &PatternRow,
         occurrences: &[OccurrenceRow],
+        told: Vec<JudgedDelivery>,
         all: bool,
     ) -> Result<SummaryParts, StoreError> {
         let index = &self.index;
@@ -173,7 +178,7 @@ impl PatternReader {
         Ok(SummaryParts {
             findings,
             sightings: sightings.map(|row| PatternOccurrence { run: row.run, at: row.at, task: row.task }).collect(),
-            told: self.judged_deliveries(row.number)?,
+            told,
             lately: index.count_occurrences_since(row.number, since)?,
             example: occurrences.first().map(|seen| seen.message.clone()),
             test: first_test.filter(|test| occurrences.iter().all(|seen| seen.test.as_ref() == Some(test))),

@@ -16,7 +16,7 @@ use crate::pattern::confidence::JudgedDelivery;
 use crate::pattern::statistics::round_to_thousandth;
 use crate::pattern::{FailureOccurrence, PatternPage};
 use crate::retrieval::pattern_reader::PatternEvidence;
-use crate::store::{DayRange, StoreError};
+use crate::store::{DayRange, DeliveryOutcomeRow, StoreError};
 
 /// Weeks of the bars.
 const WEEKS_MAX: i64 = 26;
@@ -153,7 +153,7 @@ impl Board<'_> {
         let mut row = self.index().brief_pattern_row(self.index().find_pattern_number(id)?)?;
         row.family_tasks = self.desk.family_of(&row)?.tasks;
         let (number, id) = (row.number, row.id.clone());
-        let (page, PatternEvidence { sightings, told }) = self.desk.pattern_page(row)?;
+        let (page, PatternEvidence { sightings, told, deliveries }) = self.desk.pattern_page(row)?;
         let state = self.index().silenced_patterns()?.remove(&number);
         let ages = sightings.iter().map(|seen| self.now().micros_since(seen.at));
         let frequency = recent_frequency(ages, &self.settings().advice);
@@ -173,14 +173,13 @@ impl Board<'_> {
             weeks: weeks.map(|row| PatternWeek { from: row.day, failures: row.failures, tasks: row.tasks }).collect(),
             folders: folders_of(&self.index().pattern_files(number, FILES_MAX)?),
             agents: agents.map(|(agent, failures)| PatternAgent { agent, failures }).collect(),
-            warned: self.warned_outcomes(number, &told)?,
+            warned: self.warned_outcomes(&told, &deliveries),
             similar: similar.map(|explained| explained.near).unwrap_or_default(),
             page,
         })
     }
 
-    fn warned_outcomes(&self, number: i64, told: &[JudgedDelivery]) -> Result<WarnedOutcomes, StoreError> {
-        let rows = self.index().deliveries_of_pattern(number)?;
+    fn warned_outcomes(&self, told: &[JudgedDelivery], rows: &[DeliveryOutcomeRow]) -> WarnedOutcomes {
         let silence = self.settings().fix.silence();
         let seen: Vec<ObservedDelivery> =
             rows.iter().map(|row| ObservedDelivery::from_row(row, self.now(), silence)).collect();
@@ -197,7 +196,7 @@ impl Board<'_> {
             outcome: seen.outcome(),
             run: row.failed_in.clone().or_else(|| row.passed_in.clone()),
         });
-        Ok(WarnedOutcomes {
+        WarnedOutcomes {
             prevented,
             failed_anyway,
             effectiveness: compute_effectiveness(prevented, failed_anyway),
@@ -205,7 +204,7 @@ impl Board<'_> {
             verdict: trial.verdict(),
             newest: newest.collect(),
             trial,
-        })
+        }
     }
 
     /// A page of the failures that have a pattern, at most `limit` and at most 200, flakes too, that follows the one that

@@ -21,6 +21,7 @@ use super::resource::{HttpResource, ResourceForm};
 use super::routes::RESOURCES;
 use super::site::{HttpSite, open_request};
 use super::theme::{PageTheme, take_theme};
+use crate::base::arena;
 use crate::ops::request::Request;
 use crate::surface::failure::{FailureKind, FailureReport};
 
@@ -28,6 +29,8 @@ use crate::surface::failure::{FailureKind, FailureReport};
 const BODY_BYTES_MAX: usize = 64 << 10;
 /// How long an answer may take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+/// An answer that takes so long has read much of a large store, or all lessons: what that took is not kept.
+const LARGE_ANSWER_TIME: Duration = Duration::from_millis(100);
 
 /// The addresses of all resources.
 pub(super) fn build_router(site: Arc<HttpSite>) -> Router {
@@ -200,7 +203,12 @@ async fn find_reply(
         let request = open_request(&on_thread.root).with_kept(&on_thread.kept);
         let form_token = on_thread.guard.form_token();
         let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, theme: chosen, accept };
-        read_reply(&on_thread, resource, form, &ask, &known)
+        let started = Instant::now();
+        let reply = read_reply(&on_thread, resource, form, &ask, &known);
+        if started.elapsed() >= LARGE_ANSWER_TIME {
+            arena::give_back_freed();
+        }
+        reply
     })
     .await
 }
