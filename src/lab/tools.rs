@@ -1,7 +1,7 @@
 //! What of the machine programs need: found from PATH and other variables, and lent read-only. Nothing else of it is
 //! seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -206,18 +206,28 @@ impl LentTools {
             return;
         }
         self.lend_installation(folder, search);
+        // The programs of a version manager are scripts of one interpreter, by the hundred.
+        let mut interpreters = HashSet::new();
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(PROGRAMS_MAX) {
-            self.lend_program(&entry.path(), search, 0);
+            self.lend_program(&entry.path(), search, 0, &mut interpreters);
         }
     }
 
-    /// A program: the installation in which it is named, the one in which it is, and those of its interpreter.
-    fn lend_program(&mut self, program: &Path, search: &MachineSearch<'_>, scripts: usize) {
+    /// A program: the installation in which it is named, the one in which it is, and those of its interpreter. Each
+    /// interpreter once, with the number of scripts before it.
+    fn lend_program(
+        &mut self,
+        program: &Path,
+        search: &MachineSearch<'_>,
+        scripts: usize,
+        interpreters: &mut HashSet<(PathBuf, usize)>,
+    ) {
         let Some(real) = program.canonicalize().ok().filter(|real| real.is_file()) else { return };
         if scripts < SCRIPTS_MAX
             && let Some(interpreter) = interpreter_of(&real)
+            && interpreters.insert((interpreter.clone(), scripts))
         {
-            self.lend_program(&interpreter, search, scripts + 1);
+            self.lend_program(&interpreter, search, scripts + 1, interpreters);
         }
         if self.shows(&real) && self.shows(program) {
             return;
