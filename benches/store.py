@@ -31,6 +31,11 @@ def adopt_orphans():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def lesson_id(name):
+    """`l-…` of a lesson's file"""
+    return name.removesuffix('.md')[-10:]
+
+
 class Store:
     def __init__(self, binary, folder, quick):
         self.binary, self.folder, self.quick = binary, folder, quick
@@ -94,6 +99,11 @@ class Store:
         for found in ([words.finding('eslint') for _ in range(5)], [words.finding('eslint')], []):
             self.write('src/a1.js', f'let a = {len(found)}\n')
             self.check(found, 'template')
+            if found:  # a lesson is withdrawn once its check passes
+                folder = os.path.join(self.project, '.lessons')
+                name = next(name for name in os.listdir(folder) if name.endswith('.md'))
+                with open(os.path.join(folder, name)) as file:
+                    self.lesson = lesson_id(name), file.read()
         events = os.path.join(self.state, 'events')
         with open(os.path.join(events, os.listdir(events)[0])) as file:
             return [json.loads(line) for line in file]
@@ -153,11 +163,13 @@ class Store:
     def files(self):
         """the lessons and the raw output that the failures of this clone left"""
         lessons, raw = os.path.join(self.project, '.lessons'), os.path.join(self.state, 'raw')
-        for dir_, names, size in ((lessons, self.history.lessons, 1500), (raw, [f'{run}.zst' for run in self.history.raw], 400)):
+        known, text = self.lesson
+        for dir_, texts in ((lessons, {name: text.replace(known, lesson_id(name)) for name in self.history.lessons}),
+                            (raw, {f'{run}.zst': 'x' * 400 for run in self.history.raw})):
             os.makedirs(dir_, mode=0o700, exist_ok=True)
-            for name in names:
+            for name, content in texts.items():
                 with open(os.path.join(dir_, name), 'w') as file:
-                    file.write('x' * size)
+                    file.write(content)
         # As the program leaves them: without it they are lessons that a team shares.
         with open(os.path.join(lessons, '.gitignore'), 'w') as file:
             file.write('*\n')
