@@ -23,6 +23,7 @@ pub(crate) mod refusal;
 pub mod schema;
 pub(crate) mod shared_heap;
 pub mod text;
+pub mod threads;
 pub mod tree;
 pub mod words;
 pub mod yaml;

@@ -18,6 +18,7 @@ use super::tools::{LentTools, MachineSearch};
 use super::tree::LabTree;
 use super::variables::inside_variables;
 use super::view::{LabView, RunFolders};
+use crate::base::threads::joined;
 use crate::config::{Environment, Places, Settings, StateDir};
 use crate::fix::snapshot::{self, SkippedSnapshot, SnapshotOptions};
 
@@ -112,8 +113,9 @@ impl Lab {
         // The machine is looked at while git lists what it ignores.
         let (ignored, tools, secrets) = thread::scope(|scope| {
             let listed = scope.spawn(|| snapshot::list_ignored(places, request.options));
-            let (tools, secrets) = (LentTools::find(&search), find_secret_settings(Path::new("/etc")));
-            (listed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), tools, secrets)
+            let secrets = scope.spawn(|| find_secret_settings(Path::new("/etc")));
+            let tools = LentTools::find(&search);
+            (joined(listed), tools, joined(secrets))
         });
         let lent = LentFolders::choose(&root, &ignored.map_err(LabError::Tree)?, &request.settings.fix.files());
         let view = LabView::find(&places.root, &search, tools, lent.clone(), secrets)

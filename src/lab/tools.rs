@@ -208,31 +208,37 @@ impl LentTools {
         self.lend_installation(folder, search);
         // The programs of a version manager are scripts of one interpreter, by the hundred.
         let mut interpreters = HashSet::new();
+        let Ok(real_folder) = folder.canonicalize() else { return };
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(PROGRAMS_MAX) {
-            self.lend_program(&entry.path(), search, 0, &mut interpreters);
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let real = if is_file { Some(real_folder.join(entry.file_name())) } else { real_file(&entry.path()) };
+            if let Some(real) = real {
+                self.lend_program(&entry.path(), &real, search, 0, &mut interpreters);
+            }
         }
     }
 
-    /// A program: the installation in which it is named, the one in which it is, and those of its interpreter. Each
-    /// interpreter once, with the number of scripts before it.
+    /// A program and its real file: the installation in which it is named, the one in which it is, and those of its
+    /// interpreter. Each interpreter once, with the number of scripts before it.
     fn lend_program(
         &mut self,
         program: &Path,
+        real: &Path,
         search: &MachineSearch<'_>,
         scripts: usize,
         interpreters: &mut HashSet<(PathBuf, usize)>,
     ) {
-        let Some(real) = program.canonicalize().ok().filter(|real| real.is_file()) else { return };
         if scripts < SCRIPTS_MAX
-            && let Some(interpreter) = interpreter_of(&real)
+            && let Some(interpreter) = interpreter_of(real)
             && interpreters.insert((interpreter.clone(), scripts))
+            && let Some(real) = real_file(&interpreter)
         {
-            self.lend_program(&interpreter, search, scripts + 1, interpreters);
+            self.lend_program(&interpreter, &real, search, scripts + 1, interpreters);
         }
-        if self.shows(&real) && self.shows(program) {
+        if self.shows(real) && self.shows(program) {
             return;
         }
-        for file in [program, &real] {
+        for file in [program, real] {
             if let Some(folder) = file.parent().filter(|folder| !self.shows(folder)) {
                 self.lend_installation(folder, search);
             }
@@ -365,6 +371,11 @@ fn interpreter_of(file: &Path) -> Option<PathBuf> {
     let word = line.split(|byte| byte.is_ascii_whitespace()).find(|word| !word.is_empty())?;
     let path = Path::new(OsStr::from_bytes(word));
     path.is_absolute().then(|| path.to_owned())
+}
+
+/// The file that a path leads to.
+fn real_file(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().filter(|real| real.is_file())
 }
 
 /// The absolute paths in a list with colons.

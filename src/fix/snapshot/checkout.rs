@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
@@ -24,6 +24,7 @@ use super::take::{require_repository, snapshot_folders};
 use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::file::{Durability, create_private_dir, read_start, write_atomic};
 use crate::base::limits::GIT_FILE_BYTES_MAX;
+use crate::base::threads::joined;
 use crate::config::{Places, Repository};
 
 /// A longer file is no placeholder and no pointer of LFS, bytes.
@@ -114,11 +115,6 @@ pub(crate) fn check_out_tree(
         checkout.make_repository(repository, tree, &commit).map_err(failed)?;
         Ok(CheckedOutTree { files: entries.len(), missing })
     })
-}
-
-/// What a thread came to; a panic of it is one of this thread.
-fn joined<T>(begun: ScopedJoinHandle<'_, T>) -> T {
-    begun.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Reads `MODE TYPE ID BYTES<tab>PATH`, ended by NUL each.

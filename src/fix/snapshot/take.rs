@@ -15,6 +15,7 @@ use super::taken::{TakenSnapshot, tick_micros};
 use super::{SkippedSnapshot, SnapshotOptions};
 use crate::base::clock::Timestamp;
 use crate::base::file::create_private_dir;
+use crate::base::threads::joined;
 use crate::config::{Places, Repository};
 
 /// A file may change while git reads it; then everything is looked at again, this many times in all.
@@ -203,7 +204,7 @@ fn write_and_look(git: &Git, look: &mut WorkTreeScan<'_>) -> Result<(String, Tim
     thread::scope(|scope| {
         let written = scope.spawn(|| write_tree(git));
         let (at, files) = look.last_change(git)?;
-        let tree = written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let tree = joined(written)?;
         Ok((tree, at, files))
     })
 }

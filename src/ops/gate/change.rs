@@ -10,6 +10,7 @@ use anyhow::Context;
 use super::patience::lock_store;
 use crate::base::lock::Lock;
 use crate::base::text;
+use crate::base::threads::joined;
 use crate::fix::patch::{Patch, PatchChange, PatchKind, PatchLine};
 use crate::fix::snapshot::{
     BaseCommit, GitObjectReader, SkippedSnapshot, SnapshotOptions, TakenSnapshot, changed_paths,
@@ -133,7 +134,7 @@ pub(super) fn read_tree_and_base(request: &Request, base: Option<&str>) -> anyho
     let (taken, base) = thread::scope(|scope| {
         let beside = scope.spawn(|| find_base(&request.places, base, &options));
         let taken = read_tree(request, &options);
-        (taken, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (taken, joined(beside))
     });
     Ok((taken?, base.map_err(not_comparable)?))
 }
@@ -151,7 +152,7 @@ pub(super) fn read_paths(request: &Request, tree: &str, base: &str) -> anyhow::R
     let (listed, changed) = thread::scope(|scope| {
         let beside = scope.spawn(|| changed_paths_after_moves(places, base, tree, &options));
         let listed = GitObjectReader::open_blobs(places, &options).and_then(|reader| reader.list_tree(tree));
-        (listed, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (listed, joined(beside))
     });
     let paths = listed.map_err(not_comparable)?.into_iter().map(|entry| entry.path).collect();
     Ok((paths, changed.map_err(not_comparable)?))
@@ -182,7 +183,7 @@ pub(super) fn read_change_from(request: &Request, tree: String, base: BaseCommit
         });
         let patch =
             if base.tree == tree { Ok(Patch::default()) } else { patch_between(places, &base.tree, &tree, &options) };
-        (patch, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (patch, joined(beside))
     });
     let patch = patch.map_err(not_comparable)?;
     let reader = GitObjectReader::open_blobs(&request.places, &options).map_err(not_comparable)?;

@@ -7,6 +7,7 @@ use super::criteria::{CriteriaContext, measure_criteria};
 use super::documents::DocumentContext;
 use super::measurement::Measurement;
 use super::run::Evaluation;
+use crate::base::threads::joined;
 use crate::fix::snapshot::TakenSnapshot;
 use crate::gate::judge::ItemEvidence;
 use crate::gate::plan::{PlannedItem, PlannedSource};
@@ -62,7 +63,7 @@ impl ItemWork<'_> {
                 jobs.iter().zip(&needs_command).map(|(job, needs)| (!needs).then(|| self.measure_job(job))).collect()
             });
             let ran = self.run_commands(jobs, judged, tree, &needs_command);
-            (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ran)
+            (joined(beside), ran)
         });
         let (ran, after) = ran?;
         let has_many = |item: &ChecklistItem| jobs.iter().filter(|job| job.item.id == item.id).count() > 1;
