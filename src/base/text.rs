@@ -6,6 +6,9 @@ use std::path::Path;
 /// `text` with every control character but tab removed, and the invisible and direction-changing ones of Unicode
 /// that can make a line read differently from what it is (CVE-2021-42574); newlines become spaces.
 pub fn one_line(text: &str) -> String {
+    if !any_special(text, |c| matches!(c, '\n' | '\t' | '\r') || is_unsafe(c)) {
+        return text.to_owned();
+    }
     text.chars()
         .filter_map(|c| match c {
             '\n' | '\t' | '\r' => Some(' '),
@@ -54,7 +57,7 @@ pub fn visible(text: Cow<'_, str>) -> Cow<'_, str> {
 /// JSON with the characters that no screen shows, and those that change the order of others, as `\u` escapes: its values
 /// stay what they are, and nothing is hidden in it.
 pub fn visible_json(json: String) -> String {
-    if json.is_ascii() || !json.chars().any(is_hidden_in_json) {
+    if json.is_ascii() || !any_special(&json, is_hidden_in_json) {
         return json;
     }
     let mut out = String::with_capacity(json.len() + 64);
@@ -76,7 +79,7 @@ fn is_hidden_in_json(c: char) -> bool {
 /// `text` with every character that [`printable`] removes as its code point: `U+202E`. Nothing of it is lost from view.
 pub fn code_points_shown(text: &str) -> Cow<'_, str> {
     let is_shown = |c: char| matches!(c, '\n' | '\t') || !is_unsafe(c);
-    if text.chars().all(is_shown) {
+    if !any_special(text, |c| !is_shown(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -88,6 +91,19 @@ pub fn code_points_shown(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether `fits` is true of a character that is not printable ASCII: nearly all of them are, and are not looked at.
+fn any_special(text: &str, fits: impl Fn(char) -> bool) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !matches!(byte, b' '..=b'~')) {
+        let mut after = rest[at..].chars();
+        if after.next().is_some_and(&fits) {
+            return true;
+        }
+        rest = after.as_str();
+    }
+    false
 }
 
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
@@ -127,7 +143,18 @@ pub fn times(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_not_plain_is_found_wherever_it_is(text in "[ -~]{0,9}([ -~\u{1}\n\u{7f}\u{85}é…\u{202e}\u{e0041}]{0,3}[ -~]{0,9}){0,3}") {
+            prop_assert_eq!(any_special(&text, is_unsafe), text.chars().any(is_unsafe));
+            let lines = text.chars().filter(|c| *c == '\n' || !is_unsafe(*c)).map(|c| if c == '\n' { ' ' } else { c });
+            prop_assert_eq!(one_line(&text), lines.collect::<String>());
+        }
+    }
 
     #[test]
     fn control_and_direction_characters_are_gone() {

@@ -226,10 +226,16 @@ fn is_path(text: &str) -> bool {
 fn quotable_message(known: &WordingFacts<'_>, words: usize) -> Option<String> {
     // What the store says where there is nothing to say is nothing to quote.
     let example = known.example.filter(|example| *example != "a failure without a message");
-    let candidates = [Some(known.masked), Some(known.masked_family), example];
-    let candidates: Vec<String> = candidates.into_iter().flatten().map(readable_message).collect();
-    let whole = candidates.iter().find(|text| (is_path(text) || word_count(text) >= words) && is_balanced(text));
-    whole.or_else(|| candidates.iter().find(|text| word_count(text) >= words)).cloned()
+    let mut halves = Vec::new();
+    for candidate in [Some(known.masked), Some(known.masked_family), example].into_iter().flatten() {
+        let text = readable_message(candidate);
+        let has_words = word_count(&text) >= words;
+        if (has_words || is_path(&text)) && is_balanced(&text) {
+            return Some(text);
+        }
+        halves.extend(has_words.then_some(text));
+    }
+    halves.into_iter().next()
 }
 
 fn is_balanced(text: &str) -> bool {
