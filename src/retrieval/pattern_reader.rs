@@ -17,6 +17,8 @@ use crate::store::{DeliveryOutcomeRow, Index, OccurrenceRow, PatternRow, Segment
 
 /// Failures, files shown of one pattern.
 const SHOWN_MAX: usize = 20;
+/// Files of one pattern that its folders are made of.
+const FILES_MAX: usize = 500;
 /// What "recently" means, microseconds.
 const LATELY_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
@@ -48,6 +50,8 @@ pub(crate) struct PatternEvidence {
     pub told: Vec<JudgedDelivery>,
     /// All warnings, the oldest first.
     pub deliveries: Vec<DeliveryOutcomeRow>,
+    /// Where it failed, each file with its failures, the most frequent first; at most [`FILES_MAX`].
+    pub files: Vec<(String, u64)>,
 }
 
 impl PatternReader {
@@ -87,7 +91,8 @@ impl PatternReader {
             index.merges_of_group(row.number)?,
             index.reviews_of_group(row.number)?,
         );
-        let files = index.pattern_files(row.number, SHOWN_MAX)?;
+        let all_files = index.pattern_files(row.number, FILES_MAX)?;
+        let files = all_files.iter().take(SHOWN_MAX).cloned().collect();
         let lessons = index.pattern_lessons(row.number)?;
         let occurrences = index.occurrences_of_pattern(row.number, SHOWN_MAX)?;
         let deliveries = index.deliveries_of_pattern(row.number)?;
@@ -99,7 +104,7 @@ impl PatternReader {
         let findings = std::mem::take(&mut parts.findings);
         let page = PatternPage::from_parts(summary, &family, together, findings, files, lessons, occurrences);
         let page = PatternPage { gotcha: known.gotcha, strategies: known.strategies, ..page };
-        Ok((page, PatternEvidence { sightings: parts.sightings, told: parts.told, deliveries }))
+        Ok((page, PatternEvidence { sightings: parts.sightings, told: parts.told, deliveries, files: all_files }))
     }
 
     /// How many tasks there are; `None` where some are older than what is looked at.

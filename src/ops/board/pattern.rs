@@ -22,8 +22,6 @@ use crate::store::{DayRange, DeliveryOutcomeRow, StoreError};
 const WEEKS_MAX: i64 = 26;
 /// Folders and agents that are named.
 const PLACES_MAX: usize = 10;
-/// Files that folders are made of.
-const FILES_MAX: usize = 500;
 /// Warnings that are listed, the newest.
 const WARNINGS_MAX: usize = 100;
 /// Rows of a page of failures at most.
@@ -153,7 +151,7 @@ impl Board<'_> {
         let mut row = self.index().brief_pattern_row(self.index().find_pattern_number(id)?)?;
         row.family_tasks = self.desk.family_of(&row)?.tasks;
         let (number, id) = (row.number, row.id.clone());
-        let (page, PatternEvidence { sightings, told, deliveries }) = self.desk.pattern_page(row)?;
+        let (page, PatternEvidence { sightings, told, deliveries, files }) = self.desk.pattern_page(row)?;
         let state = self.index().silenced_patterns()?.remove(&number);
         let ages = sightings.iter().map(|seen| self.now().micros_since(seen.at));
         let frequency = recent_frequency(ages, &self.settings().advice);
@@ -171,7 +169,7 @@ impl Board<'_> {
             fixed: fixes.fixed,
             fixes_tried: fixes.tried,
             weeks: weeks.map(|row| PatternWeek { from: row.day, failures: row.failures, tasks: row.tasks }).collect(),
-            folders: folders_of(&self.index().pattern_files(number, FILES_MAX)?),
+            folders: folders_of(&files),
             agents: agents.map(|(agent, failures)| PatternAgent { agent, failures }).collect(),
             warned: self.warned_outcomes(&told, &deliveries),
             similar: similar.map(|explained| explained.near).unwrap_or_default(),

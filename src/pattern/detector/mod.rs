@@ -9,9 +9,9 @@ mod files;
 mod recurrence;
 mod together;
 
-use std::collections::HashSet;
 use std::fmt::Debug;
 
+use foldhash::HashSet;
 use serde::Serialize;
 
 use crate::config::{CategoryTable, Settings};

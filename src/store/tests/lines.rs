@@ -92,17 +92,17 @@ proptest! {
         let (from, recent) = (moment(first.min(second)), moment(first.max(second)));
         let newest = index.newest_numbers().expect("reads").failure * 3 / 4;
         let found = index.active_patterns(from, recent, newest).expect("reads").into_iter();
-        let found: BTreeSet<_> = found.map(|row| (row.number, row.recent, row.before, row.tie)).collect();
+        let found: BTreeSet<_> = found.map(|row| (row.number, row.recent, row.before)).collect();
         let mut counted = index.connection.prepare(
             "SELECT * FROM (SELECT leader_no, count(DISTINCT iif(at >= ?2, task_no, NULL)) AS recent,
-                        count(DISTINCT iif(at < ?2, task_no, NULL)), (SELECT tie FROM patterns WHERE pattern_no = leader_no)
+                        count(DISTINCT iif(at < ?2, task_no, NULL))
                  FROM occurrences JOIN pattern_leaders USING (pattern_no)
                  WHERE at >= ?1 AND NOT flaky AND failure_no <= ?3 GROUP BY leader_no) WHERE recent > 0",
         ).expect("prepares");
         let parameters = (from.rfc3339(), recent.rfc3339(), newest);
         let counted = counted.query_map(parameters, |row| {
             let tasks = |column| row.get(column).map(|tasks: i64| tasks.unsigned_abs());
-            Ok((row.get(0)?, tasks(1)?, tasks(2)?, row.get(3)?))
+            Ok((row.get(0)?, tasks(1)?, tasks(2)?))
         });
         let counted: BTreeSet<_> = counted.expect("reads").collect::<rusqlite::Result<_>>().expect("reads");
         prop_assert_eq!(found, counted);

@@ -352,17 +352,22 @@ impl<'a> PatternPager<'a> {
             let now = self.mark.now;
             let recent = Timestamp(now.0 - RECENT_DAYS * DAY_US);
             let from = Timestamp(recent.0 - STRETCHES * RECENT_DAYS * DAY_US);
-            for row in self.board.index().active_patterns(from, recent, self.mark.newest.failure)? {
+            let active = self.board.index().active_patterns(from, recent, self.mark.newest.failure)?;
+            let placed = active.into_iter().map(|row| {
                 let score = rate_ratio_bound(row.recent, row.before, STRETCHES as f64, Z_90);
-                let key = PatternKeyRow {
-                    number: row.number,
-                    failures: 0,
-                    tasks: row.recent + row.before,
-                    last_seen: now,
-                    tie: row.tie,
-                };
-                let place = OrderKey(Reverse(scaled(score)), Reverse(i64::try_from(row.recent).unwrap_or(0)), row.tie);
-                found.push((place, key));
+                let tasks = row.recent + row.before;
+                let key = PatternKeyRow { number: row.number, failures: 0, tasks, last_seen: now, tie: i64::MAX };
+                (OrderKey(Reverse(scaled(score)), Reverse(i64::try_from(row.recent).unwrap_or(0)), i64::MAX), key)
+            });
+            found = placed.filter(|(key, row)| self.has(row) && (self.is_first || *key > self.mark.key)).collect();
+            found.sort_by_key(|(key, _)| *key);
+            // What orders equals is looked up for those that may be on the page. Of the mark's equals some are before it.
+            let is_at_mark = |key: &OrderKey| (key.0, key.1) == (self.mark.key.0, self.mark.key.1);
+            let last = found.iter().filter(|(key, _)| !is_at_mark(key)).nth(wanted - 1).map(|(key, _)| *key);
+            found.retain(|(key, _)| last.is_none_or(|last| *key <= last));
+            for (key, row) in &mut found {
+                row.tie = self.board.index().tie_of_pattern(row.number)?;
+                key.2 = row.tie;
             }
         } else {
             let warned = self.board.index().warned_patterns()?;

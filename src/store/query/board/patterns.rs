@@ -44,8 +44,6 @@ pub(crate) struct ActivePatternRow {
     pub recent: u64,
     /// … and from an earlier one until then.
     pub before: u64,
-    /// Where it comes among equals.
-    pub tie: i64,
 }
 
 /// Distinct tasks, given task by task.
@@ -428,13 +426,25 @@ impl Index {
                 let leader = leaders.get(&pattern).copied().unwrap_or(pattern);
                 active.entry(leader).or_default()[usize::from(is_recent)].add(task);
             }
-            active.retain(|_, [_, recent]| recent.tasks > 0);
-            let mut tie = self.connection.prepare_cached("SELECT tie FROM patterns WHERE pattern_no = ?1")?;
-            let active = active.into_iter().map(|(number, [before, recent])| {
-                let tie = tie.query_row([number], |row| row.get(0))?;
-                Ok(ActivePatternRow { number, recent: recent.tasks, before: before.tasks, tie })
-            });
-            active.collect()
+            let active = active.into_iter().filter(|(_, [_, recent])| recent.tasks > 0);
+            let row = |(number, [before, recent]): (i64, [TaskCount; 2])| ActivePatternRow {
+                number,
+                recent: recent.tasks,
+                before: before.tasks,
+            };
+            Ok(active.map(row).collect())
+        };
+        self.sql_result("read", read())
+    }
+
+    /// What orders a pattern among equals, by its row number.
+    ///
+    /// # Errors
+    /// SQLite's; also when there is none.
+    pub(crate) fn tie_of_pattern(&self, number: i64) -> Result<i64, StoreError> {
+        let read = || {
+            let sql = "SELECT tie FROM patterns WHERE pattern_no = ?1";
+            self.connection.prepare_cached(sql)?.query_row([number], |row| row.get(0))
         };
         self.sql_result("read", read())
     }
