@@ -142,16 +142,6 @@ pub fn reserve_for_threads() {
     }
 }
 
-/// Gives the system back what the C library's allocator keeps of blocks that were freed, of all threads. For a process that
-/// stays, after work that took much more than the rest will.
-pub fn give_back_freed() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it touches no block that is in use.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 /// Zeroed memory, the first `at_once` bytes of it with their pages: its address, 0 when there is none.
 fn map(bytes: usize, at_once: usize) -> usize {
     let (access, flags) =

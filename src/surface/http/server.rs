@@ -21,7 +21,7 @@ use super::resource::{HttpResource, ResourceForm};
 use super::routes::RESOURCES;
 use super::site::{HttpSite, open_request};
 use super::theme::{PageTheme, take_theme};
-use crate::base::arena;
+use crate::base::shared_heap;
 use crate::ops::request::Request;
 use crate::surface::failure::{FailureKind, FailureReport};
 
@@ -206,7 +206,7 @@ async fn find_reply(
         let started = Instant::now();
         let reply = read_reply(&on_thread, resource, form, &ask, &known);
         if started.elapsed() >= LARGE_ANSWER_TIME {
-            arena::give_back_freed();
+            shared_heap::give_back_freed();
         }
         reply
     })
