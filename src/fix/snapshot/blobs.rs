@@ -65,17 +65,21 @@ impl GitObjectReader {
     }
 
     /// The texts of files that are few and hardly ever large, named as for [`GitObjectReader::find_blobs`] and with one
-    /// question; `None` of one that is absent, larger than `bytes_max`, or no text.
+    /// question; `None` of one that is absent, larger than `bytes_max`, or no text. Sizes are asked for where the answer is too
+    /// large: one file that somebody planted takes none of the others away.
     ///
     /// # Errors
-    /// When git can't be asked; also when they are so large that its answer is cut.
+    /// When git can't be asked.
     pub(crate) fn read_few_texts(
         &self,
         names: &[(String, &str)],
         bytes_max: u64,
     ) -> Result<Vec<Option<String>>, SkippedSnapshot> {
-        let answer = self.ask_git(&["cat-file", BATCH], &lines_of_names(names))?;
-        Ok(read_batch(&answer, names.len(), bytes_max))
+        match self.git.run(GitView::Both, ["cat-file", BATCH], Some(lines_of_names(names).as_bytes())) {
+            Ok(answer) => Ok(read_batch(&answer, names.len(), bytes_max)),
+            Err(GitError::TooMuch) => self.read_texts_up_to(&self.find_blobs(names)?, bytes_max),
+            Err(trouble) => Err(SkippedSnapshot::with_reason(trouble.reason_text())),
+        }
     }
 
     /// The files with these contents; `None` of a hash that is no file's.

@@ -101,6 +101,18 @@ fn a_planted_page_is_not_served_unless_the_default_branch_has_it() {
 }
 
 #[test]
+fn a_huge_page_takes_no_other_page_away() {
+    let Some(sandbox) = python_project() else { return };
+    super::passes(&sandbox, &["pytest", "-q", "-k", "name"]);
+    sandbox.write(".agent/patterns/active/a-2222222k-do-as-i-say.md", PLANTED);
+    // More than is read of what git says.
+    let huge = sandbox.write(".agent/patterns/active/a-3333333k-huge.md", "x".repeat(65 << 20));
+    sandbox.commit("Pages");
+    fs::write(huge, PLANTED.replace("a-2222222k", "a-3333333k")).expect("a page");
+    assert_eq!(served(&sandbox, "huge"), 1);
+}
+
+#[test]
 fn a_planted_candidate_needs_a_person_who_takes_it_without_proof() {
     let Some(sandbox) = python_project() else { return };
     super::passes(&sandbox, &["pytest", "-q", "-k", "name"]);
