@@ -66,7 +66,7 @@ impl GitObjectReader {
 
     /// The texts of files that are few and hardly ever large, named as for [`GitObjectReader::find_blobs`] and with one
     /// question; `None` of one that is absent, larger than `bytes_max`, or no text. Sizes are asked for where the answer is too
-    /// large: one file that somebody planted takes none of the others away.
+    /// large: one huge file takes none of the others away.
     ///
     /// # Errors
     /// When git can't be asked.
