@@ -129,10 +129,12 @@ pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Has the heap of a thread that is started next taken from the system at once. The C library gives each thread a heap of its
-/// own, and enlarges it page by page, with a call for each page; what is not touched costs nothing. For a process that
-/// works in one thread and ends soon.
+/// Gives threads that are started from now on heaps that they needn't wait for. With glibc each has one of its own, which
+/// grows page by page with a call for each: it is taken at once instead, and what is not touched costs nothing. With musl
+/// see `base::heap`. For a process that ends soon, called before there are threads.
 pub fn reserve_for_threads() {
+    #[cfg(target_env = "musl")]
+    super::heap::reserve_for_threads();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it sets two numbers, and is called before there are threads.
     unsafe {
