@@ -8,7 +8,7 @@ use super::confidence::{self, Confidence, JudgedDelivery, PatternOccurrence};
 use super::detector::DetectorFinding;
 use super::group::PatternGroupSummary;
 use super::knowledge::{Gotcha, Strategy};
-use super::wording::{self, WordingFacts};
+use super::wording::{self, PatternWording, WordingFacts};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::config::Settings;
@@ -200,9 +200,10 @@ impl PatternWords {
             failures: row.failures,
             tasks: row.tasks,
         };
+        let wording = PatternWording::new(&known, &parts.findings);
         PatternWords {
-            name: wording::pattern_name(&known, &parts.findings),
-            sentence: wording::pattern_sentence(&known, &parts.findings),
+            name: wording.name(),
+            sentence: wording.sentence(),
             title: wording::message_title(&row.masked),
             files_pattern: files,
         }

@@ -1,6 +1,8 @@
 //! A pattern's name and its sentence, as a person would write them: from the recorded cause and rule, from a detector
 //! that knows the mistake, else from the masked message and the files.
 
+use std::cell::OnceCell;
+
 use super::detector::DetectorFinding;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::config::Category;
@@ -64,51 +66,76 @@ pub(crate) fn brief_pattern_name(row: &PatternBriefRow) -> String {
     pattern_name(&known, &[])
 }
 
-/// A few words, at most 110 bytes.
+/// A few words, at most 110 bytes, where no sentence is wanted.
 pub(crate) fn pattern_name(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
-    if let Some(cause) = non_empty_line(known.cause) {
-        return ellipsis(first_sentence(&cause), NAME_BYTES_MAX);
-    }
-    if let Some(finding) = findings.iter().find(|finding| finding.names_pattern) {
-        return finding.title.clone();
-    }
-    let QuotableParts { text, code, tool, test } = QuotableParts::from_facts(known);
-    let label = [tool.as_str(), code.as_deref().unwrap_or_default()].join(" ");
-    let label = label.trim();
-    let what = match (text, &code) {
-        // It says itself who says so.
-        (Some(text), None) if begins_with(&text, &tool) => Some(shorten_at_word(&text, NAME_BYTES_MAX)),
-        (Some(text), Some(code)) if begins_with(&text, code) => Some(with_label(&text, &tool)),
-        (Some(text), Some(code)) if is_exception(code) => Some(format!("{code}: {text}")),
-        (Some(text), _) if is_path(&text) && !tool.is_empty() => Some(format!("{tool} finds something in {text}")),
-        (Some(text), _) => Some(with_label(&text, label)),
-        (None, Some(code)) if is_exception(code) => Some(code.clone()),
-        (None, _) if test.is_some() => None,
-        (None, _) if label.is_empty() => Some("a failure without a message".to_owned()),
-        (None, _) => Some(format!("{label} without a message")),
-    };
-    let name = match (test, what) {
-        // The test says where, the message what: there is room for both as long as neither is a novel.
-        (Some(test), Some(what)) => format!("{} fails: {what}", shorten_at_word(&test, NAME_BYTES_MAX / 2)),
-        (Some(test), None) => with_label(&format!("{test} fails"), label),
-        (None, what) => what.unwrap_or_default(),
-    };
-    ellipsis(&name, NAME_BYTES_MAX)
+    PatternWording::new(known, findings).name()
 }
 
-/// One or two sentences with what it is, where, how often, why and what to do.
-pub(crate) fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
-    let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
-    let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
-    let named = findings.iter().find(|finding| finding.names_pattern);
-    let rule = non_empty_line(known.rule).or_else(|| findings.iter().find_map(|finding| finding.rule.clone()));
-    let what = match (non_empty_line(known.cause), named) {
-        (Some(cause), _) => format!("{} ({seen}{place})", trim_full_stop(&cause)),
-        (None, Some(finding)) => format!("{} ({seen}{place})", trim_full_stop(&finding.summary)),
-        (None, None) => format!("{}{place}: {seen}", describe_failure(known)),
-    };
-    let rule = rule.map(|rule| format!(" {}.", trim_full_stop(&rule))).unwrap_or_default();
-    format!("{what}.{rule}")
+/// A pattern's name and its sentence, which quote the same parts.
+#[derive(Debug)]
+pub(crate) struct PatternWording<'a> {
+    known: &'a WordingFacts<'a>,
+    findings: &'a [DetectorFinding],
+    quotable: OnceCell<QuotableParts>,
+}
+
+impl<'a> PatternWording<'a> {
+    /// Of what is known, and what detectors found.
+    pub(crate) fn new(known: &'a WordingFacts<'a>, findings: &'a [DetectorFinding]) -> Self {
+        PatternWording { known, findings, quotable: OnceCell::new() }
+    }
+
+    /// A few words, at most 110 bytes.
+    pub(crate) fn name(&self) -> String {
+        if let Some(cause) = non_empty_line(self.known.cause) {
+            return ellipsis(first_sentence(&cause), NAME_BYTES_MAX);
+        }
+        if let Some(finding) = self.findings.iter().find(|finding| finding.names_pattern) {
+            return finding.title.clone();
+        }
+        let QuotableParts { text, code, tool, test } = self.quotable();
+        let label = [tool.as_str(), code.as_deref().unwrap_or_default()].join(" ");
+        let label = label.trim();
+        let what = match (text, code) {
+            // It says itself who says so.
+            (Some(text), None) if begins_with(text, tool) => Some(shorten_at_word(text, NAME_BYTES_MAX)),
+            (Some(text), Some(code)) if begins_with(text, code) => Some(with_label(text, tool)),
+            (Some(text), Some(code)) if is_exception(code) => Some(format!("{code}: {text}")),
+            (Some(text), _) if is_path(text) && !tool.is_empty() => Some(format!("{tool} finds something in {text}")),
+            (Some(text), _) => Some(with_label(text, label)),
+            (None, Some(code)) if is_exception(code) => Some(code.clone()),
+            (None, _) if test.is_some() => None,
+            (None, _) if label.is_empty() => Some("a failure without a message".to_owned()),
+            (None, _) => Some(format!("{label} without a message")),
+        };
+        let name = match (test, what) {
+            // The test says where, the message what: there is room for both as long as neither is a novel.
+            (Some(test), Some(what)) => format!("{} fails: {what}", shorten_at_word(test, NAME_BYTES_MAX / 2)),
+            (Some(test), None) => with_label(&format!("{test} fails"), label),
+            (None, what) => what.unwrap_or_default(),
+        };
+        ellipsis(&name, NAME_BYTES_MAX)
+    }
+
+    /// One or two sentences with what it is, where, how often, why and what to do.
+    pub(crate) fn sentence(&self) -> String {
+        let known = self.known;
+        let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
+        let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
+        let named = self.findings.iter().find(|finding| finding.names_pattern);
+        let rule = non_empty_line(known.rule).or_else(|| self.findings.iter().find_map(|finding| finding.rule.clone()));
+        let what = match (non_empty_line(known.cause), named) {
+            (Some(cause), _) => format!("{} ({seen}{place})", trim_full_stop(&cause)),
+            (None, Some(finding)) => format!("{} ({seen}{place})", trim_full_stop(&finding.summary)),
+            (None, None) => format!("{}{place}: {seen}", describe_failure(known, self.quotable())),
+        };
+        let rule = rule.map(|rule| format!(" {}.", trim_full_stop(&rule))).unwrap_or_default();
+        format!("{what}.{rule}")
+    }
+
+    fn quotable(&self) -> &QuotableParts {
+        self.quotable.get_or_init(|| QuotableParts::from_facts(self.known))
+    }
 }
 
 /// The text of a row that represents the `single` patterns of a family, each seen in one task only.
@@ -126,9 +153,9 @@ pub(super) fn message_title(masked: &str) -> String {
 }
 
 /// What happens, without a full stop.
-fn describe_failure(known: &WordingFacts<'_>) -> String {
-    let QuotableParts { text, code, tool, test } = QuotableParts::from_facts(known);
-    if let Some(text) = text.as_ref().filter(|text| code.is_none() && test.is_none() && begins_with(text, &tool)) {
+fn describe_failure(known: &WordingFacts<'_>, quotable: &QuotableParts) -> String {
+    let QuotableParts { text, code, tool, test } = quotable;
+    if let Some(text) = text.as_ref().filter(|text| code.is_none() && test.is_none() && begins_with(text, tool)) {
         return shorten_at_word(text, QUOTE_BYTES_MAX);
     }
     let category = Category::named(known.category);
@@ -136,26 +163,26 @@ fn describe_failure(known: &WordingFacts<'_>) -> String {
     let raised = exception.filter(|_| {
         matches!(category, Some(Category::TestFailure | Category::RuntimeError | Category::MissingDependency))
     });
-    let quote = match (raised, &text) {
+    let quote = match (raised, text) {
         (Some(code), Some(text)) if !begins_with(text, code) => {
             Some(format!("“{code}: {}”", shorten_at_word(text, QUOTE_BYTES_MAX)))
         }
         (Some(code), _) => Some(code.clone()),
         (None, text) => text.as_ref().map(|text| format!("“{}”", shorten_at_word(text, QUOTE_BYTES_MAX))),
     };
-    let tool = if tool.is_empty() { "the check".to_owned() } else { tool };
+    let tool = if tool.is_empty() { "the check" } else { tool };
     let after = |lead: &str| quote.as_ref().map(|quote| format!("{lead}{quote}")).unwrap_or_default();
-    let found = || match &text {
+    let found = || match text {
         Some(path) if is_path(path) => format!("something in {path}"),
         _ => quote.clone().unwrap_or_else(|| "something".into()),
     };
     let in_brackets = || code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
     let said = match category {
         Some(Category::TestFailure) => match test {
-            Some(test) => format!("the test {} fails{}", shorten_at_word(&test, QUOTE_BYTES_MAX), after(" with ")),
+            Some(test) => format!("the test {} fails{}", shorten_at_word(test, QUOTE_BYTES_MAX), after(" with ")),
             None => format!("tests of {tool} fail{}", after(" with ")),
         },
-        Some(Category::LintError) => match &code {
+        Some(Category::LintError) => match code {
             Some(code) => format!("{tool}'s {code} finds {}", found()),
             None => format!("{tool} finds {}", found()),
         },
@@ -176,6 +203,7 @@ fn describe_failure(known: &WordingFacts<'_>) -> String {
 }
 
 /// A pattern's parts as they may be quoted.
+#[derive(Debug)]
 struct QuotableParts {
     /// The message; `None` when it is empty or only repeats the test's name.
     text: Option<String>,
@@ -246,12 +274,8 @@ fn is_balanced(text: &str) -> bool {
 
 /// The first line that says something, with `…` for what was masked, without marks at its ends.
 fn readable_message(masked: &str) -> String {
-    let line = masked
-        .lines()
-        .map(str::trim)
-        .find(|line| word_count(&replace_masks(line)) > 0 || is_path(line))
-        .unwrap_or_default();
-    let text = replace_masks(&one_line(line));
+    let mut lines = masked.lines().map(|line| (line.trim(), plain_message(line.trim())));
+    let (_, text) = lines.find(|(line, text)| word_count(text) > 0 || is_path(line)).unwrap_or_default();
     let mut text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !"…'\"`([{<@$#/.-".contains(c)).trim();
     // What every tool says before its message is not part of it.
     for lead in ["error:", "Error:", "ERROR:", "fatal:", "warning:"] {
@@ -360,6 +384,10 @@ fn capitalise_first_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pattern_sentence(known: &WordingFacts<'_>, findings: &[DetectorFinding]) -> String {
+        PatternWording::new(known, findings).sentence()
+    }
 
     fn known() -> WordingFacts<'static> {
         WordingFacts {
