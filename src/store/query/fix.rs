@@ -537,23 +537,34 @@ const FIX: &str = "
 
 /// An attempt worked against a family when it fixed something of it and left nothing. Flakes count for nothing, and one
 /// run that closed a failure under several commands counts once.
+/// The attempts that count first, then what they met: from the patterns on, a family with a sixth of all patterns is looked at
+/// for each attempt.
 const RECIPES: &str = "
+    WITH tried AS MATERIALIZED (
+        SELECT event_id, kind, recipe_key, label FROM attempt_recipes WHERE ?1 IS NULL
+        UNION ALL SELECT event_id, kind, recipe_key, label FROM attempt_recipes
+                  WHERE recipe_key IN (SELECT recipe_key FROM attempt_recipes JOIN fix_attempts USING (event_id)
+                                       WHERE fix_id = ?1)),
+    met AS MATERIALIZED (
+        SELECT p.event_id, p.role, p.pattern_key FROM (SELECT DISTINCT event_id FROM tried)
+        CROSS JOIN attempt_patterns p USING (event_id) WHERE p.role IN ('fixed', 'persisted')),
+    known AS (
+        SELECT m.event_id, m.role, q.pattern_no FROM met m CROSS JOIN patterns q USING (pattern_key)
+        UNION ALL SELECT m.event_id, m.role, r.pattern_no FROM met m CROSS JOIN recorded_keys r
+                  ON r.recorded_key = m.pattern_key),
+    families AS MATERIALIZED (
+        SELECT event_id, family_key, max(masked_family) AS masked_family,
+               max(role = 'fixed') AND NOT max(role = 'persisted') AS works
+        FROM known CROSS JOIN patterns USING (pattern_no) GROUP BY event_id, family_key)
     SELECT c.kind, c.recipe_key, max(c.label), max(f.masked_family), f.family_key, count(DISTINCT a.task),
            count(DISTINCT a.run_id), count(DISTINCT iif(f.works, a.run_id, NULL))
-    FROM attempt_recipes c JOIN fix_attempts a USING (event_id)
-    JOIN (SELECT p.event_id, q.family_key, max(q.masked_family) AS masked_family,
-                 max(p.role = 'fixed') AND NOT max(p.role = 'persisted') AS works
-          FROM attempt_patterns p JOIN known_patterns n ON n.recorded_key = p.pattern_key
-          JOIN patterns q USING (pattern_no)
-          WHERE p.role IN ('fixed', 'persisted') GROUP BY p.event_id, q.family_key) f USING (event_id)
+    FROM tried c CROSS JOIN fix_attempts a USING (event_id) CROSS JOIN families f USING (event_id)
     WHERE a.means <> 'none' AND a.weakened = 0
-      AND NOT EXISTS (SELECT 1 FROM flakes k JOIN flake_patterns h ON h.event_id = k.event_id
-                      JOIN known_patterns n ON n.recorded_key = h.pattern_key
-                      JOIN patterns q USING (pattern_no)
+      AND NOT EXISTS (SELECT 1 FROM flakes k CROSS JOIN flake_patterns h USING (event_id)
+                      CROSS JOIN known_patterns n ON n.recorded_key = h.pattern_key
+                      CROSS JOIN patterns q USING (pattern_no)
                       WHERE k.fail_run IN (a.before_run, a.opened_by) AND k.proof = 'proven'
                         AND q.family_key = f.family_key)
-      AND (?1 IS NULL OR c.recipe_key IN (SELECT recipe_key FROM attempt_recipes JOIN fix_attempts USING (event_id)
-                                          WHERE fix_id = ?1))
     GROUP BY c.kind, c.recipe_key, f.family_key HAVING count(DISTINCT a.task) >= ?2
     ORDER BY 6 DESC, 8 DESC, 7, 1, 2, 5 LIMIT ?3";
 

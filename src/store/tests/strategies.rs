@@ -5,7 +5,7 @@ use crate::event::sample::{merge, tried};
 use crate::event::{
     AttemptMeans, AttemptOutcome, Event, EventBody, FlakeProof, Recipe, RecipeKind, Technique, WeakenedCheckRecord,
 };
-use crate::store::{Store, StrategyRow};
+use crate::store::{Store, StrategyRow, count_steps};
 
 /// An attempt at `alpha`, which the second recipe of is a command.
 fn at_alpha(before: u64, run: u64, outcome: AttemptOutcome) -> Event {
@@ -129,6 +129,31 @@ fn one_pass_that_closes_two_commands_counts_once() {
     assert_eq!((fixes.len(), fixes[0].twins, fixes[1].twins), (2, 0, 0), "one pass confirms nothing twice");
     let recipes = store.index().list_recipes(None, 1, 9).expect("reads");
     assert_eq!((recipes[0].attempts, recipes[0].successes), (1, 1));
+}
+
+#[test]
+fn recipes_of_a_fix_are_found_without_a_look_at_all_others() {
+    let steps = |others: u64| {
+        let runs = [failed_run(1, "one", &["alpha"]), at_alpha(1, 2, AttemptOutcome::Success)];
+        let (_dir, mut store) = store(&runs);
+        let fixes = store.index().list_fixes(&crate::store::FixFilter { limit: 9, ..Default::default() });
+        let fix = fixes.expect("reads").remove(0).id;
+        for n in (10..).step_by(2).take(usize::try_from(others).expect("small")) {
+            let mut other = tried(n, n + 1, AttemptOutcome::Success, &[key("alpha")], &[]);
+            change(&mut other, |attempt| {
+                attempt.recipes =
+                    vec![Recipe { kind: RecipeKind::Shape, key: format!("1:{n}"), label: "other".into() }];
+            });
+            store.append(&[failed_run(n, &format!("t{n}"), &["alpha"]), other]).expect("appends");
+        }
+        let steps = count_steps(|| {
+            let recipes = store.index().list_recipes(Some(&fix), 1, 9).expect("reads");
+            assert!(recipes.iter().any(|recipe| recipe.label == "npm install"), "{recipes:?}");
+        });
+        steps.values().sum::<u64>()
+    };
+    let [few, many] = [20, 80].map(steps);
+    assert!(many <= few + 100, "{few} steps became {many}");
 }
 
 #[test]
