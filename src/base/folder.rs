@@ -24,7 +24,15 @@ type FolderStamp = [i64; 6];
 /// A folder as it was read.
 struct ReadFolder {
     stamp: FolderStamp,
-    names: Vec<Vec<u8>>,
+    content: FolderContent,
+}
+
+/// What is known of a folder's content.
+enum FolderContent {
+    /// All names, sorted.
+    Names(Vec<Vec<u8>>),
+    /// It has more names than this.
+    MoreThan(usize),
 }
 
 /// Folders that were read in this process.
@@ -38,28 +46,35 @@ static READ: LazyLock<Mutex<HashMap<PathBuf, ReadFolder>>> = LazyLock::new(Mutex
 pub fn entry_names(folder: &Path, max: usize) -> io::Result<Vec<Vec<u8>>> {
     let before = stamp_of(folder);
     let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = read.get(folder)
-        && before.as_ref().ok() == Some(&known.stamp)
-    {
-        return Ok(known.names.clone());
+    let known = read.get(folder).filter(|known| before.as_ref().ok() == Some(&known.stamp));
+    match known.map(|known| &known.content) {
+        Some(FolderContent::Names(names)) if names.len() <= max => return Ok(names.clone()),
+        Some(FolderContent::Names(_)) => return Err(io::ErrorKind::FileTooLarge.into()),
+        Some(FolderContent::MoreThan(number)) if *number >= max => return Err(io::ErrorKind::FileTooLarge.into()),
+        _ => drop(read),
     }
-    drop(read);
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         names.push(entry?.file_name().as_bytes().to_owned());
         if names.len() > max {
+            keep(folder, before, FolderContent::MoreThan(max));
             return Err(io::ErrorKind::FileTooLarge.into());
         }
     }
     names.sort_unstable();
+    keep(folder, before, FolderContent::Names(names.clone()));
+    Ok(names)
+}
+
+/// Keeps what was read of a folder that was as `before`, where its times will tell of a change.
+fn keep(folder: &Path, before: io::Result<FolderStamp>, content: FolderContent) {
     if let Ok(stamp) = before
         && is_settled(&stamp)
         && has_folder_times(folder)
     {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        read.insert(folder.to_owned(), ReadFolder { stamp, names: names.clone() });
+        read.insert(folder.to_owned(), ReadFolder { stamp, content });
     }
-    Ok(names)
 }
 
 fn stamp_of(folder: &Path) -> io::Result<FolderStamp> {
@@ -114,8 +129,15 @@ mod tests {
         let stamp = stamp_of(&place).expect("a stamp");
         assert!(!is_settled(&stamp), "it may change within the same tick");
         let known = vec![b"known".to_vec()];
-        READ.lock().expect("no panic").insert(place.clone(), ReadFolder { stamp, names: known.clone() });
+        let content = FolderContent::Names(known.clone());
+        READ.lock().expect("no panic").insert(place.clone(), ReadFolder { stamp, content });
         assert_eq!(entry_names(&place, 9).expect("names"), known, "what was read is not read again");
+        let content = FolderContent::MoreThan(5);
+        READ.lock().expect("no panic").insert(place.clone(), ReadFolder { stamp, content });
+        for max in [4, 5] {
+            assert_eq!(entry_names(&place, max).expect_err("more than that").kind(), io::ErrorKind::FileTooLarge);
+        }
+        assert_eq!(entry_names(&place, 6).expect("names"), [b"a".to_vec()], "it may have no more than 6");
         fs::write(place.join("b"), "").expect("a file");
         assert_eq!(entry_names(&place, 9).expect("names"), [b"a".to_vec(), b"b".to_vec()]);
     }

@@ -1,12 +1,16 @@
 //! What tells, without a question to the store, that nothing was recorded or configured since an answer.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::ask::HttpAsk;
 use super::resource::{HttpResource, ResourceForm};
 use crate::base::clock::Timestamp;
+use crate::base::folder::entry_names;
 use crate::lesson::LessonFolder;
 
 /// Files of a folder that are looked at; of one with more nothing is known.
@@ -59,11 +63,13 @@ pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &
     let lessons = LessonFolder::find(places, ask.request.settings()).dir;
     let definitions = places.definition_dirs(&ask.request.environment);
     for folder in [places.state.events(), places.state.spool()].iter().chain(&definitions) {
-        add_folder(&mut hasher, folder)?;
+        add_folder(&mut hasher, folder, FILES_MAX)?;
     }
-    if WITH_LESSON_FILES.contains(&resource.name) || !has_more_files(&lessons, LESSONS_MAX) {
-        add_folder(&mut hasher, &lessons)?;
-    } else {
+    let with_lessons = WITH_LESSON_FILES.contains(&resource.name);
+    if add_folder(&mut hasher, &lessons, if with_lessons { FILES_MAX } else { LESSONS_MAX }).is_none() {
+        if with_lessons {
+            return None;
+        }
         add_file(&mut hasher, &lessons);
         add_part(&mut hasher, &Timestamp::now().0.div_euclid(MINUTE_US).to_string());
     }
@@ -82,19 +88,15 @@ fn add_part(hasher: &mut blake3::Hasher, part: &str) {
     hasher.update(part.as_bytes());
 }
 
-fn has_more_files(folder: &Path, max: usize) -> bool {
-    fs::read_dir(folder).into_iter().flatten().nth(max).is_some()
-}
-
-/// The files of a folder, each with its length and time.
-fn add_folder(hasher: &mut blake3::Hasher, folder: &Path) -> Option<()> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).take(FILES_MAX + 1).collect();
-    if paths.len() > FILES_MAX {
-        return None;
-    }
-    paths.sort();
-    paths.iter().for_each(|path| add_file(hasher, path));
+/// The files of a folder, each with its length and time; `None` of more than `max`.
+fn add_folder(hasher: &mut blake3::Hasher, folder: &Path, max: usize) -> Option<()> {
+    let names = match entry_names(folder, max) {
+        Ok(names) => names,
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => return None,
+        // It is not there.
+        Err(_) => Vec::new(),
+    };
+    names.iter().for_each(|name| add_file(hasher, &folder.join(OsStr::from_bytes(name))));
     add_part(hasher, "");
     Some(())
 }
