@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::ask::HttpAsk;
+use super::assets::STYLE;
 use super::markdown::render_markdown;
 use super::masking::mask_document;
 use super::resource::HttpResource;
-use super::routes::{RESOURCES, STYLE};
+use super::routes::RESOURCES;
 use super::theme::PageTheme;
 use super::view::{ExportFrame, PageView};
 use crate::base::clock::Timestamp;

@@ -19,6 +19,7 @@
 //! the value that its JSON form has.
 
 mod ask;
+mod assets;
 mod chart;
 mod counts;
 mod decisions;

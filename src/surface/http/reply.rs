@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use serde_json::Value;
+use serde::Serialize;
 
 use super::guard;
 use super::problem::HttpProblem;
@@ -53,8 +53,11 @@ impl HttpReply {
     }
 
     /// A document. Characters that no screen shows are escaped in it.
-    pub(super) fn json(document: &Value) -> Self {
-        HttpReply::text("application/json", visible_json(document.to_string()))
+    ///
+    /// # Errors
+    /// When it is nothing that JSON can say.
+    pub(super) fn json(document: &impl Serialize) -> anyhow::Result<Self> {
+        Ok(HttpReply::text("application/json", visible_json(serde_json::to_string(document)?)))
     }
 
     /// A problem as a document.
@@ -80,17 +83,25 @@ impl HttpReply {
         HttpReply { status, ..self }
     }
 
-    /// The same with one more header.
+    /// The same with one more header, which takes the place of what every answer has under this name.
     pub(super) fn with_header(mut self, name: header::HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// The same with the address of the next page.
+    pub(super) fn with_next(self, next: Option<String>) -> Self {
+        match next {
+            Some(next) => self.with_header(header::LINK, format!("<{next}>; rel=\"next\"")),
+            None => self,
+        }
     }
 
     /// The answer to a request with these headers; without the content where it is known to the caller already.
     pub(super) fn into_response(self, asked: &HeaderMap, is_head: bool) -> Response {
         let tag = match &self.content {
             ReplyContent::Bytes(bytes) if self.status == StatusCode::OK => {
-                Some(self.tag.unwrap_or_else(|| content_tag(bytes)))
+                Some(self.tag.unwrap_or_else(|| format!("\"{}\"", digest_text(bytes))))
             }
             _ => None,
         };
@@ -100,9 +111,6 @@ impl HttpReply {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if is_known { StatusCode::NOT_MODIFIED } else { self.status };
         let headers = response.headers_mut();
-        for (name, value) in guard::HEADERS {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
         if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
             headers.insert(header::ETAG, tag);
         }
@@ -110,6 +118,9 @@ impl HttpReply {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.append(name, value);
             }
+        }
+        for (name, value) in guard::HEADERS {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         if !is_known {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
@@ -127,8 +138,8 @@ impl HttpReply {
 }
 
 /// What names exactly this content.
-fn content_tag(bytes: &[u8]) -> String {
-    format!("\"{}\"", data_encoding::HEXLOWER.encode(&blake3::hash(bytes).as_bytes()[..TAG_BYTES]))
+pub(super) fn digest_text(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(&blake3::hash(bytes).as_bytes()[..TAG_BYTES])
 }
 
 /// The status of a problem.
@@ -142,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_known_document_is_not_sent_again_and_every_answer_is_guarded() {
-        let reply = || HttpReply::json(&serde_json::json!({"a": "\u{202e}"}));
+        let reply = || HttpReply::json(&serde_json::json!({"a": "\u{202e}"})).expect("JSON");
         let first = reply().into_response(&HeaderMap::new(), false);
         let tag = first.headers()[header::ETAG].clone();
         for (known, status) in [(tag.to_str().expect("text"), 304), ("\"other\"", 200)] {

@@ -9,7 +9,8 @@ use super::problem::PROBLEM_KINDS;
 use super::reply::HttpReply;
 use super::resource::{HttpResource, ResourceForm};
 use super::site::HttpSite;
-use super::{decisions, events, metrics, openapi, records, specified};
+use super::{assets, decisions, events, metrics, openapi, records, specified};
+use crate::ops::reply::Reply;
 use crate::store::StoreError;
 
 /// A record or a list of them, as a document and as a page.
@@ -61,9 +62,6 @@ const fn text(
     HttpResource { api, page, name, title, parameters, is_write, is_open, read: |_| Ok(Value::Null), reply }
 }
 
-/// The style sheet.
-pub(super) const STYLE: &str = include_str!("style.css");
-
 const LIST: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit"];
 const PATTERNS: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "recurring", "q", "file", "order"];
@@ -75,6 +73,7 @@ const TASKS: &[&str] = &["from", "to", "category", "agent", "tool", "after", "li
 const FIRST_RUNS: &[&str] = &["from", "to", "agent", "tool", "after", "limit", "state"];
 const WARNINGS: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit", "state"];
 const PAGED: &[&str] = &["after", "limit"];
+const ASSET: &[&str] = &[assets::CONTENT];
 const SPECIFIED_PATTERNS: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "q", "file", "order"];
 
@@ -283,13 +282,16 @@ pub(super) const RESOURCES: &[HttpResource] = &[
         FILTER,
         specified::failures::dashboard,
     ),
-    document(
-        "/api/qa/failures/patterns",
-        "specified-patterns",
-        "Patterns, those with the most confidence first",
-        SPECIFIED_PATTERNS,
-        specified::failures::patterns,
-    ),
+    HttpResource {
+        name: "specified-patterns",
+        parameters: SPECIFIED_PATTERNS,
+        ..text(
+            ["/api/qa/failures/patterns", ""],
+            "Patterns, those with the most confidence first",
+            false,
+            reply_with_patterns,
+        )
+    },
     write("/api/knowledge/gotcha", "Record a gotcha", specified::knowledge::record_gotcha),
     write("/api/knowledge/pattern", "Record a pattern", specified::knowledge::record_pattern),
     write("/api/knowledge/decision", "Record a decision", specified::knowledge::record_decision),
@@ -313,8 +315,8 @@ pub(super) const RESOURCES: &[HttpResource] = &[
     text(["", "/problems/{kind}"], "What a problem is", false, reply_with_problem_kind),
     text([events::ADDRESS, ""], "What is recorded from now on", false, reply_with_events),
     text(["", "/llms.txt"], "What agents find here", false, reply_with_guide),
-    text(["", "/assets/style.css"], "Style sheet", true, reply_with_style),
-    text(["", "/assets/app.js"], "Keys and news", true, reply_with_script),
+    HttpResource { parameters: ASSET, ..text(["", "/assets/style.css"], "Style sheet", true, reply_with_style) },
+    HttpResource { parameters: ASSET, ..text(["", "/assets/app.js"], "Keys and news", true, reply_with_script) },
 ];
 
 fn reply_with_record(
@@ -326,7 +328,7 @@ fn reply_with_record(
     let value = (resource.read)(ask)?;
     let next = value.get("next").and_then(Value::as_str).map(|next| next_page(resource.path(form), ask, next));
     let reply = match form {
-        ResourceForm::Document => HttpReply::json(&value),
+        ResourceForm::Document => HttpReply::json(&value)?,
         ResourceForm::Page => HttpReply::page(site.view.render_page(resource, ask, &value, next.as_deref())?),
         ResourceForm::Markdown => {
             let address = record_path(resource.api, ask);
@@ -334,10 +336,19 @@ fn reply_with_record(
         }
     };
     let reply = if form == ResourceForm::Document { reply } else { reply.with_header(header::VARY, "Accept") };
-    Ok(match next {
-        Some(next) => reply.with_header(header::LINK, format!("<{next}>; rel=\"next\"")),
-        None => reply,
-    })
+    Ok(reply.with_next(next))
+}
+
+/// Patterns as a document, up to 1,000: written as they are, since a value in between takes as long as the question.
+fn reply_with_patterns(
+    _site: &HttpSite,
+    resource: &'static HttpResource,
+    form: ResourceForm,
+    ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    let document = specified::failures::patterns(ask)?;
+    let next = document.next.as_deref().map(|next| next_page(resource.path(form), ask, next));
+    Ok(HttpReply::json(&Reply::from(document))?.with_next(next))
 }
 
 /// What was decided as a document; after a form the page to go on with.
@@ -349,7 +360,7 @@ fn reply_with_decision(
 ) -> anyhow::Result<HttpReply> {
     let value = (resource.read)(ask)?;
     if form == ResourceForm::Document {
-        return Ok(HttpReply::json(&value));
+        return HttpReply::json(&value);
     }
     if ask.back.as_deref() == Some("audit") {
         return Ok(HttpReply::see_other("/audit"));
@@ -420,15 +431,6 @@ fn reply_with_events(
     Ok(HttpReply::text("text/event-stream", ""))
 }
 
-fn reply_with_script(
-    _site: &HttpSite,
-    _resource: &'static HttpResource,
-    _form: ResourceForm,
-    _ask: &HttpAsk,
-) -> anyhow::Result<HttpReply> {
-    Ok(HttpReply::text("text/javascript; charset=utf-8", include_str!("app.js")))
-}
-
 fn reply_with_openapi(
     _site: &HttpSite,
     _resource: &'static HttpResource,
@@ -438,13 +440,29 @@ fn reply_with_openapi(
     Ok(HttpReply::text("application/json", openapi::DOCUMENT))
 }
 
+fn reply_with_script(
+    _site: &HttpSite,
+    _resource: &'static HttpResource,
+    _form: ResourceForm,
+    ask: &HttpAsk,
+) -> anyhow::Result<HttpReply> {
+    Ok(reply_with_asset("text/javascript; charset=utf-8", assets::SCRIPT, ask))
+}
+
 fn reply_with_style(
     _site: &HttpSite,
     _resource: &'static HttpResource,
     _form: ResourceForm,
-    _ask: &HttpAsk,
+    ask: &HttpAsk,
 ) -> anyhow::Result<HttpReply> {
-    Ok(HttpReply::text("text/css; charset=utf-8", STYLE))
+    Ok(reply_with_asset("text/css; charset=utf-8", assets::STYLE, ask))
+}
+
+/// What pages load. A page of another version asks for what isn't here: then it is not kept.
+fn reply_with_asset(content_type: &'static str, text: &'static str, ask: &HttpAsk) -> HttpReply {
+    let reply = HttpReply::text(content_type, text);
+    let is_this = ask.parameter(assets::CONTENT) == Some(assets::content_name());
+    if is_this { reply.with_header(header::CACHE_CONTROL, assets::KEPT) } else { reply }
 }
 
 fn reply_with_problem_kind(

@@ -5,6 +5,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
 
 use super::ask::{HttpAsk, encode_text};
+use super::assets::content_name;
 use super::chart;
 use super::escape::escape_html;
 use super::problem::HttpProblem;
@@ -216,7 +217,7 @@ impl PageView {
         };
         let rail = RAIL.iter().filter(|(path, _)| is_shown(path));
         let rail: Vec<[&str; 2]> = rail.map(|(path, title)| [*path, *title]).collect();
-        let frame = context! { rail => rail, version => env!("CARGO_PKG_VERSION"), ..own };
+        let frame = context! { rail => rail, version => env!("CARGO_PKG_VERSION"), content => content_name(), ..own };
         let template = self.environment.get_template(template).context("cannot find the page's template")?;
         template.render(frame).context("cannot render the page")
     }
@@ -338,6 +339,23 @@ mod tests {
         assert!(!time.is_safe());
         let time = time_element("2026-11-21T09:15:37.123456Z", Timestamp::now()).to_string();
         assert!(time.contains("datetime=\"2026-11-21T09:15:37.123Z\" title=\"2026-11-21T09:15:37.123456Z\""), "{time}");
+    }
+
+    #[test]
+    fn of_many_steps_the_newest_are_shown() {
+        let mut view = PageView::new();
+        let template = "{% import \"macros.html\" as ui %}{{ ui.steps(ledger, \"/all\") }}";
+        view.environment.add_template("t.html", template).expect("a template");
+        let step = |n: i32| context! { at => "2026-11-21T09:15:37Z", what => n.to_string(), delta => 0.1, after => f64::from(n) };
+        let rows = |number| {
+            let ledger = context! { start => 0.5, steps => (0..number).map(step).collect::<Vec<_>>() };
+            view.render("t.html", RecordedKinds::default(), context! { ledger => ledger }).expect("renders")
+        };
+        let (few, many) = (rows(100), rows(976));
+        assert_eq!([few.matches("<tr>").count(), many.matches("<tr>").count()], [102, 102]);
+        assert!(few.contains("<td>start</td><td></td><td class=\"n\">0.50</td>") && few.contains("<td>0</td>"));
+        assert!(many.contains("876 earlier steps: <a href=\"/all\">") && many.contains("<td class=\"n\">875.00</td>"));
+        assert!(!many.contains("<td>875</td>") && many.contains("<td>876</td>") && many.contains("<td>975</td>"));
     }
 
     #[test]

@@ -85,9 +85,29 @@ fn a_theme_is_chosen_by_a_link_and_kept_in_a_cookie() {
     let system = page(&[]);
     assert!(system.contains("data-theme=\"system\"") && system.contains("?theme=light&amp;state=all"), "{system}");
     assert_eq!(dashboard.get("/patterns?theme=pink").status, 400);
-    let script = dashboard.ask("GET", "/assets/app.js", &[], "");
-    assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript; charset=utf-8")));
-    assert!(script.body.len() <= 12 << 10);
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn a_browser_keeps_what_every_page_loads() {
+    let sandbox = discount_story();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let html = dashboard.get("/").body;
+    for (name, content_type, kib_max) in [("style.css", "text/css", 16), ("app.js", "text/javascript", 12)] {
+        let (_, rest) = html.split_once(&format!("\"/assets/{name}?")).expect("a page loads it");
+        let named = rest.split('"').next().expect("its content is named");
+        for (query, kept) in [
+            (named, "private, max-age=31536000, immutable"),
+            ("content=0", "private, no-cache"),
+            ("", "private, no-cache"),
+        ] {
+            let answer = dashboard.ask("GET", &format!("/assets/{name}?{query}"), &[], "");
+            let wanted_type = format!("{content_type}; charset=utf-8");
+            assert_eq!((answer.status, answer.header("content-type")), (200, Some(wanted_type.as_str())), "{name}");
+            assert_eq!(answer.header("cache-control"), Some(kept), "{name} {query}");
+            assert!(answer.body.len() <= kib_max << 10, "{name}");
+        }
+    }
     dashboard.ends(Signal::SIGINT);
 }
 

@@ -142,18 +142,17 @@ pub(in crate::surface::http) fn dashboard(ask: &HttpAsk) -> anyhow::Result<Value
 }
 
 /// `GET /api/qa/failures/patterns`
-pub(in crate::surface::http) fn patterns(ask: &HttpAsk) -> anyhow::Result<Value> {
+pub(in crate::surface::http) fn patterns(ask: &HttpAsk) -> anyhow::Result<PatternsDocument> {
     let mut query = pattern_query(ask, PatternOrder::Confidence)?;
     if ask.parameter("state").is_none() {
         query.scope = PatternScope::All;
     }
     let limit = if ask.parameter("limit").is_none() { ROWS } else { ask.limit()? };
     let opened = Board::open(&ask.request)?;
-    let document = match &opened.board {
-        Some(board) => read_patterns(board, &query, ask.parameter("after"), limit)?,
-        None => PatternsDocument { patterns: Vec::new(), count: 0, total: Some(0), next: None },
-    };
-    Ok(serde_json::to_value(Reply::from(document))?)
+    match &opened.board {
+        Some(board) => read_patterns(board, &query, ask.parameter("after"), limit),
+        None => Ok(PatternsDocument { patterns: Vec::new(), count: 0, total: Some(0), next: None }),
+    }
 }
 
 fn read_patterns(
