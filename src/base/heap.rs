@@ -12,8 +12,8 @@
 //! while there is one thread only, and whoever starts one does it after that. The child takes its own copy of what there is
 //! then ([`unshare`]).
 //!
-//! Threads that work at the same time spend a fifth of it waiting for that lock. A process that has such threads gives
-//! them heaps of their own ([`reserve_for_threads`]); whose a block is follows from its address, so that any thread can
+//! Threads that work at the same time spend a fifth of their time waiting for that lock. A process that has such threads
+//! gives them heaps of their own ([`reserve_for_threads`]); whose a block is follows from its address, so that any thread can
 //! give it back.
 #![allow(unsafe_code, reason = "a global allocator")]
 
@@ -36,7 +36,7 @@ const TRIES: u32 = 64;
 /// Bytes that the first heap asks for at once; it grows by no more than the second.
 const GROWTH_BYTES: (usize, usize) = (64 << 10, 128 << 10);
 
-/// Heaps of threads: as many as work at the same time, and no more addresses than a process may have.
+/// Heaps of threads: about as many as threads work at the same time; more threads share them.
 const THREAD_HEAPS: usize = 4;
 /// The addresses that each of them has; what isn't used of them costs nothing.
 const THREAD_HEAP_BYTES: usize = 1 << 30;
