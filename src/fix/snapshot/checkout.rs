@@ -37,6 +37,9 @@ const COMPARED_BYTES: usize = 64 << 10;
 const CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tcheckStat = minimal\n\ttrustctime = false\n";
 
+/// Why a list is refused that can't be read.
+const UNKNOWN_FORM: &str = "git listed the tree in an unknown form";
+
 /// What a checkout may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CheckoutLimits {
@@ -58,6 +61,15 @@ pub(crate) struct CheckedOutTree {
     pub files: usize,
     /// Files whose content no object has and the work tree neither: they are not there.
     pub missing: Vec<PathBuf>,
+}
+
+/// What git lists of a tree.
+#[derive(Debug, PartialEq, Eq)]
+struct ListedTree<'a> {
+    /// Files, links and submodules.
+    entries: Vec<TreeEntry<'a>>,
+    /// The ids of its folders, which are trees; of equal folders the same one again.
+    folders: Vec<&'a str>,
 }
 
 /// An entry of a tree.
@@ -100,18 +112,19 @@ pub(crate) fn check_out_tree(
     let failed = |trouble: GitError| SkippedSnapshot::with_reason(trouble.reason_text());
     let checkout = Checkout { git: &git, work_tree: &places.root, to };
     // Each of these is a git that has nothing to do with the others.
+    let (commit, listed) = thread::scope(|scope| {
+        let commit = scope.spawn(|| checkout.find_commit(tree));
+        let listed = git.run(GitView::Both, ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", tree], None);
+        (joined(commit), listed)
+    });
+    let (commit, listed) = (commit.map_err(failed)?, listed.map_err(failed)?);
+    let ListedTree { entries, folders } = read_listing(&listed, limits).map_err(SkippedSnapshot::with_reason)?;
     thread::scope(|scope| {
-        let history = scope.spawn(|| checkout.pack_history(tree));
-        let listed = scope
-            .spawn(|| git.run(GitView::Both, ["ls-tree", "-r", "-l", "-z", "--full-tree", tree], None).map_err(failed));
-        let read = git.run(GitView::Both, ["read-tree", tree], None).map_err(failed);
-        let listed = joined(listed)?;
-        let entries = read_entries(&listed, limits).map_err(SkippedSnapshot::with_reason)?;
-        read?;
-        checkout.write_files().map_err(failed)?;
+        let packed = scope.spawn(|| checkout.pack_history(&commit, tree, &folders));
+        checkout.write_files(tree).map_err(failed)?;
         let missing = checkout.fill_placeholders(&entries).map_err(cannot_write)?;
         checkout.keep_times(&entries);
-        let commit = joined(history).map_err(failed)?;
+        joined(packed).map_err(failed)?;
         checkout.make_repository(repository, tree, &commit).map_err(failed)?;
         Ok(CheckedOutTree { files: entries.len(), missing })
     })
@@ -121,29 +134,31 @@ pub(crate) fn check_out_tree(
 ///
 /// # Errors
 /// Why the tree is refused.
-fn read_entries(listed: &[u8], limits: CheckoutLimits) -> Result<Vec<TreeEntry<'_>>, String> {
-    let mut entries = Vec::new();
+fn read_listing(listed: &[u8], limits: CheckoutLimits) -> Result<ListedTree<'_>, String> {
+    let (mut entries, mut folders) = (Vec::new(), Vec::new());
     let mut bytes = 0_u64;
     for line in listed.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
-        let tab = line.iter().position(|&byte| byte == b'\t').ok_or("git listed the tree in an unknown form")?;
-        let (about, path) = (String::from_utf8_lossy(&line[..tab]), Path::new(OsStr::from_bytes(&line[tab + 1..])));
+        let tab = line.iter().position(|&byte| byte == b'\t').ok_or(UNKNOWN_FORM)?;
+        let about = std::str::from_utf8(&line[..tab]).map_err(|_| UNKNOWN_FORM)?;
+        let path = Path::new(OsStr::from_bytes(&line[tab + 1..]));
         if !is_inside(path) {
             return Err(format!("the tree has a file called {}", path.display()));
         }
         let words: Vec<&str> = about.split_ascii_whitespace().collect();
-        let size = words.get(3).and_then(|size| size.parse().ok()).unwrap_or(0);
+        let [mode, kind, id, size] = words[..] else { return Err(UNKNOWN_FORM.to_owned()) };
+        if kind == "tree" {
+            folders.push(id);
+            continue;
+        }
+        let size = size.parse().unwrap_or(0);
         bytes += size;
-        entries.push(TreeEntry {
-            path,
-            bytes: size,
-            is_file: words.first().is_some_and(|mode| mode.starts_with("100")),
-        });
+        entries.push(TreeEntry { path, bytes: size, is_file: mode.starts_with("100") });
     }
     if entries.len() > limits.files || bytes > limits.bytes {
         let (files, mebibytes) = (entries.len(), bytes >> 20);
         return Err(format!("the tree is too large ({files} files, {mebibytes} MiB)"));
     }
-    Ok(entries)
+    Ok(ListedTree { entries, folders })
 }
 
 /// Whether a path is relative, leads nowhere else, and has no part that git or a file system takes for `.git`.
@@ -167,10 +182,10 @@ struct Checkout<'a> {
 }
 
 impl Checkout<'_> {
-    /// Writes the files of the index.
-    fn write_files(&self) -> Result<(), GitError> {
-        let arguments = ["-c", "checkout.workers=0", "checkout-index", "--all", "--force", "-u"];
-        self.git.run(GitView::Both, arguments, None).map(|_| ())
+    /// Reads the tree into the index and writes its files, whatever a sparse checkout of the user's leaves out.
+    fn write_files(&self, tree: &str) -> Result<(), GitError> {
+        let read = ["read-tree", "--reset", "-u", "--no-sparse-checkout", "--no-recurse-submodules", tree];
+        self.git.run(GitView::Both, ["-c", "checkout.workers=0"].into_iter().chain(read), None).map(|_| ())
     }
 
     /// Replaces placeholders by the contents that they represent, and removes the others; those.
@@ -229,16 +244,12 @@ impl Checkout<'_> {
         let _ = keep();
     }
 
-    /// Packs a commit that has the tree, with its folders and without any contents; the commit.
-    fn pack_history(&self, tree: &str) -> Result<String, GitError> {
-        let commit = self.find_commit(tree)?;
-        let trees = ["rev-list", "--objects", "--filter=blob:none", "--no-object-names", tree];
-        let mut objects = self.git.run(GitView::Both, trees, None)?;
-        objects.extend(format!("{commit}\n").as_bytes());
+    /// Packs the commit with the tree and its folders, without any contents.
+    fn pack_history(&self, commit: &str, tree: &str, folders: &[&str]) -> Result<(), GitError> {
+        let objects: String = [commit, tree].iter().chain(folders).flat_map(|id| [id, "\n"]).collect();
         let base = self.to.join(".git/objects/pack/pack");
         let pack = ["pack-objects", "--quiet", "--window=0"].map(OsStr::new);
-        self.git.run(GitView::Both, pack.into_iter().chain([base.as_os_str()]), Some(&objects))?;
-        Ok(commit)
+        self.git.run(GitView::Both, pack.into_iter().chain([base.as_os_str()]), Some(objects.as_bytes())).map(drop)
     }
 
     /// A repository whose commit has the tree: programs find the root and the files of a project by it. It has no
@@ -356,18 +367,25 @@ mod tests {
         for path in ["", "/a", "../a", "a/../b", ".git/config", "a/.GIT/b", "a//b", "a/./b", "./a", "a/", ".."] {
             assert!(!is_inside(Path::new(path)), "{path}");
         }
-        let listed = b"100644 blob 0a       7\t../../x\0";
-        assert_eq!(read_entries(listed, LIMITS), Err("the tree has a file called ../../x".to_owned()));
+        for listed in [&b"100644 blob 0a       7\t../../x\0"[..], b"040000 tree 0a       -\t../../x\0"] {
+            assert_eq!(read_listing(listed, LIMITS), Err("the tree has a file called ../../x".to_owned()));
+        }
+    }
+
+    #[test]
+    fn folders_are_no_files() {
+        let listed = b"040000 tree 1a       -\tb\x00100755 blob 0a      60\tb/a\n1\x00120000 blob 0b      30\tc\0";
+        let listing = read_listing(listed, LIMITS).expect("within the limits");
+        let entry = |path, bytes, is_file| TreeEntry { path: Path::new(path), bytes, is_file };
+        assert_eq!(listing.entries, [entry("b/a\n1", 60, true), entry("c", 30, false)]);
+        assert_eq!(listing.folders, ["1a"]);
     }
 
     #[test]
     fn a_tree_beyond_the_limits_is_refused() {
-        let listed = b"100755 blob 0a      60\ta\n1\x00120000 blob 0b      30\tb\0";
-        let entries = read_entries(listed, LIMITS).expect("within the limits");
-        let told: Vec<_> = entries.iter().map(|entry| (entry.path, entry.bytes, entry.is_file)).collect();
-        assert_eq!(told, [(Path::new("a\n1"), 60, true), (Path::new("b"), 30, false)]);
         let many = b"100644 blob 0a 1\ta\x00100644 blob 0a 1\tb\x00100644 blob 0a 1\tc\0";
-        assert_eq!(read_entries(many, LIMITS), Err("the tree is too large (3 files, 0 MiB)".to_owned()));
-        assert!(read_entries(b"100644 blob 0a 101\ta\0", LIMITS).is_err());
+        assert_eq!(read_listing(many, LIMITS), Err("the tree is too large (3 files, 0 MiB)".to_owned()));
+        assert!(read_listing(b"100644 blob 0a 101\ta\0", LIMITS).is_err());
+        assert_eq!(read_listing(b"100644 blob 0a\ta\0", LIMITS), Err(UNKNOWN_FORM.to_owned()));
     }
 }
