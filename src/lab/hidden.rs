@@ -26,10 +26,11 @@ pub(super) fn find_secret_settings(folder: &Path) -> Vec<PathBuf> {
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             seen += 1;
-            let Ok(metadata) = entry.metadata() else { continue };
-            if seen > ENTRIES_MAX || metadata.is_symlink() {
+            // The folder says what is a link: most of what is in `/etc` is one.
+            if seen > ENTRIES_MAX || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
                 continue;
             }
+            let Ok(metadata) = entry.metadata() else { continue };
             let is_open = metadata.permissions().mode() & 0o004 != 0;
             let path = entry.path();
             if !is_open && access(&path, AccessFlags::R_OK).is_ok() {
