@@ -15,7 +15,7 @@ pub(super) const HIDDEN: &str = ".lessons";
 /// Shared ones.
 const SHARED: &str = "lessons";
 /// Keeps git, and whatever reads its ignore files, from a private folder.
-const IGNORE_ALL: &str = "*\n";
+const IGNORE_ALL: &str = "*";
 /// The first line of a shared folder's ignore file: the folder is shared though it may have no lesson at the moment.
 /// Older versions had it in `info/exclude`.
 const SHARED_MARK: &str = "# verify-run: lessons are shared";
@@ -67,19 +67,21 @@ pub(super) fn make_folder(dir: &Path, in_work_tree: bool) -> Result<(), Error> {
     create_dir(dir)?;
     let ignore = dir.join(".gitignore");
     if in_work_tree && fs::symlink_metadata(&ignore).is_err() && !has_lessons(dir) && !has_others(dir) {
-        write_ignore(&ignore, IGNORE_ALL)?;
+        write_ignore(&ignore, &format!("{IGNORE_ALL}\n"))?;
     }
     Ok(())
 }
 
 /// Whether the folder's ignore file says that it is shared.
 pub(super) fn is_shared(dir: &Path) -> bool {
-    ignore_text(dir).lines().any(|line| line == SHARED_MARK) || has_lessons(dir) && !is_hidden(dir)
+    let ignored = ignore_text(dir);
+    // The names of a large folder take longer to read than a line of its ignore file.
+    has_line(&ignored, SHARED_MARK) || !has_line(&ignored, IGNORE_ALL) && has_lessons(dir)
 }
 
 /// Whether the folder's own ignore file hides all of it.
 pub(super) fn is_hidden(dir: &Path) -> bool {
-    ignore_text(dir).lines().any(|line| line.trim_end() == "*")
+    has_line(&ignore_text(dir), IGNORE_ALL)
 }
 
 /// Moves the lessons of `private` to `shared`, which may be the same folder, and lets git see them there.
@@ -128,7 +130,7 @@ pub(super) fn migrate_exclude_file(places: &Places, settings: &Settings) -> Resu
         make_folder(&hidden, true)?;
         match hidden == dir {
             true if fs::symlink_metadata(dir.join(".gitignore")).is_err() && !has_others(&dir) => {
-                write_ignore(&dir.join(".gitignore"), IGNORE_ALL)?;
+                write_ignore(&dir.join(".gitignore"), &format!("{IGNORE_ALL}\n"))?;
             }
             true => {}
             false => move_lessons(&dir, &hidden)?,

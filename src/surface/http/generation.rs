@@ -1,11 +1,11 @@
 //! What tells, without a question to the store, that nothing was recorded or configured since an answer.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+
+use nix::fcntl::AtFlags;
+use nix::sys::stat::{FileStat, fstatat, stat};
 
 use super::ask::HttpAsk;
 use super::resource::{HttpResource, ResourceForm};
@@ -71,21 +71,21 @@ pub(super) fn generation_tag(resource: &HttpResource, form: ResourceForm, ask: &
             return None;
         }
         add_file(&mut hasher, &lessons);
-        add_part(&mut hasher, &Timestamp::now().0.div_euclid(MINUTE_US).to_string());
+        add_part(&mut hasher, Timestamp::now().0.div_euclid(MINUTE_US).to_string());
     }
     let index = places.state.index();
     add_file(&mut hasher, &index);
     // An empty journal comes and goes with each reader.
     let journal = index.with_extension("db-wal");
-    if fs::metadata(&journal).is_ok_and(|found| found.len() > 0) {
+    if stat(&journal).is_ok_and(|found| found.st_size > 0) {
         add_file(&mut hasher, &journal);
     }
     Some(format!("\"g{}\"", data_encoding::HEXLOWER.encode(&hasher.finalize().as_bytes()[..TAG_BYTES])))
 }
 
-fn add_part(hasher: &mut blake3::Hasher, part: &str) {
-    hasher.update(&(part.len() as u64).to_le_bytes());
-    hasher.update(part.as_bytes());
+fn add_part(hasher: &mut blake3::Hasher, part: impl AsRef<[u8]>) {
+    hasher.update(&(part.as_ref().len() as u64).to_le_bytes());
+    hasher.update(part.as_ref());
 }
 
 /// The files of a folder, each with its length and time; `None` of more than `max`.
@@ -96,15 +96,26 @@ fn add_folder(hasher: &mut blake3::Hasher, folder: &Path, max: usize) -> Option<
         // It is not there.
         Err(_) => Vec::new(),
     };
-    names.iter().for_each(|name| add_file(hasher, &folder.join(OsStr::from_bytes(name))));
-    add_part(hasher, "");
+    add_part(hasher, folder.as_os_str().as_encoded_bytes());
+    // The way to the folder is gone once and not for each file.
+    let opened = File::open(folder).ok();
+    for name in &names {
+        let found = opened.as_ref().and_then(|opened| fstatat(opened, name.as_slice(), AtFlags::empty()).ok());
+        add_part(hasher, name);
+        add_state(hasher, found.as_ref());
+    }
     Some(())
 }
 
 fn add_file(hasher: &mut blake3::Hasher, path: &Path) {
-    let found = fs::metadata(path).ok();
-    let changed = found.as_ref().and_then(|found| found.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-    hasher.update(path.as_os_str().as_encoded_bytes());
-    hasher.update(&found.map_or(u64::MAX, |found| found.len()).to_le_bytes());
-    hasher.update(&changed.map_or(0, |changed| changed.as_nanos()).to_le_bytes());
+    add_part(hasher, path.as_os_str().as_encoded_bytes());
+    add_state(hasher, stat(path).ok().as_ref());
+}
+
+/// Length and time of a file, or that it is not there.
+fn add_state(hasher: &mut blake3::Hasher, found: Option<&FileStat>) {
+    let state = found.map_or([-1, 0, 0], |found| [found.st_size, found.st_mtime, found.st_mtime_nsec]);
+    state.iter().for_each(|number| {
+        hasher.update(&number.to_le_bytes());
+    });
 }
