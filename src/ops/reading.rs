@@ -65,7 +65,11 @@ impl Request {
     /// # Errors
     /// When a newer verify-run wrote it, or it can't be read.
     pub(crate) fn open_index(&self) -> Result<Option<Index>, StoreError> {
-        Index::open_kept(&self.places.state.index(), &self.kept.readers)
+        let mut index = Index::open_kept(&self.places.state.index(), &self.kept.readers)?;
+        if let Some((index, until)) = index.as_mut().zip(self.until) {
+            index.give_up_at(until)?;
+        }
+        Ok(index)
     }
 
     /// The index with what shared lessons say now. What can't be taken over now is the next time, or never: the rest can

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use super::kept::KeptReads;
 use crate::base::clock::Timestamp;
@@ -25,6 +26,8 @@ pub(crate) struct Request {
     clock: fn() -> Timestamp,
     /// The time now, whatever the clock says.
     moment: Option<Timestamp>,
+    /// When whoever asks stops waiting.
+    pub(super) until: Option<Instant>,
     /// What is kept from other calls; a surface that answers many hands it from one to the next.
     pub kept: KeptReads,
     /// Loaded at the first use: a hook or a run often needs none.
@@ -42,6 +45,7 @@ impl Request {
             identity,
             clock: Timestamp::now,
             moment: None,
+            until: None,
             kept: KeptReads::default(),
             settings: OnceLock::new(),
         }
@@ -56,6 +60,7 @@ impl Request {
             identity: Identity::default(),
             clock: Timestamp::now,
             moment: None,
+            until: None,
             kept: KeptReads::default(),
             settings: OnceLock::new(),
         }
@@ -64,6 +69,11 @@ impl Request {
     /// The same request, with what others read before.
     pub(crate) fn with_kept(self, kept: &KeptReads) -> Self {
         Request { kept: kept.clone(), ..self }
+    }
+
+    /// The same request, whose questions to the index end at this moment.
+    pub(crate) fn until(self, until: Instant) -> Self {
+        Request { until: Some(until), ..self }
     }
 
     /// The same request at another time.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
@@ -34,6 +34,8 @@ const READER_PAGES: i64 = 300;
 const KEPT_READER_PAGES: i64 = 500;
 /// Pages that a connection which writes keeps in memory, KiB; taken as they are needed.
 const CACHE_KIB: i64 = 32 << 10;
+/// Steps of SQLite after which a reader with little time looks at the clock: less than a millisecond.
+const STEPS_BETWEEN: i32 = 10_000;
 /// Events that the index doesn't have, bytes, from which on computing it again may be faster than adding them; few in
 /// tests, so that they take both ways.
 const ANEW_BYTES_MIN: u64 = if cfg!(test) { 12 << 10 } else { 16 << 20 };
@@ -98,6 +100,15 @@ impl Index {
     /// As [`Index::open`].
     pub(crate) fn open_read(path: &Path) -> Result<Option<Self>, StoreError> {
         Index::open_kept(path, &ReaderPool::default())
+    }
+
+    /// From this moment on nothing more is read: what is asked then ends with an error, as does what is being read.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn give_up_at(&mut self, until: Instant) -> Result<(), StoreError> {
+        let is_late = move || Instant::now() >= until;
+        self.connection.progress_handler(STEPS_BETWEEN, Some(is_late)).map_err(sql_at("read", &self.path))
     }
 
     /// As [`Index::open_read`], with a connection that the pool has, and that it gets back.

@@ -95,9 +95,11 @@ impl DerefMut for PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        let Some((connection, (pool, state))) = self.connection.take().zip(self.home.take()) else { return };
+        let Some((mut connection, (pool, state))) = self.connection.take().zip(self.home.take()) else { return };
+        // The end of one question is not that of the next.
+        let is_free = connection.progress_handler(0, None::<fn() -> bool>).is_ok();
         // What it read stays as it was until then; the next question wants what is there now.
-        if connection.is_autocommit() || connection.execute_batch("COMMIT").is_ok() {
+        if is_free && (connection.is_autocommit() || connection.execute_batch("COMMIT").is_ok()) {
             pool.give_back(state, connection);
         }
     }

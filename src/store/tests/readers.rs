@@ -1,5 +1,7 @@
 //! A reader that is kept answers as one that is opened for each question.
 
+use std::time::{Duration, Instant};
+
 use super::open;
 use crate::event::sample::{failed_run, folder, passed_run};
 use crate::store::{Index, ReaderPool};
@@ -62,4 +64,25 @@ fn a_reader_of_another_file_is_not_used_again() {
     drop(rebuilt);
     std::fs::remove_file(dir.path().join("store.db")).expect("removes");
     assert!(Index::open_kept(&dir.path().join("store.db"), &pool).expect("opens").is_none());
+}
+
+#[test]
+fn what_is_asked_too_late_ends_and_the_next_question_has_its_own_time() {
+    const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let dir = folder();
+    let pool = ReaderPool::new(1);
+    open(dir.path()).append(&[failed_run(1, "t", &["alpha"])]).expect("appends");
+    let mut late = read(dir.path(), &pool);
+    mark(&late);
+    late.give_up_at(Instant::now() + Duration::from_millis(20)).expect("set");
+    let count = |index: &Index| index.connection.query_row(ENDLESS, (), |row| row.get::<_, i64>(0));
+    let error = count(&late).expect_err("it would count on and on");
+    assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::OperationInterrupted));
+    assert!(count(&late).is_err(), "so does what is asked after that");
+    drop(late);
+    let next = read(dir.path(), &pool);
+    assert!(mark(&next), "the connection is the same");
+    let far = ENDLESS.replace("FROM n)", "FROM n LIMIT 100000)");
+    assert!(next.connection.query_row(&far, (), |row| row.get::<_, i64>(0)).is_ok());
+    assert_eq!(runs(&next), 1);
 }

@@ -200,10 +200,11 @@ async fn find_reply(
     let on_thread = Arc::clone(site);
     answer_in_time(move || {
         let _permit = permit;
-        let request = open_request(&on_thread.root).with_kept(&on_thread.kept);
+        let started = Instant::now();
+        // An answer that comes too late would hold the place of the next question.
+        let request = open_request(&on_thread.root).with_kept(&on_thread.kept).until(started + ANSWER_TIME_MAX);
         let form_token = on_thread.guard.form_token();
         let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, theme: chosen, accept };
-        let started = Instant::now();
         let reply = read_reply(&on_thread, resource, form, &ask, &known);
         if started.elapsed() >= LARGE_ANSWER_TIME {
             shared_heap::give_back_freed();
