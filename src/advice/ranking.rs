@@ -5,6 +5,7 @@
 //! draw from its posterior (Thompson 1933): else new lessons never get evidence.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Add;
 
 use serde::Serialize;
 
@@ -153,7 +154,8 @@ pub(crate) fn file_reach(
 /// t / (t + n), where t counts distinct tasks of these ages (microseconds), each half as much after every half-life.
 pub(crate) fn recent_frequency(ages_us: impl Iterator<Item = u64>, settings: &AdviceSettings) -> f64 {
     let half_life = settings.half_life_days as f64 * DAY_US;
-    let tasks: f64 = ages_us.map(|age| (-(age as f64) / half_life).exp2()).sum();
+    // The sum of nothing would be -0.
+    let tasks = ages_us.map(|age| (-(age as f64) / half_life).exp2()).fold(0.0, Add::add);
     tasks / (tasks + settings.frequency_tasks)
 }
 
@@ -451,7 +453,7 @@ mod tests {
         let of = |ages: &[u64]| recent_frequency(ages.iter().copied(), &settings());
         assert!((of(&[0, 0, 0]) - 0.5).abs() < 1e-9);
         assert!((of(&[90 * day]) - 0.5 / 3.5).abs() < 1e-9);
-        assert_eq!(of(&[]), 0.0);
+        assert_eq!(of(&[]).to_string(), "0", "not -0");
     }
 
     #[test]

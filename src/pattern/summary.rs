@@ -1,6 +1,7 @@
 //! A pattern in lists and on its page.
 
 use std::collections::BTreeSet;
+use std::ops::Add;
 
 use serde::Serialize;
 
@@ -199,6 +200,7 @@ impl PatternWords {
             rule: parts.rule.as_deref(),
             failures: row.failures,
             tasks: row.tasks,
+            flaky: row.flaky,
         };
         let wording = PatternWording::new(&known, &parts.findings);
         PatternWords {
@@ -263,7 +265,9 @@ impl PatternSummary {
 impl PatternFrequency {
     fn from_occurrences(sightings: &[PatternOccurrence], lately: (u64, u64), now: Timestamp) -> Self {
         let half_life = 90.0 * 24.0 * 3600.0 * 1e6;
-        let tasks: f64 = sightings.iter().map(|seen| (-(now.micros_since(seen.at) as f64) / half_life).exp2()).sum();
+        let ages = sightings.iter().map(|seen| now.micros_since(seen.at) as f64);
+        // The sum of nothing would be -0.
+        let tasks = ages.map(|age| (-age / half_life).exp2()).fold(0.0, Add::add);
         PatternFrequency { failures_30_days: lately.0, tasks_30_days: lately.1, weight: tasks / (tasks + 3.0) }
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct WordingFacts<'a> {
     pub failures: u64,
     /// Distinct tasks.
     pub tasks: u64,
+    /// Failed runs that a proven flake explains: they are not among the others.
+    pub flaky: u64,
 }
 
 /// A few words for a pattern, without the detectors: those want definitions.
@@ -120,7 +122,7 @@ impl<'a> PatternWording<'a> {
     /// One or two sentences with what it is, where, how often, why and what to do.
     pub(crate) fn sentence(&self) -> String {
         let known = self.known;
-        let seen = format!("{} in {}", count(known.failures, "failure"), count(known.tasks, "task"));
+        let seen = how_often(known.failures, known.tasks, known.flaky);
         let place = known.files.map(|files| format!(" in {}", one_line(files))).unwrap_or_default();
         let named = self.findings.iter().find(|finding| finding.names_pattern);
         let rule = non_empty_line(known.rule).or_else(|| self.findings.iter().find_map(|finding| finding.rule.clone()));
@@ -135,6 +137,16 @@ impl<'a> PatternWording<'a> {
 
     fn quotable(&self) -> &QuotableParts {
         self.quotable.get_or_init(|| QuotableParts::from_facts(self.known))
+    }
+}
+
+/// How often a pattern was seen. A proven flake's failures don't count, and are said beside the others.
+pub(crate) fn how_often(failures: u64, tasks: u64, flaky: u64) -> String {
+    let counted = format!("{} in {}", count(failures, "failure"), count(tasks, "task"));
+    match (failures, flaky) {
+        (_, 0) => counted,
+        (0, _) => format!("{} of a proven flake, not counted", count(flaky, "failure")),
+        _ => format!("{counted}, and {flaky} of a proven flake"),
     }
 }
 
@@ -496,5 +508,12 @@ mod tests {
             ..known()
         };
         assert_eq!(pattern_sentence(&test, &[]), "The test adds two numbers fails: 5 failures in 4 tasks.");
+        for (failures, tasks, flaky, seen) in [
+            (0, 0, 2, "2 failures of a proven flake, not counted"),
+            (1, 1, 1, "1 failure in 1 task, and 1 of a proven flake"),
+        ] {
+            let flaky = WordingFacts { failures, tasks, flaky, ..test };
+            assert_eq!(pattern_sentence(&flaky, &[]), format!("The test adds two numbers fails: {seen}."));
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::ops::library::{CandidatePage, CandidatePageOutcome};
 use crate::pattern::confidence::Confidence;
 use crate::pattern::detector::DetectorFinding;
 use crate::pattern::knowledge::{Gotcha, Strategy};
+use crate::pattern::wording::how_often;
 use crate::pattern::{FailureOccurrence, PatternPage};
 use crate::surface::cli::Output;
 use crate::surface::cli::output::{StyledText, Tone};
@@ -23,7 +24,10 @@ pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<(
     let recurring = if pattern.recurring { StyledText::new(Tone::Bad, ", recurring") } else { StyledText::plain("") };
     output.spans(&[
         StyledText::new(Tone::Faint, format!("{}: ", pattern.id)),
-        StyledText::plain(format!("{category}, {}", seen(pattern.failures, pattern.tasks))),
+        StyledText::plain(format!(
+            "{category}, {}",
+            how_often(pattern.failures, pattern.tasks, pattern.flaky_failures)
+        )),
         recurring,
     ])?;
     let (first, last) = (output.when(pattern.first_seen), output.when(pattern.last_seen));
@@ -31,7 +35,7 @@ pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<(
     let lately = if lately.failures_30_days == pattern.failures {
         String::new()
     } else {
-        format!("; {} in the last 30 days", seen(lately.failures_30_days, lately.tasks_30_days))
+        format!("; {} in the last 30 days", how_often(lately.failures_30_days, lately.tasks_30_days, 0))
     };
     output.field("seen", &format!("first {first}, last {last}{lately}"))?;
     if let Some(example) = page.occurrences.first().map(|seen| &seen.message) {
@@ -60,10 +64,6 @@ pub(super) fn print(page: &PatternPage, output: &mut Output) -> anyhow::Result<(
     others.take(STRATEGIES_MAX).try_for_each(|strategy| print_strategy(strategy, output))?;
     output.line("")?;
     occurrences(page, output)
-}
-
-fn seen(failures: u64, tasks: u64) -> String {
-    format!("{} in {}", text::count(failures, "failure"), text::count(tasks, "task"))
 }
 
 /// What is known about a mistake: its cause, the rule, and the most reliable fix.
