@@ -106,6 +106,17 @@ await question('whether warnings help', async (person) => {
   assert(/\d+ of \d+ warned tasks/.test(await page.locator('.verdict').innerText()), await text())
 })
 
+await question('which check is flaky', async (person) => {
+  await person.press('the flaky checks', (it) => it.href === '/flakes')
+  assert((await page.locator('main tbody td').first().innerText()) === 'proven', await text())
+  await person.press('its pattern', link('/patterns/p-'))
+  const shown = await text()
+  for (const words of ['2 failures of a proven flake, not counted', 'It failed and passed over the same files']) {
+    assert(shown.includes(words), shown)
+  }
+  assert(!/-0|in 0 weeks/.test(shown), shown)
+})
+
 await question('what codex fails at', async (person) => {
   await person.skip()
   await person.type('agent', 'codex')

@@ -160,15 +160,6 @@ def work(task, agent, mistakes):
     commit(task)
 
 
-def flake():
-    """One tree, two results, three times."""
-    _, code, output = pytest('tests/test_mails.py', 'tests/test_mails.py::test_mail_arrives',
-                             'TimeoutError: no mail after 2.0 s', 44)
-    for _ in range(3):
-        check('Refund mails', 'codex', 'pytest -q', code, output, minutes=2)
-        check('Refund mails', 'codex', 'pytest -q', 0, 'ok\n', minutes=2)
-
-
 def known(command, name):
     return json.loads(verify(*command.split(), '--json', minutes=0))[name]
 
@@ -210,6 +201,19 @@ def judge():
         write('check.sh', f'echo "api/pricing.py:{attempt}: error: price {attempt} is rounded twice"\nexit 1\n')
         digest = here(program, 'gate', 'trust', '--digest').strip()
         here(program, 'gate', 'run', '--no-prp', '--trust', digest)
+
+
+def waver():
+    """one tree, two results, twice"""
+    # Every second time the mail is late. What is counted is outside of the tree, and the files are older than a run: with
+    # the clock of `faketime` they would not be.
+    write('tests/test_mails.py', 'import pathlib\n\n\ndef test_mail_arrives():\n'
+          '    sent = pathlib.Path(__file__).parents[2] / "shop-tools" / "mails"\n'
+          '    sent.write_text(sent.read_text() + "." if sent.exists() else ".")\n'
+          '    if len(sent.read_text()) % 2:\n        raise TimeoutError("no mail after 2.0 s")\n')
+    commit('Mails')
+    for _ in range(4):
+        here(program, '--sync', '--task', 'Mails', '--agent', 'codex', 'pytest', '-q', 'tests/test_mails.py')
 
 
 def learn():
@@ -274,8 +278,7 @@ commit('The shop')
 for number, (days, task, agent, mistakes) in enumerate(TASKS):
     at(days * 24 * 60)
     work(task, agent, mistakes)
-    if task == 'Refund mails':
-        flake()
 curate()
 judge()
 learn()
+waver()
