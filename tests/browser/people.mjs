@@ -1,6 +1,6 @@
 // What people come for, with the keyboard only, and what they print:
 //
-//     node people.mjs ADDRESS
+//     node people.mjs ADDRESS PROJECT PROGRAM
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -174,6 +174,22 @@ if ((await page.locator('td.main a').count()) > 0) {
     assert((await page.locator('main > p').first().innerText()).startsWith('queued'), await text())
   })
 }
+
+await suite.check('a failure that is recorded meanwhile is announced, and the list stays as it is', async () => {
+  await suite.go(page, '/failures')
+  const rows = () => page.locator('main tbody').innerText()
+  const before = await rows()
+  const [project, program] = process.argv.slice(3)
+  const failed = spawnSync(program, ['--sync', 'pytest', '-q', 'tests/test_mails.py'], { cwd: project })
+  assert(failed.status === 1, `${failed.status} ${failed.stdout}${failed.stderr}`)
+  const ended = Date.now()
+  const news = page.locator('#news', { hasText: /^1 new$/ })
+  await news.waitFor()
+  console.log(`announced ${Date.now() - ended} ms after the check had ended`)
+  assert((await rows()) === before, 'the list moved')
+  await news.click()
+  assert((await rows()) !== before, 'the list is the one from before')
+})
 
 await suite.check('printed, the overview has its figures on three pages and no buttons', async () => {
   await suite.go(page, '/')

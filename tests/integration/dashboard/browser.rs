@@ -63,7 +63,7 @@ fn browse_team(suite: &str, tools: &[&str]) {
     }
     let Some(sandbox) = team_story() else { return };
     let dashboard = Dashboard::start(&sandbox, &[]);
-    browse(&sandbox, &dashboard, suite, &[]);
+    browse(&sandbox, &dashboard, suite, &[&sandbox.work(), Path::new(env!("CARGO_BIN_EXE_verify-run"))]);
     dashboard.ends(Signal::SIGINT);
 }
 

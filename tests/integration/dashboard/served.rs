@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use verify_run::run::CommandEnd;
 
 use super::{Answer, Dashboard};
 use crate::sandbox::{Sandbox, wait_until};
@@ -268,4 +269,52 @@ fn a_repository_does_not_decide_how_it_is_served() {
     let said = doctor.stdout();
     assert!(said.contains("dashboard.severity") && said.contains("verify-run.toml"), "{said}");
     dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn what_is_held_out_for_a_task_is_named_once_it_is_over() {
+    let sandbox = Sandbox::repository();
+    sandbox.write("verify-run.toml", "[advice]\nholdout_share = 0.5\n");
+    sandbox.write("src/x.lua", "x");
+    sandbox.tool("luacheck", "echo 'src/x.lua:1:1: error: accessing undefined variable'; exit 1");
+    for task in ["one", "two"] {
+        sandbox.verify_run(["--sync", "--task", task, "luacheck", "."]).outcome();
+    }
+    let warn = |task: &str| {
+        let asked = ["warn", "--json", "--session", task, "--task", task, "--files", "src/x.lua"];
+        sandbox.verify_run(asked).prints_json()
+    };
+    let mut tasks = (0..64).map(|number| format!("draw-{number}-"));
+    let task = tasks.find(|task| warn(task)["held_out"] == 1).expect("half of them are held out");
+    let pattern = sandbox.verify_run(["pattern", "list", "--json"]).prints_json()["patterns"][0]["id"].clone();
+    let pattern = pattern.as_str().expect("a pattern");
+    let told = || sandbox.verify_run(["stats", "--json"]).prints_json()["warnings"].clone();
+    let before = told();
+
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let of_task = format!("/tasks/{task}");
+    let advice = &dashboard.json(&format!("/api/v1{of_task}"))["warnings"];
+    assert_eq!((&advice["shown"], &advice["held_out"]), (&0.into(), &1.into()), "how many is known: {advice}");
+    let of_pattern = format!("/patterns/{pattern}");
+    for (page, wrong) in [(&*of_task, pattern), (&of_pattern, &task), ("/warnings", &task), ("/effect", &task)] {
+        let as_text = [("Authorization", &*dashboard.bearer()), ("Accept", "text/markdown")];
+        let api = format!("/api/v1{page}");
+        for answer in [dashboard.get(page), dashboard.ask("GET", page, &as_text, ""), dashboard.get(&api)] {
+            assert!(answer.status == 200 && !answer.body.contains(wrong), "{page} has {wrong}: {answer:?}");
+        }
+    }
+    let relevant = dashboard.get(&format!("/api/knowledge/relevant/{task}"));
+    assert!(relevant.status == 200 && !relevant.body.contains(pattern), "{relevant:?}");
+    assert_eq!(told(), before, "reading is no warning");
+    for name in ["held.html", "held.md", "held.json"] {
+        assert_eq!(sandbox.verify_run(["dashboard", "export", name]).outcome().ended, CommandEnd::Exit(0));
+        assert!(!sandbox.read(name).contains(&task), "{name} has {task}");
+    }
+
+    sandbox.verify_run(["task", "done", &task]).prints();
+    let newest = dashboard.json(&format!("/api/v1{of_pattern}"))["warned"]["newest"].clone();
+    let named = newest.as_array().into_iter().flatten().find(|line| line["task"] == *task).expect("it is over");
+    assert_eq!(named["arm"], "holdout");
+    assert!(dashboard.get(&of_pattern).body.contains(&task), "so says the page");
+    dashboard.ends(Signal::SIGTERM);
 }
