@@ -12,8 +12,11 @@ use crate::base::ids::{self, IdKind, RunId};
 use crate::base::limits::{CAPTURE_HEAD_BYTES_MAX, CAPTURE_TAIL_BYTES_MAX};
 use crate::base::lossless::Lossless;
 use crate::base::private;
+use crate::base::refusal::Refusal;
+use crate::base::text;
 use crate::capture::SpoolHeader;
 use crate::config::Places;
+use crate::diagnose::coloured::without_colours;
 use crate::event::{DiagnosticRecord, Run};
 use crate::lesson::LessonFolder;
 use crate::pattern::signature::TaskSignature;
@@ -23,6 +26,24 @@ use crate::store::{Index, RunRow, SegmentFolder, StoreError};
 
 /// Maximum number of items shown of a failure.
 const ITEMS_MAX: usize = 200;
+
+/// What is shown of the beginning of an output, and of its end, bytes: escaped, a page has at most 150 KiB.
+const OUTPUT_HEAD_BYTES: usize = 8 << 10;
+const OUTPUT_TAIL_BYTES: usize = 20 << 10;
+
+/// What a run printed, without colours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RunOutput {
+    /// The run's id.
+    pub run: String,
+    /// All of it, or its beginning.
+    pub head: String,
+    /// Bytes that are left out after that; `verify-run show RUN --output` prints them.
+    pub left_out: u64,
+    /// The end, where something is left out.
+    pub tail: String,
+}
 
 /// What `last --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -175,22 +196,55 @@ pub(crate) fn run_by_id(request: &Request, id: &str) -> Result<Reply<LastRun>, S
     Ok(Reply::new(last, notes))
 }
 
-/// The kept output of a failed run: redacted, with the colours that it had. `None` when none is kept: the run passed, or
-/// its output was rotated out (30 days, 200 MB) or purged.
+/// What a failed run printed, redacted, its beginning and its end.
 ///
 /// # Errors
-/// When it is there and can't be read.
-pub(crate) fn kept_output(places: &Places, run: &str) -> io::Result<Option<String>> {
-    let packed = match private::read(&places.state.raw_output(run)) {
-        Ok(packed) => packed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+/// When there is no such run, its output is not kept, or the store can't be read.
+pub(crate) fn read_run_output(request: &Request, run: &str) -> anyhow::Result<Reply<RunOutput>> {
+    let Reply { data: last, notes, .. } = run_by_id(request, run)?;
+    let text = without_colours(&kept_output(&request.places, &last)?);
+    Ok(Reply::new(RunOutput::from_text(last.run, &text), notes))
+}
+
+impl RunOutput {
+    fn from_text(run: String, text: &str) -> Self {
+        if text.len() <= OUTPUT_HEAD_BYTES + OUTPUT_TAIL_BYTES {
+            return RunOutput { run, head: text.to_owned(), left_out: 0, tail: String::new() };
+        }
+        let head = text::prefix(text, OUTPUT_HEAD_BYTES);
+        let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_TAIL_BYTES)..];
+        let left_out = (text.len() - head.len() - tail.len()) as u64;
+        RunOutput { run, head: head.to_owned(), left_out, tail: tail.to_owned() }
+    }
+}
+
+/// The kept output of a failed run: redacted, with the colours that it had.
+///
+/// # Errors
+/// When none is kept: the run passed, or its output was rotated out (30 days, 200 MB) or purged; when it can't be read.
+pub(crate) fn kept_output(places: &Places, last: &LastRun) -> anyhow::Result<String> {
+    let run = &last.run;
+    let read = || -> io::Result<String> {
+        let packed = private::read(&places.state.raw_output(run))?;
+        // Replacing invalid UTF-8 may triple it.
+        let max = 3 * (CAPTURE_HEAD_BYTES_MAX + CAPTURE_TAIL_BYTES_MAX) as u64;
+        let mut text = Vec::new();
+        zstd::Decoder::new(packed.as_slice())?.take(max).read_to_end(&mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     };
-    // Replacing invalid UTF-8 may triple it.
-    let max = 3 * (CAPTURE_HEAD_BYTES_MAX + CAPTURE_TAIL_BYTES_MAX) as u64;
-    let mut text = Vec::new();
-    zstd::Decoder::new(packed.as_slice())?.take(max).read_to_end(&mut text)?;
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+    match read() {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            anyhow::bail!("cannot read the output of run {run}: {error}")
+        }
+        Err(_) if last.passed => {
+            anyhow::bail!(Refusal::not_found(format!("the output of run {run} is not kept: it passed")))
+        }
+        Err(_) => {
+            let message = format!("the output of run {run} is not kept any more");
+            anyhow::bail!(Refusal::not_found(message).then_run("again"))
+        }
+    }
 }
 
 /// The last run with what only its events say.

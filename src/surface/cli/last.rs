@@ -66,19 +66,8 @@ pub(super) fn show_run(
 
 /// Prints what a run printed, as far as it is kept.
 fn print_output(last: &LastRun, context: &mut CommandContext) -> anyhow::Result<()> {
-    let kept = last::kept_output(&context.request.places, &last.run)
-        .map_err(|error| anyhow::anyhow!("cannot read the output of run {}: {error}", last.run))?;
-    match kept {
-        Some(output) if context.output.colour() => context.output.text(&output),
-        Some(output) => context.output.text(&without_colours(&output)),
-        None if last.passed => {
-            anyhow::bail!(Refusal::not_found(format!("the output of run {} is not kept: it passed", last.run)))
-        }
-        None => {
-            let message = format!("the output of run {} is not kept any more", last.run);
-            anyhow::bail!(Refusal::not_found(message).then_run("again"))
-        }
-    }
+    let output = last::kept_output(&context.request.places, last)?;
+    context.output.text(&if context.output.colour() { output } else { without_colours(&output) })
 }
 
 fn print(last: &LastRun, output: &mut Output) -> anyhow::Result<()> {

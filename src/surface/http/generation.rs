@@ -20,7 +20,7 @@ const MINUTE_US: i64 = 60_000_000;
 const TAG_BYTES: usize = 16;
 
 /// Pages that show what is outside of the store as well: files of the work tree, the installation.
-const BEYOND_STORE: [&str; 11] = [
+const BEYOND_STORE: [&str; 12] = [
     "inbox",
     "promotions",
     "promotion",
@@ -32,6 +32,7 @@ const BEYOND_STORE: [&str; 11] = [
     "library-job",
     "lesson",
     "run",
+    "run-output",
 ];
 
 /// Pages that show the files of lessons. All others show what the store took over from them.

@@ -35,6 +35,7 @@ mod tests {
         ("failures", reply::<board::failures::FailureLines>),
         ("failure", reply::<board::failure::FailurePage>),
         ("run", reply::<ops::last::LastRun>),
+        ("run-output", reply::<ops::last::RunOutput>),
         ("first-runs", reply::<board::first_runs::FirstRunLines>),
         ("fixes", reply::<FixesDocument>),
         ("fix", reply::<ops::fix::FixPage>),

@@ -102,6 +102,11 @@ pub(super) fn run(ask: &HttpAsk) -> anyhow::Result<Value> {
     to_document(&last::run_by_id(&ask.request, ask.path_value(0))?)
 }
 
+/// What a failed run printed.
+pub(super) fn run_output(ask: &HttpAsk) -> anyhow::Result<Value> {
+    to_document(&last::read_run_output(&ask.request, ask.path_value(0))?)
+}
+
 /// First runs of checks in tasks.
 pub(super) fn first_runs(ask: &HttpAsk) -> anyhow::Result<Value> {
     let passed = ask.word("state", &[("passed", true), ("failed", false)])?;

@@ -95,6 +95,13 @@ pub(super) const RESOURCES: &[HttpResource] = &[
     record(["/api/v1/failures", "/failures"], "failures", "Failures", FAILURES, records::failures),
     record(["/api/v1/failures/{id}", "/failures/{id}"], "failure", "Failure", &[], records::failure),
     record(["/api/v1/runs/{id}", "/runs/{id}"], "run", "Run", &[], records::run),
+    record(
+        ["/api/v1/runs/{id}/output", "/runs/{id}/output"],
+        "run-output",
+        "What a run printed",
+        &[],
+        records::run_output,
+    ),
     record(["/api/v1/first-runs", "/first-runs"], "first-runs", "First runs", FIRST_RUNS, records::first_runs),
     record(["/api/v1/fixes", "/fixes"], "fixes", "Fixes", FIXES, records::fixes),
     record(["/api/v1/fixes/{id}", "/fixes/{id}"], "fix", "Fix", &[], records::fix),

@@ -43,7 +43,7 @@ const RAIL: [(&str, &str); 18] = [
 ];
 
 /// All templates with their names.
-const TEMPLATES: [(&str, &str); 42] = [
+const TEMPLATES: [(&str, &str); 43] = [
     ("layout.html", include_str!("templates/layout.html")),
     ("macros.html", include_str!("templates/macros.html")),
     ("problem.html", include_str!("templates/problem.html")),
@@ -57,6 +57,7 @@ const TEMPLATES: [(&str, &str); 42] = [
     ("pattern.html", include_str!("templates/pattern.html")),
     ("failures.html", include_str!("templates/failures.html")),
     ("failure.html", include_str!("templates/failure.html")),
+    ("run-output.html", include_str!("templates/run-output.html")),
     ("run.html", include_str!("templates/run.html")),
     ("first-runs.html", include_str!("templates/first-runs.html")),
     ("fixes.html", include_str!("templates/fixes.html")),

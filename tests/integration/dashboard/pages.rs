@@ -101,6 +101,42 @@ fn pages_show_what_was_recorded() {
 }
 
 #[test]
+fn what_a_run_printed_is_shown_as_far_as_a_page_goes() {
+    let sandbox = Sandbox::repository();
+    let dashboard_of = |script: &str| {
+        sandbox.tool("luacheck", script);
+        sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+        Dashboard::start(&sandbox, &[])
+    };
+    let newest = |dashboard: &Dashboard| dashboard.json("/api/v1/failures")["failures"][0].clone();
+    let dashboard = dashboard_of("echo 'src/x.lua:1:1: error: <b>undefined</b>'; exit 1");
+    let failure = newest(&dashboard);
+    let [id, run] = ["id", "run"].map(|name| failure[name].as_str().expect("an id").to_owned());
+    let output = format!("/runs/{run}/output");
+    assert!(dashboard.get(&format!("/failures/{id}")).body.contains(&format!("href=\"{output}\"")));
+    let page = dashboard.get(&output);
+    assert!(page.status == 200 && page.body.contains("error: &lt;b&gt;undefined&lt;/b&gt;"), "{page:?}");
+    assert_inert(&output, &page.body);
+    let shown = sandbox.verify_run(["show", &id, "--output"]).prints();
+    let document = dashboard.json(&format!("/api/v1{output}"));
+    assert_eq!((&document["head"], &document["left_out"]), (&shown.into(), &0.into()), "what the command prints");
+    dashboard.ends(Signal::SIGINT);
+
+    let dashboard = dashboard_of("seq 1 20000; echo 'src/x.lua:1:1: error: the last'; exit 1");
+    let run = newest(&dashboard)["run"].as_str().expect("an id").to_owned();
+    let page = dashboard.get(&format!("/runs/{run}/output"));
+    assert!(page.body.contains("bytes are left out here") && page.body.contains("error: the last"), "{page:?}");
+    assert!(page.body.len() < 150 << 10, "{}", page.body.len());
+    sandbox.tool("luacheck", "exit 0");
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    let all = sandbox.verify_run(["log", "--passed", "--json"]).prints_json();
+    let passed = all["runs"][0]["run"].as_str().expect("a run");
+    let none = dashboard.get(&format!("/runs/{passed}/output"));
+    assert!(none.status == 404 && none.body.contains("is not kept: it passed"), "{none:?}");
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
 fn hostile_text_is_shown_and_does_nothing() {
     let sandbox = Sandbox::repository();
     sandbox.tool("luacheck", "printf 'src/a.lua:1:1: error: %s\\n' \"$MESSAGE\"; exit 1");
