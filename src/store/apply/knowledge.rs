@@ -28,8 +28,7 @@ pub(super) fn insert_entry_note(
     match &note.change {
         EntryChange::Created(created) => {
             if insert_entry(transaction, id, at, entry, created, by)? {
-                update_leader(transaction, entry)?;
-                outcome::judge_deliveries_of_entry(transaction, entry)?;
+                regroup_entry(transaction, entry)?;
             }
         }
         EntryChange::Superseded { with } => drop(change("superseded", None, Some(with), None)?),
@@ -40,8 +39,7 @@ pub(super) fn insert_entry_note(
         EntryChange::Pinned { on } => drop(change(if *on { "pinned" } else { "unpinned" }, None, None, None)?),
         EntryChange::Merged { into } => {
             change("merged", None, Some(into), None)?;
-            update_leader(transaction, entry)?;
-            outcome::judge_deliveries_of_entry(transaction, entry)?;
+            regroup_entry(transaction, entry)?;
         }
         EntryChange::Used { how, with } => {
             let mut insert = transaction.prepare_cached(
@@ -63,7 +61,7 @@ pub(in crate::store) fn forget_entry(transaction: &Transaction<'_>, entry: &str)
         .optional()?;
     let Some(number) = number else { return Ok(()) };
     remove_entry_row(transaction, number)?;
-    update_leader(transaction, entry)
+    regroup_entry(transaction, entry)
 }
 
 fn remove_entry_row(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
@@ -155,9 +153,10 @@ fn collect_texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Lets the oldest of those that were merged with an entry represent them: a function of what is in the index.
-fn update_leader(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
-    transaction
+/// Lets the oldest of those that were merged with an entry represent them, and judges what was said about any of them: a
+/// function of what is in the index. The entry itself may not be there: others were merged by way of it all the same.
+fn regroup_entry(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result<()> {
+    let leader: Option<String> = transaction
         .prepare_cached(
             "WITH RECURSIVE members (id) AS (
                  SELECT ?1
@@ -166,10 +165,12 @@ fn update_leader(transaction: &Transaction<'_>, entry: &str) -> rusqlite::Result
              UPDATE entries SET leader_id = (
                  SELECT entry_id FROM entries WHERE entry_id IN members AND event_id IS NOT NULL
                  ORDER BY at, entry_id LIMIT 1)
-             WHERE entry_id IN members AND event_id IS NOT NULL",
+             WHERE entry_id IN members AND event_id IS NOT NULL
+             RETURNING leader_id",
         )?
-        .execute([entry])?;
-    Ok(())
+        .query_row([entry], |row| row.get(0))
+        .optional()?;
+    leader.map_or(Ok(()), |leader| outcome::judge_deliveries_of_entry(transaction, &leader))
 }
 
 /// Where a glob may match: the file that it names (`=src/db/user.py`), else the folder before its first wildcard, and the

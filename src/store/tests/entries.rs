@@ -98,6 +98,28 @@ fn what_was_merged_with_its_pattern_or_with_the_entry_counts_for_it() {
 }
 
 #[test]
+fn entries_are_one_by_way_of_an_entry_that_is_not_there() {
+    let [id, ..] = names("alpha");
+    let failed = failed_run(14, "two", &["bravo"]);
+    let (_dir, mut store) = store(&[&warned(&id)[..], &[failed]].concat());
+    let [bravo, ..] = names("bravo");
+    store.append(&[gotcha(4, "Nothing of the kind happens", &[bravo])]).expect("appends");
+    let merge_of = |n: u64, into: &str| {
+        let mut merged = entry_change(n, 9, 3);
+        if let EventBody::Knowledge(note) = &mut merged.body {
+            note.change = EntryChange::Merged { into: into.into() };
+        }
+        merged
+    };
+    store.append(&[merge_of(33, "k-3")]).expect("appends");
+    assert_eq!(outcome(&store), (false, false));
+    store.append(&[merge_of(34, "k-4")]).expect("appends");
+    assert_eq!(outcome(&store), (true, false), "the second one's mistake was made");
+    store.rebuild_index("is tested").expect("rebuilds");
+    assert_eq!(outcome(&store), (true, false));
+}
+
+#[test]
 fn without_a_source_a_message_that_says_the_pitfall_is_the_same_mistake() {
     let written = gotcha(4, "Alpha could NOT be parsed!", &["m-1".to_owned()]);
     let (_dir, mut store) = store(&[written, entry_delivery(11, "two", 4), failed_run(12, "two", &["bravo"])]);
