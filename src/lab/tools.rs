@@ -196,7 +196,8 @@ impl LentTools {
 
     /// Whether a real path is seen inside, or would be.
     pub(super) fn shows(&self, path: &Path) -> bool {
-        let is_lent = |folder: &Path| self.lent.iter().chain(&self.layered).any(|lent| lent == folder);
+        // Real paths are equal letter by letter; as paths they would be taken apart for each comparison.
+        let is_lent = |folder: &Path| self.lent.iter().chain(&self.layered).any(|lent| lent.as_os_str() == folder);
         path.ancestors().any(is_lent)
     }
 

@@ -124,8 +124,8 @@ pub(crate) fn check_out_tree(
         checkout.write_files(tree).map_err(failed)?;
         let missing = checkout.fill_placeholders(&entries).map_err(cannot_write)?;
         checkout.keep_times(&entries);
-        joined(packed).map_err(failed)?;
         checkout.make_repository(repository, tree, &commit).map_err(failed)?;
+        joined(packed).map_err(failed)?;
         Ok(CheckedOutTree { files: entries.len(), missing })
     })
 }
