@@ -116,8 +116,13 @@ impl StateDir {
         self.learn_folder().join("scratch")
     }
 
+    /// `learn/trees.lock`: held by the one process that keeps the trees of jobs.
+    pub(crate) fn learn_lock(&self) -> PathBuf {
+        self.learn_folder().join("trees.lock")
+    }
+
     /// `learn/`: what jobs of the learning pipeline keep.
-    fn learn_folder(&self) -> PathBuf {
+    pub(crate) fn learn_folder(&self) -> PathBuf {
         self.0.join("learn")
     }
 

@@ -118,9 +118,8 @@ pub(crate) fn agree(sandbox: &Sandbox) {
     assert_eq!(consent["may_run"], true);
 }
 
-/// Runs the queue; the one job that was in it.
+/// Runs the queue; the one job that was in it, be it that its trees are not kept yet.
 pub(crate) fn work(sandbox: &Sandbox) -> Value {
-    job_in(sandbox, "queued");
     let reply = sandbox.verify_run(["library", "work", "--json"]).prints_json();
     assert_eq!(reply["jobs"].as_array().map(Vec::len), Some(1), "{reply}");
     reply["jobs"][0].clone()

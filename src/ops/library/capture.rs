@@ -12,6 +12,8 @@ use anyhow::Context as _;
 use super::alert::alert_operator;
 use super::idle::start_idle_runner;
 use crate::base::clock::Timestamp;
+use crate::base::file::create_private_dir;
+use crate::base::lock::{self, Lock};
 use crate::base::lossless::Lossless;
 use crate::capture::RepositoryHead;
 use crate::event::{
@@ -62,22 +64,38 @@ pub(crate) fn keep_waiting_trees(request: &Request) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps the trees of every job of this work tree that waits for it.
+/// Keeps the trees of every job of this work tree that waits for it; where another process is at it, waits for that.
 ///
 /// # Errors
 /// When the store can't be read or written.
 pub(super) fn capture_now(request: &Request) -> anyhow::Result<()> {
-    let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(()) };
-    let root = Lossless::from(&request.places.root);
-    let waiting = index.list_jobs(&[JobState::Harvested, JobState::SnapshotFailed], JOBS_MAX)?;
-    for row in waiting {
-        let Some(job) = Job::from_steps(&index.job_steps(&row.id)?) else { continue };
-        let is_here = job.harvest.as_ref().is_some_and(|harvest| harvest.root == root);
-        if is_here {
-            capture_with_retries(request, &job)?;
-        }
+    if waiting_jobs(request)?.is_empty() {
+        return Ok(());
+    }
+    let _alone = wait_until_alone(request);
+    for job in waiting_jobs(request)? {
+        capture_with_retries(request, &job)?;
     }
     Ok(())
+}
+
+/// The jobs of this work tree whose trees are not kept yet.
+fn waiting_jobs(request: &Request) -> anyhow::Result<Vec<Job>> {
+    let Some(index) = request.open_as_it_is(&mut Vec::new())? else { return Ok(Vec::new()) };
+    let root = Lossless::from(&request.places.root);
+    let mut jobs = Vec::new();
+    for row in index.list_jobs(&[JobState::Harvested, JobState::SnapshotFailed], JOBS_MAX)? {
+        let job = Job::from_steps(&index.job_steps(&row.id)?);
+        jobs.extend(job.filter(|job| job.harvest.as_ref().is_some_and(|harvest| harvest.root == root)));
+    }
+    Ok(jobs)
+}
+
+/// Without the lock, trees are kept twice at worst.
+fn wait_until_alone(request: &Request) -> Option<Lock> {
+    let state = &request.places.state;
+    create_private_dir(&state.learn_folder()).ok()?;
+    lock::exclusive(&state.learn_lock(), GIT_TIME_MAX).ok().flatten()
 }
 
 fn capture_with_retries(request: &Request, job: &Job) -> anyhow::Result<()> {

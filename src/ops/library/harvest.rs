@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::capture::{capture_now, start_capture, start_capture_process};
+use super::capture::{start_capture, start_capture_process};
 use super::harvest_change::whole_change;
 use crate::base::clock::Timestamp;
 use crate::base::ids::{self, IdKind, RunId};
@@ -185,7 +185,8 @@ pub(crate) fn harvest_at_exit(request: &Request) {
     }
 }
 
-/// Harvests the tasks of this repository whose branch was merged, and that nothing was harvested of, and keeps their trees.
+/// Harvests the tasks of this repository whose branch was merged, and that nothing was harvested of. Their trees
+/// are not kept yet.
 ///
 /// # Errors
 /// As [`harvest`].
@@ -194,13 +195,9 @@ pub(super) fn harvest_merged(request: &Request) -> anyhow::Result<()> {
         return Ok(());
     }
     let Some(index) = request.open_for_reading()?.index else { return Ok(()) };
-    let mut is_new = false;
     for task in index.merged_tasks_without_jobs(MERGED_MAX)? {
         let asked = HarvestRequest { task: Some(task), trigger: HarvestTrigger::Merged, ..HarvestRequest::default() };
-        is_new |= !harvest(request, &asked)?.jobs.is_empty();
-    }
-    if is_new {
-        capture_now(request)?;
+        harvest(request, &asked)?;
     }
     Ok(())
 }

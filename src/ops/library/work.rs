@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde::Serialize;
 
+use super::capture::capture_now;
 use super::consent::require_consent;
 use super::course::JobCourse;
 use super::harvest::harvest_merged;
@@ -74,6 +75,8 @@ pub(crate) fn work_on_jobs(request: &Request, asked: &WorkRequest) -> anyhow::Re
     }
     let reading = request.open_for_reading()?;
     reply.notes.extend(reading.notes);
+    // Of a task that ended a moment ago, or that was merged.
+    capture_now(request)?;
     let Some(index) = reading.index else { return Ok(reply) };
     release_dead_jobs(request, &index)?;
     let index = open_index(request)?;
