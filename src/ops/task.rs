@@ -179,7 +179,7 @@ fn find_named(request: &Request, name: Option<&str>) -> anyhow::Result<String> {
 fn named_or_current(request: &Request, name: Option<&str>, index: Option<&Index>) -> anyhow::Result<String> {
     let Some(name) = name else { return Ok(request.current_task(index)?) };
     let name = sanitize_name(name).filter(|name| name.len() <= NAME_BYTES_MAX);
-    name.with_context(|| format!("a task's name has 1 to {NAME_BYTES_MAX} bytes"))
+    Ok(name.ok_or_else(|| Refusal::usage(format!("a task's name has 1 to {NAME_BYTES_MAX} bytes")))?)
 }
 
 /// Everything about a task: the one that is named, else the current one.
