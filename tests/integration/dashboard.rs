@@ -6,7 +6,9 @@ mod decisions;
 mod gate_and_library;
 mod guard;
 mod live;
+mod markup;
 mod pages;
+mod record_pages;
 mod served;
 
 use std::io::{BufRead, BufReader, PipeReader, Read, Write};

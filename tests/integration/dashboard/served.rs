@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use verify_run::run::CommandEnd;
 
+use super::markup::linked_texts;
 use super::{Answer, Dashboard};
 use crate::sandbox::{Sandbox, wait_until};
 use crate::story::discount_story;
@@ -113,7 +114,7 @@ fn a_browser_keeps_what_every_page_loads() {
 }
 
 /// Rows of a list, over all of its pages.
-fn list_rows(dashboard: &Dashboard, address: &str, rows: &str) -> Vec<Value> {
+pub(super) fn list_rows(dashboard: &Dashboard, address: &str, rows: &str) -> Vec<Value> {
     let (mut found, mut after) = (Vec::new(), String::new());
     loop {
         let page = dashboard.json(&format!("/api/v1{address}{after}"));
@@ -125,18 +126,9 @@ fn list_rows(dashboard: &Dashboard, address: &str, rows: &str) -> Vec<Value> {
     }
 }
 
-/// The links of one element of a page: address and text.
-fn linked_texts(html: &str) -> Vec<(String, String)> {
-    let found = html.split("<a href=\"").skip(1).filter_map(|rest| {
-        let (address, rest) = rest.split_once("\">")?;
-        Some((address.replace("&amp;", "&"), rest.split_once("</a>")?.0.to_owned()))
-    });
-    found.collect()
-}
-
 /// How many rows a list of the overview has, over all of its pages.
 #[track_caller]
-fn count_rows(dashboard: &Dashboard, link: &str) -> u64 {
+pub(super) fn count_rows(dashboard: &Dashboard, link: &str) -> u64 {
     let list = link.split('?').next().unwrap_or_default();
     let rows = if list == "/first-runs" { "runs" } else { list.trim_start_matches('/') };
     assert_eq!(dashboard.get(link).status, 200, "{link}");
@@ -144,7 +136,7 @@ fn count_rows(dashboard: &Dashboard, link: &str) -> u64 {
 }
 
 /// Failures, fixes, first runs and warnings of several tasks, agents and tools.
-fn warned_story() -> Sandbox {
+pub(super) fn warned_story() -> Sandbox {
     let sandbox = discount_story();
     sandbox.write("src/x.lua", "x");
     sandbox.tool("luacheck", "test -z \"$MESSAGE\" && exit 0\necho \"src/x.lua:1:1: error: $MESSAGE\"; exit 1");
@@ -266,8 +258,19 @@ fn a_repository_does_not_decide_how_it_is_served() {
     sandbox.write("verify-run.toml", "[dashboard]\nseverity = [0.03, 0.02, 0.01]\n");
     assert_eq!(severity(&dashboard), before);
     let doctor = sandbox.verify_run(["doctor", "--json"]).outcome();
-    let said = doctor.stdout();
-    assert!(said.contains("dashboard.severity") && said.contains("verify-run.toml"), "{said}");
+    let report: Value = serde_json::from_str(doctor.stdout()).expect("JSON");
+    let mut findings = report["findings"].as_array().expect("findings").iter();
+    let of_settings = findings.find(|finding| finding["name"] == "settings").expect("the settings");
+    let file = sandbox.path("verify-run.toml");
+    assert_eq!(
+        (&of_settings["status"], &of_settings["message"], &of_settings["file"], &of_settings["line"]),
+        (
+            &"warning".into(),
+            &"dashboard.severity counts only in the user's own file: it is left out".into(),
+            &file.to_string_lossy().into(),
+            &2.into()
+        )
+    );
     dashboard.ends(Signal::SIGINT);
 }
 
