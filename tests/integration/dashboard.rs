@@ -1,5 +1,6 @@
 //! The dashboard as browsers and programs meet it: over TCP, with and without the token.
 
+mod answers;
 mod api;
 mod browser;
 mod decisions;

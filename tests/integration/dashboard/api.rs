@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 use crate::story::discount_story;
 
 /// The description of the API.
-static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
+pub(super) static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../src/surface/http/openapi.json")).expect("the description is JSON")
 });
 
@@ -167,6 +167,8 @@ fn pages_visit_each_pattern_once_while_more_is_recorded() {
     loop {
         let answer = dashboard.get(&path);
         let document = answer.json();
+        assert_eq!(document["count"].as_u64(), document["patterns"].as_array().map(|rows| rows.len() as u64));
+        assert_eq!(document["total"], 7, "{document}");
         seen.extend(document["patterns"].as_array().expect("rows").iter().map(|row| row["id"].to_string()));
         record("apple");
         let Some(link) = answer.header("link") else { break };

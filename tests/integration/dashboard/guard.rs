@@ -1,10 +1,12 @@
 //! Who gets an answer, where the server listens, and how it ends.
 
+use std::io::{BufRead as _, BufReader};
+
 use nix::sys::signal::Signal;
 use verify_run::run::CommandEnd;
 
 use super::Dashboard;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, read_all};
 use crate::story::discount_story;
 
 /// Headers that every answer has.
@@ -44,7 +46,28 @@ fn it_has_a_port_of_its_own_and_leaves_nothing_behind() {
     assert_eq!((gone.ended, gone.stdout()), (CommandEnd::Exit(1), ""));
     let again = Dashboard::start(&sandbox, &[]);
     assert_eq!(again.port, port, "the same for a store every time");
+    assert!(file.exists());
     again.ends(Signal::SIGINT);
+    assert!(!file.exists(), "an interrupt removes it too");
+}
+
+#[test]
+fn it_prints_one_line_with_the_address_and_ends_when_it_is_interrupted() {
+    let sandbox = discount_story();
+    let (output, stdout) = std::io::pipe().expect("a pipe");
+    let (errors, stderr) = std::io::pipe().expect("a pipe");
+    let child = sandbox.verify_run(["dashboard"]).fd(1, stdout).fd(2, stderr).spawn();
+    let mut output = BufReader::new(output);
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    let address = line.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.strip_suffix('\n'));
+    let (port, token) = address.and_then(|rest| rest.split_once("/?token=")).unwrap_or_else(|| panic!("{line:?}"));
+    let (port, token) = (port.parse().expect("a port"), token.to_owned());
+    let dashboard = Dashboard { child, output, errors: read_all(errors), port, token };
+    assert_eq!(dashboard.get("/").status, 200);
+    // It prints nothing more, and exits with 0.
+    dashboard.ends(Signal::SIGINT);
+    assert!(!sandbox.state().join("dashboard.json").exists());
 }
 
 #[test]
@@ -59,6 +82,13 @@ fn it_listens_on_the_loopback_only_and_ends_by_itself() {
         .filter(|local| local.ends_with(&port))
         .collect();
     assert!(!listening.is_empty() && listening.iter().all(|local| local.starts_with("0100007F:")), "{listening:?}");
+    // A machine without IPv6 has no such list.
+    let sockets = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
+    let is_listening = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.get(1).is_some_and(|local| local.ends_with(&port)) && fields.get(3) == Some(&"0A")
+    };
+    assert_eq!(sockets.lines().find(|line| is_listening(line)), None);
     assert_eq!(dashboard.get("/").status, 200);
     dashboard.has_ended();
 }
@@ -110,13 +140,16 @@ fn the_printed_address_is_exchanged_for_a_cookie() {
     };
     assert_eq!(post(&[]), 403, "a form of another page could send this");
     assert_eq!(post(&[("X-Verify-Run", "1"), ("Origin", "http://evil.example")]), 403);
+    for site in ["cross-site", "same-site"] {
+        assert_eq!(post(&[("X-Verify-Run", "1"), ("Sec-Fetch-Site", site)]), 403, "{site}");
+    }
     let decisions = || {
         let listed = sandbox.verify_run(["knowledge", "query", "--json"]).prints_json();
         let entries = listed["entries"].as_array().expect("entries").clone();
         entries.iter().filter(|entry| entry["type"] == "decision").count()
     };
     assert_eq!(decisions(), 0);
-    assert_eq!(post(&[("X-Verify-Run", "1")]), 200);
+    assert_eq!(post(&[("X-Verify-Run", "1"), ("Sec-Fetch-Site", "same-origin")]), 200);
     assert_eq!(decisions(), 1);
     dashboard.ends(Signal::SIGINT);
 }
@@ -143,6 +176,9 @@ fn slow_clients_hold_nobody_up() {
         })
         .collect();
     assert_eq!(dashboard.get("/patterns").status, 200);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", dashboard.child.id())).expect("the kernel's words");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+    assert!(peak.is_some_and(|kib: u64| kib < 120 << 10), "{peak:?} KiB");
     drop(slow);
     dashboard.ends(Signal::SIGINT);
 }
