@@ -9,6 +9,7 @@ mod guard;
 mod live;
 mod markup;
 mod pages;
+mod posted;
 mod record_pages;
 mod served;
 

@@ -89,7 +89,7 @@ pub(super) fn assert_leads_to(answer: &Answer, page: &str) {
 }
 
 /// All events, one a line.
-fn events(sandbox: &Sandbox) -> Vec<Value> {
+pub(super) fn events(sandbox: &Sandbox) -> Vec<Value> {
     let files = files_in(&sandbox.state().join("events"));
     let segments = files.iter().filter(|file| file.extension().is_some_and(|it| it == "jsonl"));
     let text: String = segments.map(|file| std::fs::read_to_string(file).expect("a segment")).collect();
@@ -177,7 +177,7 @@ fn a_form_without_its_token_changes_nothing() {
 }
 
 /// Two mistakes that have each earned a line.
-fn promotion_story() -> Sandbox {
+pub(super) fn promotion_story() -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.write("verify-run.toml", "[advice]\nholdout = false\n[promotion]\ntasks = 1\nconfidence = 0.5\n");
     sandbox.tool("eslint", "test -s findings || exit 0; cat findings; exit 1");
@@ -200,7 +200,7 @@ fn promotion_story() -> Sandbox {
 }
 
 /// All files below a folder.
-fn all_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub(super) fn all_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut files = files_in(folder);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.is_dir() && !path.is_symlink()).for_each(|folder| files.extend(all_files(&folder)));
