@@ -6,6 +6,7 @@ mod browser;
 mod decisions;
 mod gate_and_library;
 mod guard;
+mod inbox;
 mod live;
 mod markup;
 mod pages;
