@@ -9,6 +9,7 @@ mod guard;
 mod inbox;
 mod live;
 mod markup;
+mod overview;
 mod pages;
 mod posted;
 mod record_pages;
