@@ -7,6 +7,7 @@ mod decisions;
 mod gate_and_library;
 mod guard;
 mod inbox;
+mod kept_records;
 mod live;
 mod markup;
 mod overview;

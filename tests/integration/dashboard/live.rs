@@ -143,7 +143,7 @@ fn a_server_goes_on_while_somebody_listens() {
     dashboard.has_ended();
 }
 
-fn export(sandbox: &Sandbox, arguments: &[&str]) -> Vec<u8> {
+pub(super) fn export(sandbox: &Sandbox, arguments: &[&str]) -> Vec<u8> {
     let outcome = sandbox.verify_run([&["dashboard", "export"], arguments].concat()).outcome();
     assert_eq!((outcome.ended, outcome.stdout()), (CommandEnd::Exit(0), ""), "{}", outcome.stderr());
     std::fs::read(sandbox.path(arguments[0])).expect("the file")

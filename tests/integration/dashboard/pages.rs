@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 use crate::story::discount_story;
 
 /// The pages that the rail names.
-const RAIL: [&str; 16] = [
+pub(super) const RAIL: [&str; 16] = [
     "/",
     "/inbox",
     "/patterns",
