@@ -4,6 +4,7 @@ mod answers;
 mod api;
 mod browser;
 mod decisions;
+mod entries;
 mod gate_and_library;
 mod guard;
 mod inbox;
