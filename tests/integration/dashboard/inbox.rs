@@ -4,6 +4,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::Dashboard;
+use super::api::assert_described;
 use super::decisions::promotion_story;
 use super::markup::{addresses, plain_text, table_rows};
 use crate::gate::checklist;
@@ -182,6 +183,12 @@ fn candidates_and_jobs_wait_until_a_person_decided() {
     let said = ["--by", "Ada", "--reason", "not here"];
     sandbox.verify_run([&["library", "cancel", &job], &said[..]].concat()).prints();
     assert_eq!(kinds(&waiting(&sandbox)), ["candidate"]);
-    sandbox.verify_run([&["library", "reject", &candidate], &said[..]].concat()).prints();
+    // As a program does it.
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let reject = r#"{"by":"Ada","reason":"not here"}"#;
+    let answer = dashboard.post(&format!("/api/v1/library/{candidate}/reject"), reject);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_described("/api/v1/library/{id}/reject", &answer.json());
+    dashboard.ends(Signal::SIGINT);
     assert_eq!(waiting(&sandbox), []);
 }

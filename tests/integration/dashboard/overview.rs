@@ -4,9 +4,10 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::Dashboard;
-use super::markup::{addresses, plain_text, section, table_rows};
+use super::markup::{addresses, linked_texts, plain_text, section, table_rows};
 use super::served::{count_rows, list_rows, warned_story};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, files_in};
+use crate::story::discount_story;
 
 /// Tools with the category of what they find, a message, and how often each fails.
 const FAILURES: [(&str, &str, &str, usize); 4] = [
@@ -87,6 +88,60 @@ fn figures(dashboard: &Dashboard, query: &str) -> Vec<(String, Value)> {
             (figure["name"].as_str().expect("a name").to_owned(), numbers)
         })
         .collect()
+}
+
+/// Imports what another project recorded, all of it on a day of the past.
+fn import_on_day(target: &Sandbox, source: &Sandbox, day: &str) {
+    let folder = target.tmp().join(day);
+    let export = ["store".as_ref(), "export".as_ref(), "--json".as_ref(), "--out".as_ref(), folder.as_os_str()];
+    source.verify_run(export).prints_json();
+    let times = regex::Regex::new(r"\b\d{4}-\d\d-\d\dT").expect("a pattern");
+    for file in files_in(&folder) {
+        let text = std::fs::read_to_string(&file).expect("a segment");
+        std::fs::write(&file, &*times.replace_all(&text, format!("{day}T"))).expect("the segment");
+    }
+    let import = ["store".as_ref(), "import".as_ref(), folder.as_os_str(), "--json".as_ref()];
+    let done = target.verify_run(import).prints_json();
+    assert!(done["events"].as_u64() > Some(0) && done["bad"] == 0, "{done}");
+}
+
+#[test]
+fn days_choose_what_was_recorded_on_them() {
+    let [source, sandbox] = [discount_story(), warned_story()];
+    let today = {
+        let dashboard = Dashboard::start(&sandbox, &[]);
+        let today = figures(&dashboard, "");
+        dashboard.ends(Signal::SIGINT);
+        today
+    };
+    import_on_day(&sandbox, &source, "2026-03-01");
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    assert_eq!(figures(&dashboard, ""), today, "the last thirty days are as before");
+    // Two tasks that failed at first, one of them fixed at the first attempt.
+    for query in ["?from=2026-03-01&to=2026-03-01", "?from=2026-02-01&to=2026-03-31&category=test_failure"] {
+        let of_day = figures(&dashboard, query);
+        let numbers = |name: &str| of_day.iter().find(|(known, _)| known == name).expect("the figure").1.clone();
+        assert_eq!(numbers("failing_tasks"), json!([1.0, 2, 2]), "{query}");
+        assert_eq!(numbers("failures"), json!([2.0, null, 2]), "{query}");
+        assert_eq!(numbers("first_time_pass"), json!([0.0, 0, 2]), "{query}");
+        assert_eq!(numbers("attempts_to_fix"), json!([1.0, null, 1]), "{query}");
+        assert_eq!(numbers("warnings_prevent"), json!([null, 0, 0]), "{query}");
+        let html = dashboard.get(&format!("/{query}")).body;
+        for (figure, (name, numbers)) in html.split("<li><h2>").skip(1).zip(&of_day) {
+            let links = linked_texts(figure.split("<details>").next().expect("its numbers"));
+            let counted = numbers[1].as_u64().or(numbers[2].as_u64()).expect("a number");
+            assert_eq!(count_rows(&dashboard, &links[0].0), counted, "{query}: {name} {}", links[0].0);
+        }
+        let rows = table_rows(section(&html, "Categories"));
+        let cells: Vec<String> = rows[0][..3].iter().map(|cell| plain_text(cell)).collect();
+        assert_eq!((rows.len(), cells), (1, ["test failure", "2", "100 %"].map(str::to_owned).to_vec()), "{query}");
+    }
+    for query in ["?from=2026-03-02&to=2026-03-31", "?from=2026-03-01&to=2026-03-01&agent=codex"] {
+        let count =
+            |name: &str| figures(&dashboard, query).iter().find(|(known, _)| known == name).map(|it| it.1[2].clone());
+        assert_eq!((count("failures"), count("failing_tasks")), (Some(json!(0)), Some(json!(0))), "{query}");
+    }
+    dashboard.ends(Signal::SIGINT);
 }
 
 #[test]
