@@ -61,6 +61,8 @@ fn an_announced_task_takes_the_session_s_runs_until_it_is_done() {
     assert!(
         sandbox.verify_run(["task", "show", "nobody"]).outcome().stderr().contains("hint: run `verify-run task list`")
     );
+    let long = sandbox.verify_run(["task", "show", &"x".repeat(201)]).outcome();
+    assert_eq!((long.ended, long.stderr()), (CommandEnd::Exit(2), "verify-run: a task's name has 1 to 200 bytes\n"));
 }
 
 #[test]

@@ -120,6 +120,10 @@ fn kinds(waiting: &[Waiting]) -> Vec<&str> {
     waiting.iter().map(|(kind, _, _)| kind.as_str()).collect()
 }
 
+fn ids_of(waiting: &[Waiting], kind: &str) -> Vec<String> {
+    waiting.iter().filter(|(known, _, _)| known == kind).filter_map(|(_, id, _)| id.clone()).collect()
+}
+
 /// Has the gate reject three trees, one after the other.
 fn escalate(sandbox: &Sandbox) {
     sandbox.write(".verify-run/qa-checklist.yml", checklist(&[("X1", "sh check.sh")]));
@@ -148,10 +152,22 @@ fn what_waits_is_what_the_commands_say_until_it_is_decided() {
     std::fs::remove_file(sandbox.path(".verify-run/tools/broken.toml")).expect("the definition");
     sandbox.write("verify-run.toml", settings);
     assert_eq!(kinds(&waiting(&sandbox)), ["escalation", "promotion", "promotion"], "what works again waits no more");
-    for (_, id, _) in waiting(&sandbox).iter().filter(|(kind, _, _)| kind == "promotion") {
-        let reject = ["promote", "reject", id.as_deref().expect("an id"), "--by", "Ada", "--reason", "noise"];
-        sandbox.verify_run(reject).prints();
-    }
+
+    // A mistake that is made again after its rule was promoted asks for its retirement.
+    let decided = |verb: &str, id: &str| {
+        sandbox.verify_run(["promote", verb, id, "--by", "Ada", "--reason", "noise"]).prints();
+    };
+    sandbox.write("AGENTS.md", "# Rules\n");
+    decided("approve", &ids_of(&waiting(&sandbox), "promotion")[0]);
+    assert_eq!(kinds(&waiting(&sandbox)), ["escalation", "promotion"]);
+    let findings = "src/a.js:1:1: error: Expected { after 'if' condition  curly\n\
+                    src/b.js:1:1: error: 'x' is not defined  no-undef\n";
+    sandbox.write("findings", findings);
+    sandbox.verify_run(["--sync", "--task", "C", "eslint", "."]).outcome();
+    let again = waiting(&sandbox);
+    assert_eq!(kinds(&again), ["escalation", "promotion", "retirement"]);
+    decided("rollback", &ids_of(&again, "retirement")[0]);
+    decided("reject", &ids_of(&again, "promotion")[0]);
     assert_eq!(kinds(&waiting(&sandbox)), ["escalation"]);
     let resolve = ["gate", "resolve", "--by", "Ada", "--decision", "abort", "--reason", "it is not worth it"];
     decide(&sandbox, &resolve, "Ada");
