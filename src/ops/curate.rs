@@ -69,6 +69,39 @@ pub(crate) fn split_pattern(
     Ok(open.changed_reply(format!("{} is a pattern of its own again", member.id), &member.id)?)
 }
 
+/// Reverts the last split of a pattern: merges it again with the patterns that it was split from.
+///
+/// # Errors
+/// When the id names none or more than one, it was not split from any or is counted with them again, or the store can't
+/// be written.
+pub(crate) fn undo_split(request: &Request, id: &str, saying: CurationReason) -> anyhow::Result<Reply<CurationReply>> {
+    let mut open = PatternWriter::new(request)?;
+    let member = open.store.index().find_member(id)?;
+    let reverted = open.store.index().merges_before_split(member.number)?;
+    anyhow::ensure!(
+        !reverted.is_empty(),
+        Refusal::conflict(format!("{} was not split from another pattern", member.id))
+    );
+    let mut merged = 0;
+    for [from, into] in reverted {
+        let index = open.store.index();
+        let groups = (index.pattern_of_key(&from)?, index.pattern_of_key(&into)?);
+        if let (Some(one), Some(other)) = groups
+            && one.number == other.number
+        {
+            continue;
+        }
+        let CurationReason { by, why } = saying.clone();
+        open.store.record_event(EventBody::Merge(PatternMerge { from, into, by, similarity_permille: None, why }))?;
+        merged += 1;
+    }
+    anyhow::ensure!(
+        merged > 0,
+        Refusal::conflict(format!("{} is merged again with what it was split from", member.id))
+    );
+    Ok(open.changed_reply(format!("{} is merged again with what it was split from", member.id), &member.id)?)
+}
+
 /// Says what a person thinks of a pattern and of those that it was merged with.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ mod overview;
 mod pages;
 mod posted;
 mod record_pages;
+mod reverts;
 mod served;
 
 use std::io::{BufRead, BufReader, PipeReader, Read, Write};

@@ -93,6 +93,7 @@ fn undo_command(row: &DecisionRow) -> Option<String> {
     Some(match (row.kind.as_str(), row.action.as_str()) {
         ("pattern", "muted") => format!("verify-run pattern mute {about} --undo"),
         ("pattern", "deprecated") => format!("verify-run pattern deprecate {about} --undo"),
+        ("pattern", "split") => format!("verify-run pattern split {about} --undo"),
         ("pattern", "merged") => format!("verify-run pattern split {about}"),
         ("promotion", "approved") => format!("verify-run promote rollback {about} --reason WHY"),
         ("page", "approved") => format!("verify-run library deprecate {about} --by NAME --reason WHY"),

@@ -78,6 +78,9 @@ enum PatternAction {
     Split {
         /// Id, or a unique prefix of it
         id: String,
+        /// Undo the last split: merge it again with the patterns it was split from
+        #[arg(long)]
+        undo: bool,
         #[command(flatten)]
         saying: CurationReasonArgs,
     },
@@ -155,8 +158,9 @@ pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<E
                 &mut context.output,
             )?;
         }
-        PatternAction::Split { id, saying } => {
-            changed(curate::split_pattern(&context.request, id, saying.saying())?, saying.json, &mut context.output)?;
+        PatternAction::Split { id, undo, saying } => {
+            let change = if *undo { curate::undo_split } else { curate::split_pattern };
+            changed(change(&context.request, id, saying.saying())?, saying.json, &mut context.output)?;
         }
         PatternAction::Mute { id, undo, saying } => {
             let state = if *undo { ReviewState::Unmuted } else { ReviewState::Muted };

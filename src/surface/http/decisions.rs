@@ -29,11 +29,16 @@ fn read_reason(sent: &mut SentFields<'_>, request: &Request) -> CurationReason {
     CurationReason { by: read_person(sent, request), why: sent.text("reason").and_then(|why| sanitize_name(&why)) }
 }
 
-fn review_pattern(ask: &HttpAsk, state: ReviewState) -> anyhow::Result<Value> {
+/// Reads the author and the reason, which are all that a form has.
+fn read_only_reason(ask: &HttpAsk) -> anyhow::Result<CurationReason> {
     let mut sent = SentFields::new(ask)?;
     let saying = read_reason(&mut sent, &ask.request);
     sent.finish(&["by", "reason"])?;
-    to_document(&curate::review_pattern(&ask.request, ask.path_value(0), state, saying)?)
+    Ok(saying)
+}
+
+fn review_pattern(ask: &HttpAsk, state: ReviewState) -> anyhow::Result<Value> {
+    to_document(&curate::review_pattern(&ask.request, ask.path_value(0), state, read_only_reason(ask)?)?)
 }
 
 /// `POST …/patterns/{id}/mute`
@@ -58,10 +63,12 @@ pub(super) fn restore_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
 
 /// `POST …/patterns/{id}/split`
 pub(super) fn split_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
-    let mut sent = SentFields::new(ask)?;
-    let saying = read_reason(&mut sent, &ask.request);
-    sent.finish(&["by", "reason"])?;
-    to_document(&curate::split_pattern(&ask.request, ask.path_value(0), saying)?)
+    to_document(&curate::split_pattern(&ask.request, ask.path_value(0), read_only_reason(ask)?)?)
+}
+
+/// `POST …/patterns/{id}/unsplit`
+pub(super) fn unsplit_pattern(ask: &HttpAsk) -> anyhow::Result<Value> {
+    to_document(&curate::undo_split(&ask.request, ask.path_value(0), read_only_reason(ask)?)?)
 }
 
 /// `POST …/patterns/{id}/merge`

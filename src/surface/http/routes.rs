@@ -181,6 +181,12 @@ pub(super) const RESOURCES: &[HttpResource] = &[
         decisions::split_pattern,
     ),
     decision(
+        ["/api/v1/patterns/{id}/unsplit", "/patterns/{id}/unsplit"],
+        "pattern-change",
+        "Undo the last split of a pattern",
+        decisions::unsplit_pattern,
+    ),
+    decision(
         ["/api/v1/patterns/{id}/merge", "/patterns/{id}/merge"],
         "pattern-change",
         "Merge a pattern with another one",

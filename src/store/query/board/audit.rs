@@ -65,10 +65,17 @@ const DECISIONS: &str = "
 const REVERTED: &str = "
     SELECT r.at, r.who FROM decisions r WHERE r.kind = d.kind AND (r.at, r.event_id) > (d.at, d.event_id)
       AND r.action = CASE d.kind || d.action WHEN 'patternmuted' THEN 'unmuted' WHEN 'patterndeprecated' THEN 'restored'
-          WHEN 'patternmerged' THEN 'split' WHEN 'promotionapproved' THEN 'rolled_back' WHEN 'entrypinned' THEN 'unpinned'
+          WHEN 'patternmerged' THEN 'split' WHEN 'patternsplit' THEN 'merged'
+          WHEN 'promotionapproved' THEN 'rolled_back' WHEN 'entrypinned' THEN 'unpinned'
           WHEN 'gatewaived' THEN 'unwaived'
           WHEN 'pageapproved' THEN 'deprecated' WHEN 'pagedeprecated' THEN 'restored' END
-      AND (r.about = d.about OR d.action = 'merged' AND r.about = d.other)
+      AND (r.about = d.about OR d.action = 'merged' AND r.about = d.other OR d.action = 'split' AND r.other = d.about)
+      -- Only the same two patterns merged again, by a person, are what the split was from.
+      AND (d.kind <> 'pattern' OR d.action <> 'split' OR EXISTS (
+          SELECT 1 FROM pattern_merges again JOIN pattern_merges earlier
+            ON min(earlier.from_key, earlier.into_key) = min(again.from_key, again.into_key)
+            AND max(earlier.from_key, earlier.into_key) = max(again.from_key, again.into_key)
+          WHERE again.event_id = r.event_id AND NOT again.automatic AND (earlier.at, earlier.event_id) < (d.at, d.event_id)))
     ORDER BY r.at, r.event_id LIMIT 1";
 
 impl Index {
