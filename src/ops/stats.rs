@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::trends::{CaseSum, FigureTrend, compare_stretches};
-use super::board::figures::FigureUnit;
+use super::board::figures::{FigureList, FigureUnit};
 use super::board::overview::Overview;
+use super::board::page_figures::FigurePage;
 use super::board::{Board, BoardFilter};
 use super::reply::Reply;
 use super::request::Request;
@@ -147,6 +148,20 @@ pub(crate) fn collect_stats(request: &Request, filter: &BoardFilter) -> Result<R
         promotions: PromotionCounts::from_states(&index.promotion_states()?),
     };
     Ok(Reply::new(stats, opened.notes))
+}
+
+/// The figures of a page, each with its definition; none where nothing is recorded.
+///
+/// # Errors
+/// When there is no such pattern, or the store can't be read.
+pub(crate) fn list_page_figures(
+    request: &Request,
+    page: &FigurePage,
+    filter: &BoardFilter,
+) -> anyhow::Result<Reply<FigureList>> {
+    let opened = Board::open(request)?;
+    let figures = opened.board.as_ref().map(|board| board.page_figures(page, filter)).transpose()?;
+    Ok(Reply::new(figures.unwrap_or_default(), opened.notes))
 }
 
 impl Default for Stats {

@@ -12,6 +12,7 @@ mod kept_records;
 mod live;
 mod markup;
 mod overview;
+mod page_figures;
 mod pages;
 mod posted;
 mod record_pages;

@@ -162,6 +162,7 @@ fn looks_back(produced: &Produced) {
     json(&["lesson", "search", "discount"]);
     json(&["lesson", "show", &lesson]);
     json(&["stats"]);
+    json(&["stats", "--page", "effect"]);
     let dashboard = Dashboard::start(&sandbox, &[]);
     produced.add(&["dashboard", "--json"]);
     json(&["dashboard", "url"]);

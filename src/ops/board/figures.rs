@@ -1,9 +1,11 @@
-//! The figures of the overview: what each is, and the command that prints it.
+//! Figures: what each is, and the command that prints it. Those of the overview are here, those of other pages in
+//! [`super::page_figures`].
 
 use serde::Serialize;
 
 use super::filter::BoardPeriod;
-use super::{Board, BoardFilter};
+use super::page_figures::{self, FigurePage};
+use super::{Board, BoardFilter, RecordedKinds};
 use crate::base::refusal::Refusal;
 
 /// Cases in each period below which no change is shown.
@@ -23,7 +25,7 @@ pub(crate) enum FigureUnit {
     Change,
 }
 
-/// A figure that the overview shows.
+/// A figure that a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FigureDefinition {
     /// Its name in JSON.
@@ -133,31 +135,47 @@ pub(crate) struct BoardFigure {
     pub pointer: String,
 }
 
-/// The figures of a period.
-#[derive(Debug, Clone, Serialize)]
+/// Figures, each with its definition.
+#[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FigureList {
-    /// In the order of the overview.
+    /// In the order of their pages.
     pub figures: Vec<BoardFigure>,
 }
 
 impl Board<'_> {
-    /// The figures of a period.
+    /// The figures of all pages but those of patterns, for a period where they are about one.
     ///
     /// # Errors
     /// When the store can't be read.
     pub(crate) fn list_figures(&self, filter: &BoardFilter) -> anyhow::Result<FigureList> {
-        Ok(FigureList { figures: self.overview(filter)?.figures })
+        let mut figures = self.overview(filter)?.figures;
+        let kinds = RecordedKinds::find(self.request);
+        let pages = [(FigurePage::Effect, true), (FigurePage::Gate, kinds.gate), (FigurePage::Library, kinds.library)];
+        for (page, _) in pages.iter().filter(|(_, is_recorded)| *is_recorded) {
+            figures.extend(self.page_figures(page, filter)?.figures);
+        }
+        Ok(FigureList { figures })
     }
 
-    /// One figure by its name.
+    /// One figure by its name; one of a pattern with the pattern's id.
     ///
     /// # Errors
     /// When there is none of this name, or the store can't be read.
-    pub(crate) fn find_figure(&self, name: &str, filter: &BoardFilter) -> anyhow::Result<BoardFigure> {
-        let found = self.overview(filter)?.figures.into_iter().find(|figure| figure.name == name);
-        let names = FIGURES.map(|figure| figure.name).join(", ");
-        Ok(found.ok_or_else(|| Refusal::not_found(format!("there is no figure {name}; there are {names}")))?)
+    pub(crate) fn find_figure(
+        &self,
+        name: &str,
+        pattern: Option<&str>,
+        filter: &BoardFilter,
+    ) -> anyhow::Result<BoardFigure> {
+        let figures = match FigurePage::of_figure(name, pattern)? {
+            Some(page) => self.page_figures(&page, filter)?.figures,
+            None => self.overview(filter)?.figures,
+        };
+        let found = figures.into_iter().find(|figure| figure.name == name);
+        let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).chain(page_figures::names()).collect();
+        Ok(found
+            .ok_or_else(|| Refusal::not_found(format!("there is no figure {name}; there are {}", names.join(", "))))?)
     }
 }
 
@@ -187,6 +205,25 @@ impl FigureCases {
 }
 
 impl BoardFigure {
+    /// A figure of a page that compares nothing, with the command that prints the page's figures and its place in them.
+    pub(super) fn of_page(definition: &FigureDefinition, cases: FigureCases, command: String, number: usize) -> Self {
+        let FigureDefinition { name, what, unit, definition, .. } = *definition;
+        BoardFigure {
+            name,
+            what,
+            unit,
+            value: cases.value,
+            cases: cases.cases,
+            hits: cases.hits,
+            previous: None,
+            previous_cases: 0,
+            change: None,
+            definition,
+            command,
+            pointer: format!("/figures/{number}/value"),
+        }
+    }
+
     /// A figure of a period, with the one before it.
     pub(super) fn new(
         name: &str,

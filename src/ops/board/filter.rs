@@ -80,11 +80,18 @@ impl BoardFilter {
 
     /// The options of a command that asks the same of a period.
     pub(super) fn options(&self, period: &BoardPeriod) -> String {
-        let mut options = format!(" --from {} --to {}", period.from, period.to);
-        let SumFilter { category, agent, tool } = &self.whom;
-        for (name, value) in [("category", category), ("agent", agent), ("tool", tool)] {
+        BoardFilter { from: Some(period.from), to: Some(period.to), whom: self.whom.clone() }.asked_options()
+    }
+
+    /// The options of a command that asks the same.
+    pub(super) fn asked_options(&self) -> String {
+        let mut options = String::new();
+        let days = [("from", self.from), ("to", self.to)].map(|(name, day)| (name, day.map(|day| day.to_string())));
+        let SumFilter { category, agent, tool } = self.whom.clone();
+        let texts = [("category", category), ("agent", agent), ("tool", tool)];
+        for (name, value) in days.into_iter().chain(texts) {
             if let Some(value) = value {
-                let _ = write!(options, " --{name} {}", shell_words::quote(value));
+                let _ = write!(options, " --{name} {}", shell_words::quote(&value));
             }
         }
         options

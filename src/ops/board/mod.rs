@@ -20,6 +20,7 @@ pub(crate) mod lessons;
 pub(crate) mod library;
 pub(crate) mod metrics;
 pub(crate) mod overview;
+pub(crate) mod page_figures;
 pub(crate) mod pattern;
 pub(crate) mod patterns;
 pub(crate) mod search;

@@ -38,7 +38,7 @@ const fn shape(
     ReplyShape { name, commands, about, schema }
 }
 
-const REPLIES: [ReplyShape; 83] = [
+const REPLIES: [ReplyShape; 84] = [
     shape("last", &["last", "show"], "A recorded run with its diagnostics", reply::<ops::last::LastRun>),
     shape("log", &["log"], "Recorded runs, newest first", reply::<ops::log::RunLog>),
     shape("log-failures", &["log --failures"], "Failures, newest first", reply::<ops::board::failures::FailureLines>),
@@ -81,6 +81,12 @@ const REPLIES: [ReplyShape; 83] = [
     ),
     shape("fix-show", &["fix show", "fix record"], "A fix with its attempts", reply::<ops::fix::FixPage>),
     shape("stats", &["stats"], "Figures with their targets and trends", reply::<ops::stats::Stats>),
+    shape(
+        "stats-page",
+        &["stats --page"],
+        "Figures of a page with their definitions",
+        reply::<ops::board::figures::FigureList>,
+    ),
     shape(
         "dashboard",
         &["dashboard", "dashboard url"],

@@ -8,6 +8,7 @@ use super::filter::FilterArgs;
 use super::{CommandContext, Exit, Output, PagingArgs};
 use crate::base::text;
 use crate::ops::board::figures::FigureUnit;
+use crate::ops::board::page_figures::FigurePage;
 use crate::ops::stats::{self, PromotionCounts, Stats, StatsFigure};
 use crate::retrieval::effect::{AdviceEffect, DeliveryOutcomeCounts};
 
@@ -24,6 +25,9 @@ use crate::retrieval::effect::{AdviceEffect, DeliveryOutcomeCounts};
 pub(super) struct Args {
     #[command(flatten)]
     filter: FilterArgs,
+    /// Figures of a page of the dashboard: `effect`, `gate`, `library`, or the id of a pattern
+    #[arg(long)]
+    page: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -32,6 +36,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
+    if let Some(page) = &args.page {
+        let page = FigurePage::from_word(page);
+        let list = stats::list_page_figures(&context.request, &page, &args.filter.filter()?)?;
+        context.output.reply(&list, args.json, |list, output| overview::print_figures(&list.figures, output))?;
+        return Ok(Exit::Ok);
+    }
     let stats = stats::collect_stats(&context.request, &args.filter.filter()?)?;
     context.output.reply(&stats, args.json, |stats, output| print(stats, args.paging.pager, output))?;
     Ok(Exit::Ok)

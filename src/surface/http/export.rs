@@ -216,6 +216,7 @@ fn without_server(html: &str, anchors: &BTreeMap<&str, String>) -> String {
     let html = without_elements(html, "<form", "</form>");
     let html = without_elements(&html, "<p class=\"tabs\">", "</p>");
     let html = without_elements(&html, "<p class=\"more\">", "</p>");
+    let html = without_elements(&html, " <a class=\"why\"", "</a>");
     let mut out = String::with_capacity(html.len());
     let (mut rest, mut is_text) = (html.as_str(), false);
     while let Some(at) = rest.find('<') {

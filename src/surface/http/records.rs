@@ -32,7 +32,7 @@ pub(super) fn figures(ask: &HttpAsk) -> anyhow::Result<Value> {
 /// A figure with its definition, and the command that prints it.
 pub(super) fn figure(ask: &HttpAsk) -> anyhow::Result<Value> {
     let filter = ask.filter()?;
-    ask.read_board(|board| board.find_figure(ask.path_value(0), &filter))
+    ask.read_board(|board| board.find_figure(ask.path_value(0), ask.parameter("pattern"), &filter))
 }
 
 /// What waits for a person.

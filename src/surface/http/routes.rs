@@ -65,6 +65,7 @@ const fn text(
 const LIST: &[&str] = &["from", "to", "category", "agent", "tool", "after", "limit"];
 const PATTERNS: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "recurring", "q", "file", "order"];
+const FIGURE: &[&str] = &["from", "to", "category", "agent", "tool", "pattern"];
 const FAILURES: &[&str] =
     &["from", "to", "category", "agent", "tool", "after", "limit", "state", "task", "pattern", "file", "q"];
 const FIXES: &[&str] =
@@ -81,7 +82,7 @@ const SPECIFIED_PATTERNS: &[&str] =
 pub(super) const RESOURCES: &[HttpResource] = &[
     record(["/api/v1/overview", "/"], "overview", "Overview", FILTER, records::overview),
     record(["/api/v1/figures", "/figures"], "figures", "Figures", FILTER, records::figures),
-    record(["/api/v1/figures/{name}", "/figures/{name}"], "figure", "Figure", FILTER, records::figure),
+    record(["/api/v1/figures/{name}", "/figures/{name}"], "figure", "Figure", FIGURE, records::figure),
     record(["/api/v1/inbox", "/inbox"], "inbox", "Needs you", &[], records::inbox),
     record(["/api/v1/patterns", "/patterns"], "patterns", "Patterns", PATTERNS, records::patterns),
     record(["/api/v1/patterns/{id}", "/patterns/{id}"], "pattern", "Pattern", &["after"], records::pattern),

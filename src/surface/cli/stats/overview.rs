@@ -35,20 +35,34 @@ pub(super) fn print(overview: &Overview, output: &mut Output) -> anyhow::Result<
     Ok(())
 }
 
+/// Prints the figures of a page.
+pub(super) fn print_figures(figures: &[BoardFigure], output: &mut Output) -> anyhow::Result<()> {
+    if figures.is_empty() {
+        return output.line("nothing is recorded here yet");
+    }
+    let rows: Vec<Vec<String>> =
+        figures.iter().map(|figure| vec![figure.what.to_owned(), value_of(figure), figure.cases.to_string()]).collect();
+    output.table(&["figure", "value", "cases"], &rows)
+}
+
+/// The value with its hits.
+fn value_of(figure: &BoardFigure) -> String {
+    let value = figure.value.map_or_else(|| "no case".to_owned(), |value| shown(value, figure.unit));
+    match figure.hits.filter(|_| figure.cases > 0) {
+        Some(hits) => format!("{value} ({hits} of {})", figure.cases),
+        None => value,
+    }
+}
+
 fn figure_row(figure: &BoardFigure) -> Vec<String> {
     let text = |value: f64| shown(value, figure.unit);
     let change = figure.change.map(|change| match figure.unit {
         FigureUnit::Share => format!("{:+.0} points", change * 100.0),
         _ => format!("{}{}", if change > 0.0 { "+" } else { "" }, text(change)),
     });
-    let value = figure.value.map_or_else(|| "no case".to_owned(), text);
-    let value = figure
-        .hits
-        .filter(|_| figure.cases > 0)
-        .map_or(value.clone(), |hits| format!("{value} ({hits} of {})", figure.cases));
     vec![
         figure.what.to_owned(),
-        value,
+        value_of(figure),
         figure.previous.map(text).unwrap_or_default(),
         change.unwrap_or_default(),
         figure.cases.to_string(),
