@@ -15,7 +15,7 @@ pub(super) const HEADERS: [(&str, &str); 8] = [
          base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
     ),
     ("x-content-type-options", "nosniff"),
-    // With `no-referrer` a browser says of a form's origin only `null`, which is anybody's.
+    // With `no-referrer` a browser sends `Origin: null` with a form of these pages, as with one of a sandboxed page.
     ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
