@@ -27,7 +27,7 @@ pub(crate) mod search;
 pub(crate) mod severity;
 pub(crate) mod tasks;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 

@@ -1,6 +1,6 @@
 //! Figures and pages of stores that are made of events.
 
-mod effect;
+pub(crate) mod effect;
 mod growth;
 mod paging;
 
@@ -23,14 +23,14 @@ const DAY: i64 = 86_400_000_000;
 const TODAY: i64 = 40;
 
 /// A store of events, and who asks it.
-struct Desk {
+pub(crate) struct Desk {
     _dir: tempfile::TempDir,
     state: StateDir,
-    request: Request,
+    pub request: Request,
 }
 
 impl Desk {
-    fn new(events: &[Event]) -> Self {
+    pub(crate) fn new(events: &[Event]) -> Self {
         let dir = folder();
         let (root, state) = (dir.path().join("root"), StateDir::from(dir.path().join("state")));
         std::fs::create_dir_all(&root).expect("a folder");

@@ -36,6 +36,8 @@ pub(super) mod openapi;
 mod problem;
 mod prose;
 mod records;
+#[cfg(test)]
+mod rendered;
 mod reply;
 mod resource;
 mod routes;

@@ -9,7 +9,7 @@ use crate::ops::board::effect::{EffectPage, MissedReason};
 use crate::store::SumFilter;
 
 /// Half of 80 tasks are warned of `alpha`; this many of each half make the mistake.
-fn trial(shown: u64, held_out: u64) -> Vec<Event> {
+pub(crate) fn trial(shown: u64, held_out: u64) -> Vec<Event> {
     let mut events = vec![failed_run(1, "zero", &["alpha"])];
     for at in 0..80 {
         let (second, task) = (10 * at + 10, format!("task{at}"));
