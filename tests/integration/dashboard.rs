@@ -11,6 +11,7 @@ mod inbox;
 mod kept_records;
 mod live;
 mod markup;
+mod not_counted;
 mod overview;
 mod page_figures;
 mod pages;
