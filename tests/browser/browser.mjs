@@ -1,10 +1,14 @@
 // What the suites share: a real Chromium that watches what it must not see, the pages of a dashboard, and the report.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const tools = new URL('../../.tools/node/', import.meta.url)
 export const require = createRequire(fileURLToPath(tools))
 const { chromium } = require('playwright-core')
+
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 // The pages that the rail of a dashboard names, and what only links lead to. One of each kind is enough.
 const KINDS =
@@ -22,10 +26,11 @@ export class Suite {
 
   /** Runs a check; the others go on when it fails. */
   async check(name, body) {
+    const began = Date.now()
     try {
       await body()
       this.#checks.push(name)
-      console.log(`passed: ${name}`)
+      console.log(`passed: ${name} (${Date.now() - began} ms)`)
     } catch (error) {
       process.exitCode = 1
       console.log(`FAILED: ${name}\n${error.stack}`)
@@ -91,6 +96,22 @@ export class Suite {
     await this.close()
     console.log(`${this.#checks.length} checks passed`)
   }
+}
+
+/** What axe finds on a page as it is, in both schemes. */
+export async function violations(page) {
+  await page.evaluate(axe)
+  const found = { dark: [], light: [] }
+  for (const colorScheme of Object.keys(found)) {
+    await page.emulateMedia({ colorScheme })
+    const { violations, passes } = await page.evaluate((rules) => window.axe.run({ runOnly: rules }), RULES)
+    assert(passes.some(({ id }) => id === 'color-contrast'), `${page.url()} has no text to look at`)
+    for (const { id, help, nodes: [first, ...more] } of violations) {
+      const where = `${new URL(page.url()).pathname}: ${id} (${help})`
+      found[colorScheme].push(`${where}, first ${first.html}: ${first.failureSummary}, and ${more.length} times more`)
+    }
+  }
+  return found
 }
 
 /** Paths of this server that the elements link to. */

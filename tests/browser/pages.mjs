@@ -2,15 +2,13 @@
 //
 //     node pages.mjs ADDRESS
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, DETAILS, links, require, Suite } from './browser.mjs'
+import { assert, DETAILS, links, Suite, violations } from './browser.mjs'
 
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 // Of what was recorded, not of the page around it.
 const RECORDED = '.*Private Use Area.*'
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 const suite = new Suite()
 const { page, context, wrong } = await suite.open()
@@ -29,7 +27,7 @@ await suite.check('the token is neither in the address nor in the history', asyn
 const paths = await suite.pages(page)
 console.log(`${paths.length} pages: ${paths.join(' ')}`)
 await suite.check('there is a page of every kind', async () => {
-  const kinds = ['patterns', 'failures', 'runs', 'fixes', 'knowledge', 'promotions', 'tasks', 'lessons', 'gate', 'gate/evaluations']
+  const kinds = ['figures', 'patterns', 'failures', 'runs', 'fixes', 'knowledge', 'promotions', 'tasks', 'lessons', 'gate', 'gate/evaluations']
   // Where nothing can be isolated, no job ran and there is no page.
   if (paths.some((path) => path.startsWith('/library/a-'))) kinds.push('library/jobs')
   for (const kind of kinds) {
@@ -39,7 +37,7 @@ await suite.check('there is a page of every kind', async () => {
 // A job that failed has the command that is run again beside its button.
 await suite.go(page, '/library/jobs?state=failed')
 paths.push('/library/jobs', ...(await links(page, 'td.main a')).filter((path) => !paths.includes(path)))
-paths.push('/search?q=refund', '/patterns?agent=nobody', '/problems/unknown-id')
+paths.push('/figures', '/search?q=refund', '/patterns?agent=nobody', '/problems/unknown-id')
 
 await suite.check('the Nu checker finds no fault in any page', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'verify-run-pages-'))
@@ -52,14 +50,6 @@ await suite.check('the Nu checker finds no fault in any page', async () => {
   assert(checked.status === 0, `the checker failed: ${checked.error} ${checked.stderr}`)
   assert(checked.stdout === '', checked.stdout)
 })
-
-/** What axe finds on a page. */
-async function violations() {
-  const found = await page.evaluate((rules) => window.axe.run({ runOnly: rules }), RULES)
-  return found.violations.map(({ id, help, nodes: [first, ...more] }) => {
-    return `${id} (${help}), first ${first.html}: ${first.failureSummary}, and ${more.length} times more`
-  })
-}
 
 /** What scrolls sideways on a page, or is beyond its edge, but tables in their own box. */
 function wide() {
@@ -82,16 +72,21 @@ const faults = { light: [], dark: [], 'at 320 px': [], 'at 200 % zoom': [] }
 for (const path of paths) {
   await page.setViewportSize({ width: 1280, height: 900 })
   await suite.go(page, path)
-  await page.evaluate(axe)
-  for (const colorScheme of ['dark', 'light']) {
-    await page.emulateMedia({ colorScheme })
-    faults[colorScheme].push(...(await violations()).map((it) => `${path}: ${it}`))
-  }
+  for (const [colorScheme, found] of Object.entries(await violations(page))) faults[colorScheme].push(...found)
   for (const [name, width] of Object.entries(WIDTHS)) {
     await page.setViewportSize({ width, height: 800 })
     faults[name].push(...(await page.evaluate(wide)).map((it) => `${path}: ${it}`))
   }
 }
+// What answers with an error is a page, too; a browser reports each as an error.
+const failing = await suite.open()
+for (const [path, expected] of Object.entries({ '/patterns/p-none': 404, '/nowhere': 404, '/failures?state=wrong': 400 })) {
+  const status = await suite.go(failing.page, path)
+  assert(status === expected, `${path} answers ${status}`)
+  assert((await failing.page.locator('h1').count()) === 1, `${path} is no page`)
+  for (const [colorScheme, found] of Object.entries(await violations(failing.page))) faults[colorScheme].push(...found)
+}
+await failing.context.close()
 await page.setViewportSize({ width: 1280, height: 900 })
 for (const [name, found] of Object.entries(faults)) {
   const what = name in WIDTHS ? 'nothing scrolls sideways but tables in their own box' : 'axe finds no violation'
