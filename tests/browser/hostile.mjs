@@ -53,6 +53,68 @@ await suite.check('the pages reported no dialog, no violation, no error and no f
   assert(wrong.length === 0, [...new Set(wrong)].join('\n'))
 })
 
+/** Every page of a list, from the first to the one without a next. */
+async function* listed(path) {
+  for (let next = path; next; [next] = await links(page, 'main a[rel=next]')) {
+    assert((await suite.go(page, next)) === 200, next)
+    yield next
+  }
+}
+/** A text without invisible characters, however a page shows them, and without the marks of code. */
+const legible = (text) => squeezed(text.replace(/U\+[0-9A-F]{4,5}/g, '').replace(/[\p{Cc}\p{Cf}`]/gu, ''))
+
+/** Panics unless each payload, or each of some, is one of the texts that are shown in a place. */
+function assertShown(place, texts, expected = payloads) {
+  const shown = texts.map(legible)
+  const lost = expected.filter((payload) => !shown.some((text) => text.includes(legible(payload))))
+  assert(lost.length === 0, `${place}: ${lost.length} of ${expected.length} are not readable, as ${JSON.stringify(lost[0])}`)
+}
+
+await suite.check('reasons, notes and their authors are readable on the audit page', async () => {
+  const rows = []
+  for await (const _ of listed('/audit?limit=100')) {
+    const cells = await page.locator('main tbody tr').evaluateAll((all) => {
+      return all.map((row) => [...row.cells].map((cell) => cell.textContent))
+    })
+    rows.push(...cells)
+  }
+  for (const kind of ['pattern', 'fix', 'lesson']) {
+    const own = rows.filter(([, , what]) => what.includes(kind))
+    assert(own.length >= payloads.length, `${own.length} decisions about a ${kind}`)
+    assertShown(`who decided about a ${kind}`, own.map(([, who]) => who))
+    assertShown(`why, about a ${kind}`, own.map(([, , , why]) => why))
+  }
+})
+
+await suite.check('titles, pitfalls, fixes and tags of gotchas are readable on their pages', async () => {
+  await suite.go(page, '/knowledge?limit=1000')
+  const rows = page.locator('main tbody tr', { has: page.locator('td:first-child', { hasText: 'gotcha' }) })
+  const entries = await rows.locator('td.main a').evaluateAll((all) => all.map((it) => it.getAttribute('href')))
+  const [titles, texts] = [[], []]
+  for (const path of entries) {
+    await suite.go(page, path)
+    titles.push(await page.locator('h1').textContent())
+    texts.push(await page.locator('main').textContent())
+  }
+  assertShown('the title of an entry', titles)
+  // Title, pitfall, fix and tag of one gotcha are the same text; tags are in small letters.
+  const often = (text, payload) => legible(text).toLowerCase().split(legible(payload).toLowerCase()).length > 4
+  const lost = payloads.filter((payload) => !texts.some((text) => often(text, payload)))
+  assert(lost.length === 0, `not in every field of its page: ${JSON.stringify(lost)}`)
+})
+
+await suite.check('names of branches are readable in the list of tasks', async () => {
+  const names = []
+  for await (const _ of listed('/tasks?limit=100')) names.push(...(await page.locator('main td.main').allTextContents()))
+  const branches = payloads.filter((payload) => names.some((name) => !/^t\d+ /.test(name) && legible(name).startsWith(legible(payload))))
+  assert(branches.length >= 5, `tasks of branches: ${branches}`)
+  console.log(`${branches.length} branches`)
+})
+
+await suite.check('what is written by people did nothing either', async () => {
+  assert(wrong.length === 0, [...new Set(wrong)].join('\n'))
+})
+
 /** Another site: a page that sends a form to the dashboard as soon as it is opened. */
 async function foreignSite(type) {
   const target = new URL('/api/knowledge/decision', suite.address.origin)

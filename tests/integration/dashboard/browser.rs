@@ -17,14 +17,15 @@ fn suites() -> PathBuf {
 /// Runs a suite of `tests/browser` against a dashboard. Reports the test as skipped when a browser or Node is missing.
 #[track_caller]
 fn browse(sandbox: &Sandbox, dashboard: &Dashboard, suite: &str, more: &[&Path]) {
+    browse_address(sandbox, &format!("http://127.0.0.1:{}/?token={}", dashboard.port, dashboard.token), suite, more);
+}
+
+/// As [`browse`], against an address.
+#[track_caller]
+fn browse_address(sandbox: &Sandbox, address: &str, suite: &str, more: &[&Path]) {
     let (Some(node), Some(chromium)) = (need("node"), need("chromium")) else { return };
-    let outcome = sandbox
-        .bare(node)
-        .arg(suites().join(suite))
-        .arg(format!("http://127.0.0.1:{}/?token={}", dashboard.port, dashboard.token))
-        .args(more)
-        .env("CHROMIUM", chromium)
-        .outcome();
+    let outcome =
+        sandbox.bare(node).arg(suites().join(suite)).arg(address).args(more).env("CHROMIUM", chromium).outcome();
     assert_eq!(outcome.ended, CommandEnd::Exit(0), "{suite}: {}{}", outcome.stdout(), outcome.stderr());
     assert!(outcome.stdout().contains(" checks passed"), "{suite}: {outcome:?}");
 }
@@ -70,15 +71,16 @@ fn browse_team(suite: &str, tools: &[&str]) {
 /// What the payloads have of characters that no screen shows.
 const INVISIBLE: [char; 6] = ['\u{200b}', '\u{200d}', '\u{202c}', '\u{202e}', '\u{2066}', '\u{2069}'];
 
-#[test]
-fn hostile_records_do_nothing_in_a_browser() {
-    if ["node", "chromium"].iter().any(|tool| need(tool).is_none()) {
-        return;
-    }
-    let list = suites().join("payloads.json");
-    let text = std::fs::read_to_string(&list).expect("the payloads");
+/// The texts that pages are attacked with.
+fn payloads() -> Vec<String> {
+    let text = std::fs::read_to_string(suites().join("payloads.json")).expect("the payloads");
     let payloads: Vec<String> = serde_json::from_str(&text).expect("a list of texts");
     assert_eq!(payloads.len(), 60);
+    payloads
+}
+
+/// Runs whose messages, tests, tasks, agents and branches are payloads.
+fn hostile_runs(payloads: &[String]) -> Sandbox {
     let sandbox = Sandbox::repository();
     sandbox.tool("luacheck", "printf 'src/a.lua:1:1: error: %s\\n' \"$MESSAGE\"; exit 1");
     let failed = "printf 'FAILED tests/%s.py::test_%s - %s\\n1 failed in 0.1s\\n'";
@@ -90,14 +92,113 @@ fn hostile_records_do_nothing_in_a_browser() {
         let run = [&["--task", task.as_str(), "--agent", payload][..], &check].concat();
         sandbox.verify_run(run).env("MESSAGE", payload).outcome();
     }
+    // A task without a name has that of its branch.
+    sandbox.commit("A commit to branch from");
+    for payload in payloads.iter().filter(|payload| is_branch(payload)) {
+        sandbox.git(["switch", "--quiet", "--create", payload.as_str()]);
+        sandbox.verify_run(["luacheck", "."]).env("MESSAGE", "undefined variable x").outcome();
+    }
+    sandbox.tool("luacheck", "exit 0");
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    sandbox
+}
+
+/// Whether git takes a text as the name of a branch: no blank, no control character, none of what has a meaning for it.
+fn is_branch(text: &str) -> bool {
+    let is_wrong = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
+    let parts_are_names =
+        text.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.'));
+    !text.contains(is_wrong) && !text.contains("..") && !text.starts_with('-') && parts_are_names
+}
+
+#[test]
+fn hostile_records_do_nothing_in_a_browser() {
+    if ["node", "chromium"].iter().any(|tool| need(tool).is_none()) {
+        return;
+    }
+    let payloads = payloads();
+    let branches = payloads.iter().filter(|payload| is_branch(payload)).count();
+    assert!(branches >= 5, "{branches} payloads are names of branches");
+    let sandbox = hostile_runs(&payloads);
     sandbox.verify_run(["store", "status"]).outcome();
     let dashboard = Dashboard::start(&sandbox, &[]);
+    let first = |list: &str, pointer: &str| {
+        let document = dashboard.json(list);
+        document
+            .pointer(pointer)
+            .and_then(|it| it.as_str())
+            .unwrap_or_else(|| panic!("{pointer}: {document}"))
+            .to_owned()
+    };
+    let pattern = first("/api/v1/patterns", "/patterns/0/id");
+    let fix = first("/api/v1/fixes", "/fixes/0/id");
+    let lesson = first("/api/v1/lessons", "/lessons/0/id");
+    let decided = [
+        (format!("/api/v1/patterns/{pattern}/mute"), vec!["reason", "by"]),
+        (format!("/api/v1/fixes/{fix}/note"), vec!["cause", "approach", "rule", "by"]),
+        (format!("/api/v1/lessons/{lesson}/annotate"), vec!["cause", "resolution", "rule", "by"]),
+        ("/api/knowledge/decision".to_owned(), vec!["decision", "context", "agentId"]),
+        ("/api/knowledge/gotcha".to_owned(), vec!["title", "pitfall", "fix", "agentId"]),
+    ];
     for payload in &payloads {
-        let body = serde_json::json!({"decision": payload, "context": payload, "agentId": payload, "tags": [payload]});
-        let answer = dashboard.post("/api/knowledge/decision", &body.to_string());
-        assert_eq!(answer.status, 200, "{payload}: {answer:?}");
+        for (address, fields) in &decided {
+            let fields = fields.iter().map(|name| ((*name).to_owned(), serde_json::Value::from(payload.as_str())));
+            let mut body = serde_json::Value::Object(fields.collect());
+            if address.starts_with("/api/knowledge/") {
+                body["tags"] = serde_json::json!([payload]);
+            }
+            if address.ends_with("/gotcha") {
+                (body["filePattern"], body["actionType"]) = ("src/**".into(), "UPDATE".into());
+            }
+            let answer = dashboard.post(address, &body.to_string());
+            assert_eq!(answer.status, 200, "{address} {payload}: {answer:?}");
+        }
     }
-    browse(&sandbox, &dashboard, "hostile.mjs", &[&list]);
+    browse(&sandbox, &dashboard, "hostile.mjs", &[&suites().join("payloads.json")]);
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn an_exported_file_is_read_from_a_disk_without_a_network() {
+    if ["node", "chromium"].iter().any(|tool| need(tool).is_none()) {
+        return;
+    }
+    // What was fixed, and what was printed to do harm.
+    let sandbox = discount_story();
+    sandbox.tool("luacheck", "printf 'src/a.lua:1:1: error: %s\\n' \"$MESSAGE\"; exit 1");
+    for payload in payloads() {
+        sandbox.verify_run(["--agent", &payload, "luacheck", "."]).env("MESSAGE", &payload).outcome();
+    }
+    let exported = sandbox.verify_run(["dashboard", "export", "report.html"]).outcome();
+    assert_eq!(exported.ended, CommandEnd::Exit(0), "{exported:?}");
+    let file = sandbox.path("report.html");
+    assert!(std::fs::metadata(&file).expect("the file").len() <= 3 << 20);
+    browse_address(&sandbox, &format!("file://{}", file.display()), "exported.mjs", &[]);
+}
+
+#[test]
+fn a_dashboard_without_records_can_be_used_by_everybody() {
+    let sandbox = Sandbox::repository();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    browse(&sandbox, &dashboard, "empty.mjs", &[]);
+    dashboard.ends(Signal::SIGINT);
+}
+
+#[test]
+fn severities_are_told_apart_without_colours() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("luacheck", "echo \"src/a.lua:1:1: error: $MESSAGE\"; exit 1");
+    let patterns =
+        [(12, "undefined variable x"), (5, "unreachable code"), (2, "empty statement"), (1, "shadowed definition y")];
+    for (tasks, message) in patterns {
+        for task in 0..tasks {
+            let run = ["--task", &format!("{message} {task}"), "luacheck", "."];
+            sandbox.verify_run(run).env("MESSAGE", message).outcome();
+        }
+    }
+    sandbox.verify_run(["store", "status"]).outcome();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    browse(&sandbox, &dashboard, "severity.mjs", &[]);
     dashboard.ends(Signal::SIGINT);
 }
 
