@@ -58,6 +58,8 @@ fn figures_of_a_pattern_and_of_the_effect_are_what_a_command_prints() {
         let id = row["id"].as_str().expect("an id");
         let found = reproduce(&sandbox, &dashboard, &format!("/patterns/{id}"));
         assert_eq!(found.len(), 5, "{found:?}");
+        let figure = dashboard.get(&format!("/figures/pattern_tasks?pattern={id}")).body;
+        assert!(figure.contains(&format!("href=\"/patterns/{id}\"")), "it leads back: {figure}");
         let page = sandbox.verify_run(["pattern", "show", id, "--json"]).prints_json();
         assert_eq!(value(&found, "pattern_failures"), page["failures"].as_f64().expect("a number"));
         assert_eq!(value(&found, "pattern_confidence"), page["confidence"].as_f64().expect("a number"));

@@ -41,40 +41,36 @@ fn each_decision_about_a_pattern_is_reverted_on_the_audit_page() {
     let dashboard = Dashboard::start(&sandbox, &[]);
     let browser = Browser::open(&dashboard);
     let page = format!("/patterns/{first}");
-    let state = || dashboard.json(&format!("/api/v1{page}"))["state"].clone();
-    // What is done, how often its event is there afterwards, the verb that reverts it, and the kind of that event.
-    for (verb, undo, event) in [
-        ("mute", "unmute", ("review", "review")),
-        ("deprecate", "restore", ("review", "review")),
-        ("merge", "split", ("merge", "split")),
-        ("split", "unsplit", ("split", "merge")),
+    let shown = || dashboard.json(&format!("/api/v1{page}"));
+    // What is done with its event and the patterns counted together then, and what reverts it.
+    for (verb, event, together, undo, undone) in [
+        ("mute", "review", 1, "unmute", "review"),
+        ("deprecate", "review", 1, "restore", "review"),
+        ("merge", "merge", 2, "split", "split"),
+        ("split", "split", 1, "unsplit", "merge"),
     ] {
+        let mut subject = first.as_str();
         if verb == "split" {
-            // A member of a group is split on the page of the pattern that represents it.
+            // What is split is a member, on the page of the pattern that represents the group.
             sandbox.verify_run(["pattern", "merge", first, second, "--by", "Ada"]).prints();
+            subject = if shown()["group"][0]["id"] == **first { second } else { first };
         }
-        let before = [count_events(&sandbox, event.0), count_events(&sandbox, event.1)];
-        let into = if verb == "merge" { vec![("into", second.as_str())] } else { Vec::new() };
-        let asked = [&into[..], &[("by", "Ada"), ("reason", "a try")]].concat();
-        let done = if verb == "split" {
-            let body = json!({"by": "Ada", "reason": "a try"}).to_string();
-            dashboard.post(&format!("/api/v1{page}/split"), &body).status
-        } else {
-            browser.submit(&page, &format!("{page}/{verb}"), &asked).status
-        };
-        assert!([200, 303].contains(&done), "{verb}: {done}");
-        assert!(count_events(&sandbox, event.0) > before[0], "{verb} is an event");
-        let expected = if verb == "merge" { 2 } else { 1 };
-        assert_eq!(group(&dashboard, first), expected, "{verb}");
+        let counted = count_events(&sandbox, event);
+        let typed = [("by", "Ada"), ("reason", "a try"), ("into", second.as_str())];
+        let typed = if verb == "merge" { &typed[..] } else { &typed[..2] };
+        let done = browser.submit(&page, &format!("/patterns/{subject}/{verb}"), typed);
+        assert_eq!(done.status, 303, "{verb}: {done:?}");
+        assert_eq!((count_events(&sandbox, event), group(&dashboard, first)), (counted + 1, together), "{verb}");
         let line = dashboard.json("/api/v1/audit")["decisions"][0].clone();
         assert_eq!((&line["who"], &line["reverted_at"]), (&json!("Ada"), &Value::Null), "{verb}: {line}");
-        assert!(line["undo"].is_string(), "{verb} is reverted by no command: {line}");
+        let command = line["undo"].as_str().unwrap_or_else(|| panic!("no command reverts {verb}: {line}"));
+        assert!(command.starts_with("verify-run pattern ") && command.contains(subject), "{verb}: {command}");
 
-        let revert = format!("{page}/{undo}");
-        let counted = count_events(&sandbox, event.1);
+        let (revert, counted) = (format!("/patterns/{subject}/{undo}"), count_events(&sandbox, undone));
         assert_leads_to(&browser.submit("/audit", &revert, &[]), "/audit");
-        assert_eq!(count_events(&sandbox, event.1), counted + 1, "{undo} is an event");
-        assert_eq!((state(), group(&dashboard, first)), (json!("open"), if verb == "split" { 2 } else { 1 }), "{verb}");
+        let together = if verb == "split" { 2 } else { 1 };
+        assert_eq!((count_events(&sandbox, undone), group(&dashboard, first)), (counted + 1, together), "{undo}");
+        assert_eq!(shown()["state"], "open", "{undo}");
         let line = dashboard.json("/api/v1/audit")["decisions"][1].clone();
         assert!(line["reverted_at"].is_string() && line["undo"].is_null(), "{verb}: {line}");
         assert!(form_with(&browser.page("/audit"), &revert).is_none(), "{verb} is reverted");
