@@ -47,3 +47,10 @@ pub(super) fn linked_texts(html: &str) -> Vec<(String, String)> {
 pub(super) fn addresses(html: &str) -> Vec<String> {
     linked_texts(html).into_iter().map(|(address, _)| address).collect()
 }
+
+/// A page without the question marks beside its figures.
+pub(super) fn without_question_marks(html: &str) -> String {
+    let mut parts = html.split(" <a class=\"why\"");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |page, part| page + part.split_once("</a>").map_or("", |(_, rest)| rest))
+}

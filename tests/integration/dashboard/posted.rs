@@ -52,7 +52,7 @@ fn every_address_that_records_refuses_what_it_does_not_understand() {
     let before = events(&sandbox).len();
     let bearer = dashboard.bearer();
     let writes = writes();
-    assert!(writes.len() >= 25, "{writes:?}");
+    assert!(writes.len() >= 26, "{writes:?}");
     let (mut missing, mut wrong) = (0, 0);
     for (address, schema) in writes {
         let path = address.replace("{id}", "p-nope");
@@ -124,9 +124,11 @@ fn patterns_are_curated_by_the_api() {
     assert_eq!(group(), Some(2));
     sends(&dashboard, "/api/v1/patterns/{id}/split", &second, &said);
     assert_eq!(group(), Some(1));
+    sends(&dashboard, "/api/v1/patterns/{id}/unsplit", &second, &said);
+    assert_eq!(group(), Some(2));
     let audit = dashboard.json("/api/v1/audit");
     let who: Vec<&Value> = audit["decisions"].as_array().expect("decisions").iter().map(|line| &line["who"]).collect();
-    assert_eq!(who, ["Ada"; 6], "each is a decision: {audit:#}");
+    assert_eq!(who, ["Ada"; 7], "each is a decision: {audit:#}");
     dashboard.ends(Signal::SIGINT);
 }
 

@@ -4,7 +4,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::Dashboard;
-use super::markup::{addresses, linked_texts, list_items, plain_text, section, table_rows};
+use super::markup::{addresses, linked_texts, list_items, plain_text, section, table_rows, without_question_marks};
 use super::served::list_rows;
 use crate::fixes::check;
 use crate::sandbox::Sandbox;
@@ -137,7 +137,7 @@ fn a_pattern_has_the_counts_and_the_ledger_of_its_command() {
     let id = most_frequent(&dashboard);
     let shown = sandbox.verify_run(["pattern", "show", &id, "--json"]).prints_json();
     let document = dashboard.json(&format!("/api/v1/patterns/{id}"));
-    let html = dashboard.get(&format!("/patterns/{id}")).body;
+    let html = without_question_marks(&dashboard.get(&format!("/patterns/{id}")).body);
 
     assert_eq!((&shown["failures"], &shown["tasks"]), (&3.into(), &3.into()), "{shown}");
     let figure = |name: &str| plain_text(section(&html, name).split("</li>").next().expect("a figure"));
