@@ -31,7 +31,8 @@ pub(crate) struct PromotionFigures {
     pub prevented: u64,
     /// Warned tasks that made it all the same.
     pub failed_anyway: u64,
-    /// `prevented` of both; 0.5 before the first result of a warned task.
+    /// `prevented` of both; 0.5 before the first result of a warned task. Observed, with no
+    /// control group.
     pub effectiveness: f64,
     /// Confidence of what helps; `null` when nothing is known.
     pub knowledge: Option<f64>,

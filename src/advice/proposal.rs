@@ -209,7 +209,9 @@ impl PromotionProposal {
         evidence.extend(effectiveness_text(figures));
         evidence.push(label.reason.clone());
         evidence.push(match way {
-            Some(Qualification::Prevention) => "proposed because warnings from it prevented the mistake".to_owned(),
+            Some(Qualification::Prevention) => {
+                "proposed because tasks that were warned from it avoided the mistake".to_owned()
+            }
             Some(Qualification::Knowledge) => "proposed because it has enough confidence and was used".to_owned(),
             None => "it no longer passes the gate".to_owned(),
         });
@@ -315,7 +317,7 @@ fn evidence_lines(figures: &PromotionFigures, way: Option<Qualification>, label:
     lines.extend(figures.knowledge.map(|believed| format!("what helps against it has confidence {believed:.2}")));
     lines.push(label.reason.clone());
     lines.push(match way {
-        Some(Qualification::Prevention) => "proposed because warnings prevented it".to_owned(),
+        Some(Qualification::Prevention) => "proposed because warned tasks avoided it".to_owned(),
         Some(Qualification::Knowledge) => "proposed because a remedy is known".to_owned(),
         None => "it no longer passes the gate".to_owned(),
     });
@@ -327,7 +329,7 @@ fn effectiveness_text(figures: &PromotionFigures) -> Option<String> {
     let warned = figures.prevented + figures.failed_anyway;
     (warned > 0).then(|| {
         format!(
-            "effectiveness {:.2}: {} of {} avoided it (lower bound {:.2})",
+            "effectiveness {:.2}, observed without a control group: {} of {} avoided it (lower bound {:.2})",
             figures.effectiveness,
             figures.prevented,
             count(warned, "warned task"),
@@ -410,7 +412,7 @@ mod tests {
             "\n## Frequency\n\n9 failures in 5 tasks, 5 of 40 tasks, from 1970-01-01 to 1970-01-02.\n",
             "\n## Example\n\nf-1 in `src/a.js:3`, task `A`:\n\n```text\n'x' is not defined\n```\n",
             "\n## Evidence\n\n- confidence 0.80",
-            "- effectiveness 0.80: 4 of 5 warned tasks avoided it (lower bound 0.4",
+            "- effectiveness 0.80, observed without a control group: 4 of 5 warned tasks avoided it (lower bound 0.4",
             "\n## Change\n\nTo `AGENTS.md`:\n\n````diff\n--- a\n+++ b\n+```\n````\n",
         ] {
             assert!(page.contains(part), "{part}\nis not in\n{page}");

@@ -125,7 +125,7 @@ pub(crate) fn collect_stats(request: &Request, filter: &BoardFilter) -> Result<R
         change("failure_rate", "share of checks that fail", trends.failing, -0.25),
         change("first_time_pass", "checks that pass at the first run of a task", trends.at_once, 0.30),
         attempts(trends.attempts),
-        share("warnings_prevent", "warnings that prevented", decided, 0.4),
+        share("warnings_prevent", "warned tasks without the mistake", decided, 0.4),
     ];
     if filter.is_all() {
         let tries = CaseSum { cases: totals.tries, sum: totals.helped };

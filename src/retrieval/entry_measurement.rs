@@ -26,7 +26,8 @@ pub(crate) struct EntryMeasurement {
     pub prevented: u64,
     /// Warned tasks that made it all the same.
     pub failed_anyway: u64,
-    /// `prevented` of both; 0.5 before the first result of a warned task.
+    /// `prevented` of both; 0.5 before the first result of a warned task. Observed, with no
+    /// control group.
     pub effectiveness: f64,
     /// Tasks of both arms in which the mistake could be made.
     #[serde(flatten)]

@@ -12,6 +12,7 @@ mod kept_records;
 mod live;
 mod markup;
 mod not_counted;
+mod observed;
 mod overview;
 mod page_figures;
 mod pages;

@@ -26,13 +26,15 @@ const RENAMED: [(&str, &str); 3] = [
 ];
 
 /// Parts of sentences that were reworded since, with their present form.
-const REWORDED: [(&str, &str); 8] = [
+const REWORDED: [(&str, &str); 10] = [
     (" did without it", " avoided it"),
     ("tries of strategies that helped", "strategies that helped when tried"),
     (concat!("entries that helped some", "body else"), "entries that helped in another session"),
     ("held out yet to compare with", "held out yet for comparison"),
     ("what helps against it is believed at ", "what helps against it has confidence "),
-    ("proposed because warnings about it prevented it", "proposed because warnings prevented it"),
+    ("warnings that prevented", "warned tasks without the mistake"),
+    ("effectiveness 1.00: ", "effectiveness 1.00, observed without a control group: "),
+    ("proposed because warnings about it prevented it", "proposed because warned tasks avoided it"),
     ("not measurable: warnings tell gotchas, and it is ", "not measurable: warnings are about gotchas, and this is "),
     (
         "no recorded failure is what it comes from, or says what its pitfall says",

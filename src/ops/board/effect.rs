@@ -106,7 +106,7 @@ pub(crate) struct ObservedPrevention {
     pub prevented: u64,
     /// The mistake was made all the same.
     pub failed_anyway: u64,
-    /// Prevented ones of both; 0.5 without any. No task was held out for comparison: it is no cause.
+    /// Prevented ones of both; 0.5 without any. Observed, with no control group.
     pub effectiveness: f64,
 }
 

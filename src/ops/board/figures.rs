@@ -99,7 +99,7 @@ pub(crate) const FIGURES: [FigureDefinition; 7] = [
         what: "warned tasks without the mistake",
         unit: FigureUnit::Share,
         definition: "Warnings after which a check passed that would have shown the mistake, of those whose outcome is known. \
-                     Observed without comparison: whether warnings are the cause is what `effect` says.",
+                     Observed, with no control group: whether warnings are the cause is what `effect` says.",
         case: "warning",
         is_current: false,
     },

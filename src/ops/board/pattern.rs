@@ -99,7 +99,7 @@ pub(crate) struct WarnedOutcomes {
     pub prevented: u64,
     /// Warned tasks that made it.
     pub failed_anyway: u64,
-    /// Prevented ones of both; 0.5 without any. It is what was seen, not what warnings caused.
+    /// Prevented ones of both; 0.5 without any. Observed, with no control group.
     pub effectiveness: f64,
     /// Tasks of both arms.
     #[serde(flatten)]

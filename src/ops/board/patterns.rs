@@ -159,7 +159,7 @@ pub(crate) struct PatternLine {
     pub prevented: u64,
     /// Warned tasks that made it.
     pub failed_anyway: u64,
-    /// Prevented ones of both; 0.5 without any. Observed without comparison.
+    /// Prevented ones of both; 0.5 without any. Observed, with no control group.
     pub prevention_effectiveness: f64,
     /// The file pattern that it belongs to.
     pub files_pattern: Option<String>,

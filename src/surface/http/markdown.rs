@@ -111,9 +111,10 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
-/// A field's name as words.
+/// A field's name as words. What was only observed says so, as it does on the pages.
 fn spoken(name: &str) -> String {
-    clean_line(&name.replace('_', " "))
+    let words = clean_line(&name.replace('_', " "));
+    if name.ends_with("effectiveness") { words + " (observed, with no control group)" } else { words }
 }
 
 /// A value inside of a line.

@@ -157,8 +157,11 @@ fn an_entry_is_labelled_strong_when_held_out_tasks_prove_it() {
     }
     assert_eq!((&measured["verdict"], &measured["not_measurable"]), (&"prevents".into(), &Value::Null));
     let evidence = item["proposal"]["evidence"].to_string();
-    assert!(evidence.contains("effectiveness 1.00: 3 of 3 warned tasks avoided it"), "{evidence}");
-    assert!(evidence.contains("proposed because warnings from it prevented the mistake"), "{evidence}");
+    assert!(
+        evidence.contains("effectiveness 1.00, observed without a control group: 3 of 3 warned tasks avoided it"),
+        "{evidence}"
+    );
+    assert!(evidence.contains("proposed because tasks that were warned from it avoided the mistake"), "{evidence}");
 }
 
 #[test]

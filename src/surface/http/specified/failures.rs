@@ -58,7 +58,8 @@ pub(in crate::surface::http) struct FrequentPatternDocument {
     pub pattern_name: String,
     /// Failures that have it; with a filter those of the filter.
     pub occurrences: u64,
-    /// Prevented ones of the warned tasks whose outcome is known; 0.5 without any. Observed without comparison.
+    /// Prevented ones of the warned tasks whose outcome is known; 0.5 without any. Observed, with no control
+    /// group.
     pub prevention_effectiveness: f64,
     /// From 0 to 1.
     pub confidence: f64,
@@ -114,7 +115,8 @@ pub(in crate::surface::http) struct PatternDocument {
     pub prevention_successes: u64,
     /// Warned tasks that made it.
     pub prevention_failures: u64,
-    /// Prevented ones of both; 0.5 without any. Observed without comparison.
+    /// Prevented ones of both; 0.5 without any. Observed, with no control
+    /// group.
     pub prevention_effectiveness: f64,
     /// `k-…` of the entry that says what helps.
     pub knowledge_entry_id: Option<String>,
