@@ -51,7 +51,7 @@ pub(crate) use prune::{PruneReport, folder_size, is_due, prune_objects, purge_ob
 pub(crate) use secret_files::is_secret;
 pub(crate) use take::{head_tree, index_tree, take_snapshot};
 pub(crate) use taken::TakenSnapshot;
-pub(crate) use vault::{KeptFile, KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep};
+pub(crate) use vault::{BundleBranch, KeptFile, KeptTrees, TreeFile, TreeFileChange, TreeVault, TreesToKeep};
 
 /// What a snapshot leaves out and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -69,6 +69,19 @@ pub(crate) struct VaultDamage {
 /// A file in one tree: its mode as git writes it (`100644`, `100755`, `120000`), and its bytes.
 pub(crate) type TreeFile = (String, Vec<u8>);
 
+/// A branch of a bundle, with one commit, for people.
+#[derive(Debug, Clone)]
+pub(crate) struct BundleBranch<'a> {
+    /// Its name.
+    pub branch: &'a str,
+    /// The commit's message.
+    pub message: &'a str,
+    /// The commit's time.
+    pub at: Timestamp,
+    /// All of its files.
+    pub files: BTreeMap<String, Option<TreeFile>>,
+}
+
 /// A file that differs between two trees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TreeFileChange {
@@ -247,15 +260,32 @@ impl TreeVault {
         self.archive(&kept.commit, file, kept.is_copied).map_err(skipped)
     }
 
-    /// Writes what a tag names as a git bundle, which anybody can clone from.
+    /// Writes what a tag names as a git bundle, which anybody can clone from, with a branch that explains it. The same
+    /// again gives the same commits.
     ///
     /// # Errors
     /// When git can't be asked, or the file can't be written.
-    pub(crate) fn write_bundle(&self, tag: &str, file: &Path) -> Result<(), SkippedSnapshot> {
-        let tag = format!("refs/tags/{tag}");
-        let arguments =
-            [OsStr::new("bundle"), OsStr::new("create"), OsStr::new("--quiet"), file.as_os_str(), OsStr::new(&tag)];
-        self.git.run(GitView::Both, arguments, None).map(|_| ()).map_err(skipped)
+    pub(crate) fn write_bundle(
+        &self,
+        tag: &str,
+        explained: &BundleBranch<'_>,
+        file: &Path,
+    ) -> Result<(), SkippedSnapshot> {
+        self.bundle(tag, explained, file).map_err(skipped)
+    }
+
+    fn bundle(&self, tag: &str, explained: &BundleBranch<'_>, file: &Path) -> Result<(), GitError> {
+        let empty = self.line(GitView::Own, &["hash-object", "-t", "tree", "-w", "--stdin"], Some(""))?;
+        let tree = self.tree_with(&empty, &explained.files)?;
+        let commit = self.write_commit(&tree, None, explained.at, explained.message)?;
+        let (tag, branch) = (format!("refs/tags/{tag}"), format!("refs/heads/{}", explained.branch));
+        // It is made for each bundle, and kept nowhere else.
+        self.git.run(GitView::Own, ["update-ref", &branch, &commit], None)?;
+        let names = [OsStr::new(&branch), OsStr::new(&tag)];
+        let create = [OsStr::new("bundle"), OsStr::new("create"), OsStr::new("--quiet"), file.as_os_str()];
+        let written = self.git.run(GitView::Both, create.into_iter().chain(names), None);
+        self.git.run(GitView::Own, ["update-ref", "-d", &branch], None)?;
+        written.map(|_| ())
     }
 
     /// The tags that are kept.

@@ -86,7 +86,7 @@ fn write_files(request: &Request, job: &Job) -> anyhow::Result<()> {
 }
 
 /// The manifest, with the keys of the specification's own implementation.
-fn manifest_of(job: &Job) -> Value {
+pub(super) fn manifest_of(job: &Job) -> Value {
     let dir = folder_of(job);
     let file = |name: &str| dir.join(name).to_string_lossy().into_owned();
     let harvest = job.harvest.clone().unwrap_or_default();

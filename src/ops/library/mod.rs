@@ -49,7 +49,7 @@ pub(crate) use job_page::{JobPage, JobSummary, list_jobs, show_job};
 pub(crate) use manual::write_scenario_template;
 pub(crate) use page_list::{PageList, PageSummary, list_pages, show_page};
 pub(crate) use promotable::withheld_patterns;
-pub(crate) use proof::{export_proof, verify_page};
+pub(crate) use proof::{export_proof, proof_commands, readme_branch, verify_page};
 pub(crate) use reintroduced::find_deprecated_changes;
 pub(crate) use removal::{job_files, remove_job_files};
 pub(crate) use review::{PageReview, PageReviewDecision, review_page};

@@ -1,6 +1,7 @@
 //! Proofs that can be run again: `library verify`, and `library export` for other machines. The failing tree and the one with
 //! the smallest change are kept as two commits for as long as the page is.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -9,6 +10,7 @@ use serde::Serialize;
 use super::capture::kept_trees;
 use super::consent::require_consent;
 use super::job_change::TrialTree;
+use super::job_folder::manifest_of;
 use super::job_trial::{GIT_TIME_MAX, job_snapshot_options};
 use super::page_list::resolve_id;
 use super::runner::{take_runner_lock, wanted_level};
@@ -19,7 +21,7 @@ use crate::event::{
     EventAuthor, EventBody, LibraryNote, LibraryStep, MinimalChange, ScenarioRecord, TrialOutcome, TrialPurpose,
     TrialRecord,
 };
-use crate::fix::snapshot::{SkippedSnapshot, TreeVault, TreesToKeep};
+use crate::fix::snapshot::{BundleBranch, SkippedSnapshot, TreeFile, TreeVault, TreesToKeep};
 use crate::learn::job::Job;
 use crate::learn::trial::shows_atom;
 use crate::ops::reply::Reply;
@@ -162,7 +164,11 @@ pub(crate) fn export_proof(
     let tag = proof_tag(&proof.job.id);
     let bundle = bundle.map(|bundle| request.cwd.join(bundle));
     if let Some(bundle) = &bundle {
-        written(vault.write_bundle(&tag, bundle), bundle)?;
+        let branch = readme_branch(&tag);
+        let message = format!("How to run it\n\nJob: {}", proof.job.id);
+        let files = explain_proof(&proof, &tag)?;
+        let explained = BundleBranch { branch: &branch, message: &message, at: proof.job.first_at, files };
+        written(vault.write_bundle(&tag, &explained, bundle), bundle)?;
     }
     let tar = tar.map(|tar| request.cwd.join(tar));
     let mut tarball_digest = None;
@@ -180,6 +186,39 @@ pub(crate) fn export_proof(
     let (command, dir) = (proof.scenario.entrypoint.argv, proof.scenario.entrypoint.dir);
     let exported = ExportedProof { id: proof.id, bundle, tar, tarball_digest, tag, command, dir };
     Ok(Reply::new(exported, reading.notes))
+}
+
+/// The branch of a bundle that explains it, beside the tag of the proof.
+pub(crate) fn readme_branch(tag: &str) -> String {
+    format!("{tag}-readme")
+}
+
+/// What shows a proof in a clone of its bundle: the check before the change, and after it.
+pub(crate) fn proof_commands(tag: &str, command: &[String], dir: &str) -> [String; 2] {
+    let dir = if dir.is_empty() { ".".into() } else { shell_words::quote(dir) };
+    let check = shell_words::join(command);
+    [
+        format!("git checkout --quiet {tag}~1 && (cd {dir} && {check})  # fails"),
+        format!("git checkout --quiet {tag} && (cd {dir} && {check})  # passes"),
+    ]
+}
+
+/// The files of the branch that explains a bundle.
+fn explain_proof(proof: &PageProof, tag: &str) -> anyhow::Result<BTreeMap<String, Option<TreeFile>>> {
+    let entrypoint = &proof.scenario.entrypoint;
+    let [red, green] = proof_commands(tag, &entrypoint.argv, &entrypoint.dir);
+    let readme = format!(
+        "# Proof of a fix\n\n\
+         Two commits: the check fails in the first, and passes in the second, which has the smallest change that does it. \
+         Install the\npackages that the project needs, then run in this clone:\n\n\
+         ```sh\n{red}\n{green}\n```\n\n\
+         `git diff {tag}~1 {tag}` is the change. `scenario.json` has the check as it was run in isolation, `manifest.json` each \
+         run of it.\n",
+    );
+    let scenario = serde_json::to_string_pretty(&proof.scenario)? + "\n";
+    let manifest = serde_json::to_string_pretty(&manifest_of(&proof.job))? + "\n";
+    let files = [("README.md", readme), ("manifest.json", manifest), ("scenario.json", scenario)];
+    Ok(files.map(|(name, text)| (name.to_owned(), Some(("100644".to_owned(), text.into_bytes())))).into())
 }
 
 fn written(done: Result<(), SkippedSnapshot>, file: &Path) -> anyhow::Result<()> {

@@ -33,6 +33,15 @@ fn a_proof_is_exported_as_a_bundle_that_shows_red_and_then_green() {
     fs::create_dir(sandbox.path("elsewhere")).expect("a folder");
     let run = |line: &str, dir: &str| sandbox.bare("sh").args(["-c", line]).dir(dir).outcome().ended;
     assert_eq!(run(lines[0], "elsewhere"), CommandEnd::Exit(0), "{lines:?}");
+    let readme = sandbox.read("elsewhere/proof/README.md");
+    assert_eq!(readme.split("```").nth(1), Some(format!("sh\n{}\n{}\n", lines[1], lines[2]).as_str()), "{readme}");
+    let documents = ["scenario", "manifest"].map(|name| {
+        let text = sandbox.read(format!("elsewhere/proof/{name}.json"));
+        assert!(!text.contains(sandbox.tmp().to_str().expect("UTF-8")), "{text}");
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+    });
+    assert_eq!(documents[0]["entrypoint"]["argv"][0], "pytest", "{documents:?}");
+    assert_eq!(documents[1]["learning"]["validation"]["evidence"], "proven", "{documents:?}");
     assert_eq!(run(lines[1], "elsewhere/proof"), CommandEnd::Exit(1), "{lines:?}");
     assert_eq!(run(lines[2], "elsewhere/proof"), CommandEnd::Exit(0), "{lines:?}");
 }

@@ -162,11 +162,10 @@ pub(super) fn export(args: &ExportArgs, context: &mut CommandContext) -> anyhow:
         let Some(bundle) = &exported.bundle else { return Ok(()) };
         let (bundle, tag) = (bundle.display().to_string(), &exported.tag);
         let bundle = shell_words::quote(&bundle).into_owned();
-        let dir = if exported.dir.is_empty() { ".".into() } else { shell_words::quote(&exported.dir) };
-        let check = shell_words::join(&exported.command);
-        output.line(&format!("git clone --quiet --branch {tag} {bundle} proof && cd proof"))?;
-        output.line(&format!("git checkout --quiet {tag}~1 && (cd {dir} && {check})  # fails"))?;
-        output.line(&format!("git checkout --quiet {tag} && (cd {dir} && {check})  # passes"))
+        let branch = library::readme_branch(tag);
+        output.line(&format!("git clone --quiet --branch {branch} {bundle} proof && cd proof"))?;
+        let shown = library::proof_commands(tag, &exported.command, &exported.dir);
+        shown.iter().try_for_each(|command| output.line(command))
     })?;
     Ok(Exit::Ok)
 }
