@@ -127,9 +127,10 @@ impl Index {
     /// SQLite's.
     pub(crate) fn promotable_patterns(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let read = || {
+            // Both figures are named, as in the condition of `warned_patterns`, which is small.
             let mut statement = self.connection.prepare_cached(
                 "SELECT DISTINCT l.pattern_key FROM (
-                     SELECT pattern_no FROM patterns WHERE prevented > 0
+                     SELECT pattern_no FROM patterns WHERE prevented + failed_anyway > 0 AND prevented > 0
                      UNION SELECT pattern_no FROM strategies
                      JOIN known_patterns ON recorded_key = error_pattern WHERE match = 'pattern' AND successes > 0)
                  JOIN pattern_leaders USING (pattern_no) JOIN patterns l ON l.pattern_no = leader_no
