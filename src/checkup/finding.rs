@@ -19,6 +19,16 @@ pub(crate) enum CheckStatus {
     Problem,
 }
 
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckDepth {
+    /// All: the index page by page, every tree, every lesson file. Seconds for a million failures.
+    Whole,
+    /// What a page can wait for: whether the index can be opened, and the lesson files that were changed last. Damage that
+    /// a question meets is healed there.
+    Brief,
+}
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

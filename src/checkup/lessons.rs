@@ -4,7 +4,10 @@ use crate::base::text;
 use crate::config::{Places, Settings, packager};
 use crate::lesson::LessonFolder;
 
-use super::finding::{CheckStatus, Finding, new_finding, with_hint};
+use super::finding::{CheckDepth, CheckStatus, Finding, new_finding, with_hint};
+
+/// Lesson files of a brief look: one that is broken was changed recently.
+const BRIEF_FILES_MAX: usize = 1000;
 
 /// Whether lessons can be written, and who sees them.
 pub(crate) fn check_lessons_folder(places: &Places, settings: &Settings) -> Finding {
@@ -31,9 +34,13 @@ pub(crate) fn check_lessons_folder(places: &Places, settings: &Settings) -> Find
 }
 
 /// Lesson files that can't be read.
-pub(crate) fn check_lesson_files(places: &Places, settings: &Settings) -> Vec<Finding> {
+pub(crate) fn check_lesson_files(places: &Places, settings: &Settings, depth: CheckDepth) -> Vec<Finding> {
     let folder = LessonFolder::find(places, settings);
-    let broken = folder.read_lesson_files().filter_map(|entry| {
+    let newest = match depth {
+        CheckDepth::Whole => usize::MAX,
+        CheckDepth::Brief => BRIEF_FILES_MAX,
+    };
+    let broken = folder.read_changed_last(newest).filter_map(|entry| {
         let error = match (entry.lesson, entry.conflict) {
             (Ok(_), None) => return None,
             (Ok(_), Some(line)) => {

@@ -8,7 +8,7 @@ use crate::fix::snapshot;
 use crate::recorder;
 use crate::store::{Index, SegmentFolder, StoreError, folder};
 
-use super::finding::{CheckStatus, Finding, new_finding, with_hint};
+use super::finding::{CheckDepth, CheckStatus, Finding, new_finding, with_hint};
 
 /// The state folder: can it be written?
 pub(crate) fn check_state_folder(places: &Places) -> Finding {
@@ -81,19 +81,10 @@ pub(crate) fn check_waiting_runs(places: &Places) -> Vec<Finding> {
     findings
 }
 
-/// How much of the index is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IndexCheck {
-    /// All of the file, page by page: seconds for a million failures.
-    Whole,
-    /// Whether it can be opened. Damage that a question meets is healed there.
-    Opening,
-}
-
 /// Index and events. `heal_index` rebuilds a damaged index and says what it did.
 pub(crate) fn check_store(
     places: &Places,
-    check: IndexCheck,
+    depth: CheckDepth,
     heal_index: &dyn Fn(&str) -> Result<Vec<String>, StoreError>,
 ) -> Vec<Finding> {
     let path = places.state.index();
@@ -107,9 +98,9 @@ pub(crate) fn check_store(
         }
     };
     let mut findings = Vec::new();
-    let checked = match check {
-        IndexCheck::Whole => index.check_integrity().and_then(|damage| Ok((damage, index.count_rows().map(Some)?))),
-        IndexCheck::Opening => Ok((None, None)),
+    let checked = match depth {
+        CheckDepth::Whole => index.check_integrity().and_then(|damage| Ok((damage, index.count_rows().map(Some)?))),
+        CheckDepth::Brief => Ok((None, None)),
     };
     match checked {
         Ok((None, None)) => {}
@@ -164,7 +155,7 @@ fn heal_store(places: &Places, heal_index: &dyn Fn(&str) -> Result<Vec<String>, 
 }
 
 /// The work trees at the runs, of this work tree.
-pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Finding> {
+pub(crate) fn check_snapshots(places: &Places, settings: &Settings, depth: CheckDepth) -> Option<Finding> {
     let objects = places.state.objects();
     if !settings.snapshot.enabled {
         let message = "disabled: changes between a failure and the next pass are unknown";
@@ -178,6 +169,9 @@ pub(crate) fn check_snapshots(places: &Places, settings: &Settings) -> Option<Fi
         let message = format!("the last one was abandoned: {why}{again}");
         let hint = "see snapshot.time_ms in verify-run.toml, or turn them off with snapshot.enabled = false";
         return Some(with_hint(new_finding("snapshots", CheckStatus::Warning, message, Some(&objects)), hint));
+    }
+    if depth == CheckDepth::Brief {
+        return None;
     }
     let trees = Index::open_read(&places.state.index()).ok().flatten().and_then(|index| index.list_trees().ok());
     let trees = count(trees.map_or(0, |trees| trees.len()), "tree");

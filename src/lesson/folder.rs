@@ -1,9 +1,11 @@
 //! The lessons folder: which one it is, and its files.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::file_name::{is_lesson_name, lesson_id};
@@ -153,15 +155,22 @@ impl LessonFolder {
     /// All lessons, newest name last, each read when it is asked for: there may be thousands. Files that are no lessons by
     /// name are not looked at.
     pub fn read_lesson_files(&self) -> impl Iterator<Item = LessonFile> {
-        let read = |name: String| {
-            let path = self.dir.join(name);
-            let text = read_text(&path);
-            let conflict =
-                text.as_ref().ok().and_then(|text| conflict::parse_conflict(text)).map(|conflict| conflict.line);
-            let lesson = text.and_then(|text| parse_lesson_file(&text, &path));
-            LessonFile { path, lesson, conflict }
-        };
-        self.lesson_names().into_iter().map(read)
+        self.lesson_names().into_iter().map(|name| read_lesson_file(self.dir.join(name)))
+    }
+
+    /// As [`LessonFolder::read_lesson_files`], the `max` whose files were changed last.
+    pub fn read_changed_last(&self, max: usize) -> impl Iterator<Item = LessonFile> {
+        let mut names = self.lesson_names();
+        if names.len() > max {
+            // The time of its content is that of its recording where it is shared.
+            let changed = |name: &String| {
+                fs::symlink_metadata(self.dir.join(name)).map(|file| (file.ctime(), file.ctime_nsec())).ok()
+            };
+            names.sort_by_cached_key(|name| Reverse(changed(name)));
+            names.truncate(max);
+            names.sort();
+        }
+        names.into_iter().map(|name| read_lesson_file(self.dir.join(name)))
     }
 
     /// Reads one file.
@@ -325,6 +334,13 @@ impl LessonFolder {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
+}
+
+fn read_lesson_file(path: PathBuf) -> LessonFile {
+    let text = read_text(&path);
+    let conflict = text.as_ref().ok().and_then(|text| conflict::parse_conflict(text)).map(|conflict| conflict.line);
+    let lesson = text.and_then(|text| parse_lesson_file(&text, &path));
+    LessonFile { path, lesson, conflict }
 }
 
 /// Takes out of a file what is not for others, and leaves its time. What is no lesson stays as it is.

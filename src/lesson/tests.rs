@@ -241,6 +241,22 @@ fn the_first_write_keeps_git_status_clean_and_the_second_changes_nothing() {
 }
 
 #[test]
+fn what_changed_last_is_read_in_the_order_of_its_names() {
+    let scene = Scene::repository();
+    scene.folder().write_lesson(&facts()).expect("written");
+    let names = ["c-l-00000001.md", "a-l-00000002.md", "b-l-00000003.md"];
+    for name in names {
+        // The clock of a file system goes on in ticks.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        scene.file(&format!(".lessons/{name}"), "x");
+    }
+    let read = |max| scene.folder().read_changed_last(max).map(|file| file.path).collect::<Vec<_>>();
+    let path = |name| scene.dir.path().join(".lessons").join(name);
+    assert_eq!(read(2), [path(names[1]), path(names[2])]);
+    assert_eq!(read(9).len(), 4);
+}
+
+#[test]
 fn a_lesson_that_was_renamed_is_not_written_again() {
     let scene = Scene::repository();
     let written = scene.folder().write_lesson(&facts()).expect("written");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::library;
 use super::reply::Reply;
 use super::request::Request;
-use crate::checkup::{self, CheckStatus, Finding, IndexCheck, findings_of_problems};
+use crate::checkup::{self, CheckDepth, CheckStatus, Finding, findings_of_problems};
 use crate::event::EVENT_VERSION;
 use crate::recorder;
 use crate::whitelist::Whitelist;
@@ -37,14 +37,14 @@ impl DoctorReport {
 
 /// Looks at everything, changes nothing but what recording waiting runs changes; what the trial of isolation showed is
 /// remembered.
-pub(crate) fn diagnose_installation(request: &Request, check: IndexCheck) -> Reply<DoctorReport> {
+pub(crate) fn diagnose_installation(request: &Request, depth: CheckDepth) -> Reply<DoctorReport> {
     let (settings, problems) = (request.settings(), request.settings_problems().to_vec());
     let mut findings = vec![checkup::check_state_folder(&request.places)];
     findings.extend(checkup::check_waiting_runs(&request.places));
-    findings.extend(checkup::check_store(&request.places, check, &|damage| super::store::heal_index(request, damage)));
-    findings.extend(checkup::check_snapshots(&request.places, settings));
+    findings.extend(checkup::check_store(&request.places, depth, &|damage| super::store::heal_index(request, damage)));
+    findings.extend(checkup::check_snapshots(&request.places, settings, depth));
     findings.push(checkup::check_lessons_folder(&request.places, settings));
-    findings.extend(checkup::check_lesson_files(&request.places, settings));
+    findings.extend(checkup::check_lesson_files(&request.places, settings, depth));
     findings.extend(checkup::check_packagers(&request.places, settings));
     findings.extend(findings_of_problems("settings", "no problems in verify-run.toml", problems));
     let (_, problems) = Whitelist::load(&request.places, &request.environment);

@@ -6,7 +6,7 @@ use super::Board;
 use crate::base::clock::Timestamp;
 use crate::base::lossless::Lossless;
 use crate::base::text::{ellipsis, one_line};
-use crate::checkup::{CheckStatus, IndexCheck};
+use crate::checkup::{CheckDepth, CheckStatus};
 use crate::event::{JobState, PromotionState};
 use crate::gate::cycle::{CyclePhase, CycleRules, CycleState, WorkTreeGate};
 use crate::ops::definitions::check_definitions;
@@ -165,7 +165,7 @@ impl Board<'_> {
 
     /// What does not work here, as `doctor` and `whitelist check` say it.
     fn faults(&self) -> Vec<InboxItem> {
-        let report = diagnose_installation(self.request, IndexCheck::Opening).data;
+        let report = diagnose_installation(self.request, CheckDepth::Brief).data;
         let problems = report.findings.into_iter().filter(|finding| finding.status == CheckStatus::Problem);
         // `whitelist check` says more about them.
         let problems = problems.filter(|finding| finding.name != "definitions").map(|finding| InboxItem {

@@ -2,7 +2,7 @@
 
 use super::{CommandContext, Exit, Output};
 use crate::base::text::one_line;
-use crate::checkup::{CheckStatus, IndexCheck};
+use crate::checkup::{CheckDepth, CheckStatus};
 use crate::ops::doctor::{self, DoctorReport};
 
 /// Check the installation and every host
@@ -16,7 +16,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &mut CommandContext) -> anyhow::Result<Exit> {
-    let reply = doctor::diagnose_installation(&context.request, IndexCheck::Whole);
+    let reply = doctor::diagnose_installation(&context.request, CheckDepth::Whole);
     context.output.reply(&reply, args.json, print)?;
     Ok(if reply.data.has_problems() { Exit::Failure } else { Exit::Ok })
 }

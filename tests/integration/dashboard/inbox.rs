@@ -2,16 +2,19 @@
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use verify_run::base::clock::Timestamp;
 
 use super::Dashboard;
 use super::api::assert_described;
 use super::decisions::promotion_story;
 use super::markup::{addresses, plain_text, table_rows};
 use crate::gate::checklist;
-use crate::gate::decisions::{decide, judge};
+use crate::gate::decisions::{decide, failing_project, judge};
 use crate::lab::has_namespaces;
-use crate::learning::{agree, mend, mend_calc, python_project, work};
+use crate::learning::{agree, job_in, mend, mend_calc, move_tag, python_project, work};
 use crate::sandbox::Sandbox;
+
+const DAY_US: i64 = 86_400_000_000;
 
 /// What waits: its kind, its id, and what to type.
 type Waiting = (String, Option<String>, String);
@@ -47,9 +50,21 @@ fn waiting_by_commands(sandbox: &Sandbox) -> Vec<Waiting> {
     // Where nothing was judged there is no status.
     let gate = sandbox.verify_run(["gate", "status", "--json"]).outcome();
     let gate: Value = serde_json::from_str(gate.stdout()).unwrap_or_default();
-    if gate["phase"] == "escalated" {
-        let command = "verify-run gate resolve --by NAME --decision retry --reason WHY";
-        add("escalation", text(&gate["cycle"]), command.to_owned());
+    let stopped = match gate["phase"].as_str() {
+        Some("escalated") => Some(("escalation", "verify-run gate resolve --by NAME --decision retry --reason WHY")),
+        Some("halted") => Some(("breaker", "verify-run gate reset --by NAME --reason WHY")),
+        _ => None,
+    };
+    if let Some((kind, command)) = stopped {
+        add(kind, text(&gate["cycle"]), command.to_owned());
+    }
+    let now = Timestamp::now().0;
+    for waiver in sandbox.verify_run(["gate", "waive", "--list"]).outcome().stdout().lines() {
+        let until = waiver.split("until ").nth(1).and_then(|rest| Timestamp::parse(rest.trim_end_matches(')')));
+        if until.is_some_and(|until| (now..now + 7 * DAY_US).contains(&until.0)) {
+            let item = waiver.split(':').next().expect("an item");
+            add("waiver", item.to_owned(), "verify-run gate waive --list".to_owned());
+        }
     }
     for finding in rows(&printed(&["doctor"]), "findings") {
         if finding["status"] == "problem" && finding["name"] != "definitions" {
@@ -207,4 +222,55 @@ fn candidates_and_jobs_wait_until_a_person_decided() {
     assert_described("/api/v1/library/{id}/reject", &answer.json());
     dashboard.ends(Signal::SIGINT);
     assert_eq!(waiting(&sandbox), []);
+}
+
+#[test]
+fn what_the_gate_stopped_and_a_waiver_that_ends_soon_wait_too() {
+    let sandbox = failing_project();
+    sandbox.write("note.txt", "a change\n");
+    for _ in 1..=3 {
+        judge(&sandbox);
+    }
+    assert_eq!(kinds(&waiting(&sandbox)), ["breaker"]);
+    let reset = ["gate", "reset", "--by", "Ada", "--reason", "the tool was broken"];
+    decide(&sandbox, &reset, "Ada");
+    assert_eq!(waiting(&sandbox), []);
+    let waive = |until: &str| {
+        decide(&sandbox, &["gate", "waive", "X1", "--by", "Ada", "--reason", "known", "--until", until], "Ada");
+    };
+    waive("2999-12-31");
+    assert_eq!(waiting(&sandbox), [], "it ends in centuries");
+    waive(&Timestamp(Timestamp::now().0 + 3 * DAY_US).rfc3339()[..10]);
+    assert_eq!(ids_of(&waiting(&sandbox), "waiver"), ["X1"]);
+}
+
+#[test]
+fn a_job_whose_snapshot_is_not_what_it_was_waits_for_a_person() {
+    let Some(sandbox) = python_project() else { return };
+    if !has_namespaces() {
+        return;
+    }
+    mend(&sandbox, &["pytest", "-q"], mend_calc);
+    sandbox.settle();
+    agree(&sandbox);
+    let job = job_in(&sandbox, "queued")["id"].as_str().expect("an id").to_owned();
+    move_tag(&sandbox, &job);
+    assert_eq!(work(&sandbox)["state"], "stalled_snapshot");
+    let command = format!("verify-run library job {job}");
+    assert_eq!(waiting(&sandbox), [("job".to_owned(), Some(job), command)]);
+}
+
+#[test]
+fn of_many_lesson_files_those_that_were_changed_last_are_looked_at() {
+    let sandbox = Sandbox::repository();
+    sandbox.tool("eslint", "echo \"src/a.js:1:1: error: 'x' is not defined  no-undef\"; exit 1");
+    sandbox.verify_run(["--sync", "eslint", "."]).outcome();
+    let text = sandbox.lesson().text;
+    let names: Vec<String> = (0..1100).map(|number| format!(".lessons/old-l-{number:08x}.md")).collect();
+    for name in &names {
+        sandbox.write(name, &text);
+    }
+    assert_eq!(waiting(&sandbox), []);
+    sandbox.write(&names[0], "no front matter\n");
+    assert_eq!(kinds(&waiting(&sandbox)), ["problem"]);
 }

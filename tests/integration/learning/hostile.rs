@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use verify_run::run::CommandEnd;
 
-use super::{agree, job_in, job_page, mend, mend_calc, python_project, work};
+use super::{agree, job_in, job_page, mend, mend_calc, move_tag, python_project, work};
 use crate::lab::has_namespaces;
 use crate::sandbox::{Sandbox, files_in};
 
@@ -61,11 +61,7 @@ fn a_moved_tag_is_noticed() {
     mend(&sandbox, &["pytest", "-q"], mend_calc);
     let id = job_in(&sandbox, "queued")["id"].as_str().expect("an id").to_owned();
     sandbox.settle();
-    let git_dir = sandbox.state().join("learn/git");
-    let tag = job_page(&sandbox, &id)["snapshot"]["tag"].as_str().expect("a tag").to_owned();
-    let git_dir = git_dir.to_str().expect("UTF-8");
-    let parent = sandbox.git(["--git-dir", git_dir, "rev-parse", &format!("{tag}~1")]);
-    sandbox.git(["--git-dir", git_dir, "update-ref", &format!("refs/tags/{tag}"), parent.trim()]);
+    move_tag(&sandbox, &id);
     agree(&sandbox);
     let job = work(&sandbox);
     assert_eq!((&job["state"], &job["why"]), (&"stalled_snapshot".into(), &"its tag names another commit".into()));
