@@ -73,11 +73,15 @@ impl Board<'_> {
     /// When the store can't be read.
     pub(crate) fn files(&self, filter: &BoardFilter) -> Result<FileHeat, StoreError> {
         let period = self.weeks_of(filter);
-        let rows = self.index().files_of_tasks(period.from.begins(), &filter.whom)?;
-        let rows = rows.into_iter().filter(|row| row.day <= period.to);
         let weeks = usize::try_from(period.days / 7).unwrap_or(0);
-        let paths = collect_paths(rows, period.from);
+        let mut paths = TaskPaths::default();
+        self.index().visit_files_of_tasks(period.from.begins(), &filter.whom, |row| {
+            if row.day <= period.to {
+                paths.add(row, period.from);
+            }
+        })?;
         let mut ranked: Vec<(f64, String, PathTasks)> = paths
+            .0
             .into_iter()
             .filter(|(_, known)| !known.failed.is_empty())
             .map(|(path, known)| {
@@ -124,15 +128,17 @@ impl Board<'_> {
 }
 
 /// Files, and every folder around them, with the tasks that changed them and failed in them.
-fn collect_paths(rows: impl Iterator<Item = TaskFileRow>, from: UtcDay) -> BTreeMap<String, PathTasks> {
-    let mut paths: BTreeMap<String, PathTasks> = BTreeMap::new();
-    for row in rows {
+#[derive(Default)]
+struct TaskPaths(BTreeMap<String, PathTasks>);
+
+impl TaskPaths {
+    fn add(&mut self, row: &TaskFileRow<'_>, from: UtcDay) {
         let folders = row.path.match_indices('/').map(|(at, _)| &row.path[..=at]);
-        for path in folders.chain([row.path.as_str()]) {
-            if !paths.contains_key(path) {
-                paths.insert(path.to_owned(), PathTasks::default());
+        for path in folders.chain([row.path]) {
+            if !self.0.contains_key(path) {
+                self.0.insert(path.to_owned(), PathTasks::default());
             }
-            let Some(known) = paths.get_mut(path) else { continue };
+            let Some(known) = self.0.get_mut(path) else { continue };
             known.touched.insert(row.task);
             if !row.failed {
                 known.changed.insert(row.task);
@@ -146,7 +152,6 @@ fn collect_paths(rows: impl Iterator<Item = TaskFileRow>, from: UtcDay) -> BTree
             }
         }
     }
-    paths
 }
 
 #[cfg(test)]
@@ -155,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_folder_has_the_distinct_tasks_of_its_files() {
-        let row = |path: &str, task, day, failed: bool| TaskFileRow {
-            path: path.into(),
+        let row = |path, task, day, failed: bool| TaskFileRow {
+            path,
             task,
             day: UtcDay(day),
             failed,
@@ -168,14 +173,15 @@ mod tests {
             row("src/db/b.py", 2, 9, false),
             row("src/c.py", 3, 1, true),
         ];
-        let paths = collect_paths(rows.into_iter(), UtcDay(0));
+        let mut paths = TaskPaths::default();
+        rows.iter().for_each(|row| paths.add(row, UtcDay(0)));
         let of = |path: &str| {
-            let known = &paths[path];
+            let known = &paths.0[path];
             (known.touched.len(), known.changed.len(), known.failed.len(), known.weeks.len())
         };
         assert_eq!(of("src/"), (3, 1, 2, 2));
         assert_eq!(of("src/db/"), (2, 1, 1, 2), "one task failed in it, in two weeks");
         assert_eq!(of("src/db/b.py"), (2, 1, 1, 1));
-        assert_eq!(paths.len(), 5);
+        assert_eq!(paths.0.len(), 5);
     }
 }

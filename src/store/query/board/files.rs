@@ -14,9 +14,9 @@ const TASKS_MAX: i64 = 2_000;
 const ROWS_MAX: i64 = 200_000;
 
 /// A file in a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TaskFileRow {
-    pub path: String,
+#[derive(Debug)]
+pub(crate) struct TaskFileRow<'a> {
+    pub path: &'a str,
     /// Row number of the task.
     pub task: i64,
     /// When the run was started that it was changed before, or that failed in it.
@@ -28,11 +28,17 @@ pub(crate) struct TaskFileRow {
 }
 
 impl Index {
-    /// The files that were changed, or in which something failed that is no flake, from `since` on in the last tasks.
+    /// Calls `visit` with each file that was changed, or in which something failed that is no flake, from `since` on in the
+    /// last tasks. There may be hundreds of thousands.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn files_of_tasks(&self, since: Timestamp, filter: &SumFilter) -> Result<Vec<TaskFileRow>, StoreError> {
+    pub(crate) fn visit_files_of_tasks(
+        &self,
+        since: Timestamp,
+        filter: &SumFilter,
+        mut visit: impl FnMut(&TaskFileRow<'_>),
+    ) -> Result<(), StoreError> {
         const WHOSE: &str = "started_at >= ?1 AND (?2 IS NULL OR agent = ?2)
             AND (?3 IS NULL OR coalesce(r.tool, check_kind) = ?3 OR coalesce(r.tool, check_kind) LIKE '%:' || ?3)";
         let sql = format!(
@@ -48,19 +54,19 @@ impl Index {
                  WHERE {WHOSE} AND file IS NOT NULL AND NOT flaky AND uncounted IS NULL
                    AND (?4 IS NULL OR category = ?4) LIMIT {ROWS_MAX})"
         );
-        let read = || {
+        let mut read = || {
             let mut statement = self.connection.prepare_cached(&sql)?;
-            let parameters = params![since.rfc3339(), filter.agent, filter.tool, filter.category];
-            let rows = statement.query_map(parameters, |row| {
-                Ok(TaskFileRow {
-                    path: row.get(0)?,
+            let mut rows = statement.query(params![since.rfc3339(), filter.agent, filter.tool, filter.category])?;
+            while let Some(row) = rows.next()? {
+                visit(&TaskFileRow {
+                    path: row.get_ref(0)?.as_str()?,
                     task: row.get(1)?,
                     day: UtcDay::of(row_time(row, 2)?),
                     failed: row.get(3)?,
                     pattern: row.get(4)?,
-                })
-            })?;
-            rows.collect()
+                });
+            }
+            Ok(())
         };
         self.sql_result("read", read())
     }
