@@ -150,6 +150,8 @@ CREATE INDEX occurrences_by_failure ON occurrences (failure_no, flaky, file);
 CREATE INDEX occurrences_by_task ON occurrences (task_no, pattern_no, at, flaky);
 CREATE INDEX occurrences_by_file ON occurrences (file, at) WHERE file IS NOT NULL;
 CREATE INDEX occurrences_by_test ON occurrences (test, at) WHERE test IS NOT NULL;
+-- In which tasks the patterns of a family were seen, without the rows: a family may have a sixth of all patterns.
+CREATE INDEX tasks_of_patterns ON occurrences (pattern_no, task_no, flaky);
 
 -- What was done to lessons after they were written.
 CREATE TABLE lesson_changes (
@@ -215,6 +217,8 @@ CREATE INDEX attempts_by_key ON fix_attempts (command_key, at);
 CREATE INDEX attempts_by_run ON fix_attempts (run_id);
 CREATE INDEX attempts_by_before ON fix_attempts (before_run);
 CREATE INDEX attempts_by_opening ON fix_attempts (opened_by);
+-- Which fix an attempt is one of, without the rows, of which thousands are read for a page of patterns.
+CREATE INDEX fixes_of_attempts ON fix_attempts (event_id, fix_id, means);
 
 -- Keys as they were when the attempt was recorded.
 CREATE TABLE attempt_patterns (
@@ -940,6 +944,8 @@ CREATE INDEX fixes_by_last_at ON fix_figures (last_at DESC, fix_id);
 CREATE INDEX solved_fixes ON fix_figures (resolved_at, suspect, category_no, agent_no, tool_no, attempts, seconds)
     WHERE state = 'success';
 CREATE INDEX weakened_fixes ON fix_figures (resolved_at) WHERE state = 'weakened';
+-- As `fixes_of_attempts`, of what became of a fix.
+CREATE INDEX states_of_fixes ON fix_figures (fix_id, state, suspect);
 
 -- Failures of a pattern and those that are counted with it, under the one that represents them. Proven flakes are left
 -- out, here and below.

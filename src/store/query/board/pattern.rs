@@ -88,9 +88,9 @@ impl Index {
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
                          SELECT fix_id, max(role = 'fixed') AS fixed FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
-                         CROSS JOIN fix_attempts USING (event_id)
+                         CROSS JOIN fix_attempts INDEXED BY fixes_of_attempts USING (event_id)
                          WHERE role IN ('fixed', 'persisted') AND means <> 'none' GROUP BY fix_id)
-                     CROSS JOIN fix_figures USING (fix_id)
+                     CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
                      WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect"
                 ))?
                 .query_row([pattern], |row| Ok(PatternFixesRow { fixed: row_unsigned(row, 0)?, tried: row_unsigned(row, 1)? }))

@@ -231,9 +231,10 @@ impl Index {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader, count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
                      SELECT value AS leader, fix_id, max(role = 'fixed') AS fixed FROM json_each(?1)
-                     CROSS JOIN attempt_patterns ON pattern_key = key CROSS JOIN fix_attempts USING (event_id)
+                     CROSS JOIN attempt_patterns ON pattern_key = key
+                     CROSS JOIN fix_attempts INDEXED BY fixes_of_attempts USING (event_id)
                      WHERE role IN ('fixed', 'persisted') AND means <> 'none' GROUP BY value, fix_id)
-                 CROSS JOIN fix_figures USING (fix_id)
+                 CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
                  WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect GROUP BY leader",
             )?;
             let rows = statement.query_map([&groups.keys], |row| {
