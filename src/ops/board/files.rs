@@ -1,6 +1,7 @@
 //! In which files and folders something fails, of those that are changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 
@@ -56,16 +57,6 @@ pub(crate) struct HeatRow {
     pub pattern_name: Option<String>,
 }
 
-/// What is known of a path.
-#[derive(Default)]
-struct PathTasks {
-    touched: BTreeSet<i64>,
-    failed: BTreeSet<i64>,
-    weeks: BTreeMap<usize, BTreeSet<i64>>,
-    patterns: BTreeMap<i64, BTreeSet<i64>>,
-    changed: BTreeSet<i64>,
-}
-
 impl Board<'_> {
     /// Where something fails.
     ///
@@ -80,20 +71,13 @@ impl Board<'_> {
                 paths.add(row, period.from);
             }
         })?;
-        let mut ranked: Vec<(f64, String, PathTasks)> = paths
-            .0
-            .into_iter()
-            .filter(|(_, known)| !known.failed.is_empty())
-            .map(|(path, known)| {
-                (wilson_bound(known.failed.len() as u64, known.touched.len() as u64, Z_90), path, known)
-            })
-            .collect();
+        let mut ranked: Vec<RankedPath<'_>> = paths.places().into_iter().filter_map(RankedPath::new).collect();
         ranked.sort_by(|a, b| {
-            b.0.total_cmp(&a.0).then_with(|| b.2.failed.len().cmp(&a.2.failed.len())).then(a.1.cmp(&b.1))
+            b.bound.total_cmp(&a.bound).then(b.failed.cmp(&a.failed)).then_with(|| a.place.path.cmp(b.place.path))
         });
         let more = ranked.len().saturating_sub(ROWS_MAX);
         ranked.truncate(ROWS_MAX);
-        let rows = ranked.into_iter().map(|(bound, path, known)| self.heat_row(bound, path, &known, weeks));
+        let rows = ranked.into_iter().map(|ranked| self.heat_row(&ranked, weeks));
         Ok(FileHeat {
             filter: filter.applied(),
             weeks: (0..weeks as i64).map(|week| UtcDay(period.from.0 + 7 * week)).collect(),
@@ -111,46 +95,118 @@ impl Board<'_> {
         BoardPeriod::new(UtcDay(period.to.0 + 1 - 7 * weeks), period.to)
     }
 
-    fn heat_row(&self, bound: f64, path: String, known: &PathTasks, weeks: usize) -> Result<HeatRow, StoreError> {
-        let most = known.patterns.iter().max_by_key(|(number, tasks)| (tasks.len(), std::cmp::Reverse(**number)));
+    fn heat_row(&self, ranked: &RankedPath<'_>, weeks: usize) -> Result<HeatRow, StoreError> {
+        let place = &ranked.place;
+        let patterns = place.count_tasks_by(|row| row.pattern);
+        let most = patterns.iter().max_by_key(|(number, tasks)| (**tasks, std::cmp::Reverse(**number)));
         let pattern = most.map(|(number, _)| self.index().brief_of_pattern(*number)).transpose()?;
-        let in_week = |week| known.weeks.get(&week).map_or(0, |tasks| tasks.len() as u64);
+        let failed = place.count_tasks_by(|row| row.failed_in);
         Ok(HeatRow {
-            path,
-            changed: known.changed.len() as u64,
-            failed: known.failed.len() as u64,
-            lower_bound: round_to_thousandth(bound),
-            weeks: (0..weeks).map(in_week).collect(),
+            path: place.path.to_owned(),
+            changed: place.count_tasks(|row| row.failed_in.is_none()),
+            failed: ranked.failed,
+            lower_bound: round_to_thousandth(ranked.bound),
+            weeks: (0..weeks).map(|week| failed.get(&week).copied().unwrap_or(0)).collect(),
             pattern_name: pattern.as_ref().map(brief_pattern_name),
             pattern: pattern.map(|row| row.id),
         })
     }
 }
 
-/// Files, and every folder around them, with the tasks that changed them and failed in them.
+/// A task that changed a file, or failed in it.
+#[derive(Debug, Clone, Copy)]
+struct PathRow {
+    /// Which file, by [`TaskPaths::numbers`].
+    file: usize,
+    task: i64,
+    /// The week in which it failed; `None` when it changed the file.
+    failed_in: Option<usize>,
+    pattern: Option<i64>,
+}
+
+/// Files with the tasks that changed them and failed in them, as they are read. One list for all of them: sets of each path
+/// take several times the memory, in pieces that are not given back to the system.
 #[derive(Default)]
-struct TaskPaths(BTreeMap<String, PathTasks>);
+struct TaskPaths {
+    numbers: BTreeMap<String, usize>,
+    rows: Vec<PathRow>,
+}
 
 impl TaskPaths {
     fn add(&mut self, row: &TaskFileRow<'_>, from: UtcDay) {
-        let folders = row.path.match_indices('/').map(|(at, _)| &row.path[..=at]);
-        for path in folders.chain([row.path]) {
-            if !self.0.contains_key(path) {
-                self.0.insert(path.to_owned(), PathTasks::default());
-            }
-            let Some(known) = self.0.get_mut(path) else { continue };
-            known.touched.insert(row.task);
-            if !row.failed {
-                known.changed.insert(row.task);
-                continue;
-            }
-            known.failed.insert(row.task);
-            let week = usize::try_from((row.day.0 - from.0) / 7).unwrap_or(0);
-            known.weeks.entry(week).or_default().insert(row.task);
-            if let Some(pattern) = row.pattern {
-                known.patterns.entry(pattern).or_default().insert(row.task);
-            }
+        let file = self.numbers.get(row.path).copied().unwrap_or_else(|| {
+            let number = self.numbers.len();
+            self.numbers.insert(row.path.to_owned(), number);
+            number
+        });
+        let failed_in = row.failed.then(|| usize::try_from((row.day.0 - from.0) / 7).unwrap_or(0));
+        self.rows.push(PathRow { file, task: row.task, failed_in, pattern: row.pattern });
+    }
+
+    /// All files, and all folders around them. The files of a folder follow each other in the order of their paths.
+    fn places(&mut self) -> Vec<PlaceRows<'_>> {
+        let mut order = vec![0; self.numbers.len()];
+        for (at, number) in self.numbers.values().enumerate() {
+            order[*number] = at;
         }
+        self.rows.sort_unstable_by_key(|row| order[row.file]);
+        let mut places = Vec::new();
+        let mut folders: Vec<(&str, usize)> = Vec::new();
+        let mut at = 0;
+        let rows = |range: Range<usize>| &self.rows[range];
+        for (path, number) in &self.numbers {
+            while let Some((folder, start)) = folders.pop_if(|(folder, _)| !path.starts_with(*folder)) {
+                places.push(PlaceRows { path: folder, rows: rows(start..at) });
+            }
+            let known = folders.len();
+            folders.extend(path.match_indices('/').skip(known).map(|(end, _)| (&path[..=end], at)));
+            let count = self.rows[at..].iter().take_while(|row| row.file == *number).count();
+            places.push(PlaceRows { path, rows: rows(at..at + count) });
+            at += count;
+        }
+        places.extend(folders.into_iter().map(|(folder, start)| PlaceRows { path: folder, rows: rows(start..at) }));
+        places
+    }
+}
+
+/// A file or folder, with the rows of its files.
+#[derive(Debug, Clone, Copy)]
+struct PlaceRows<'a> {
+    path: &'a str,
+    rows: &'a [PathRow],
+}
+
+impl PlaceRows<'_> {
+    /// Distinct tasks of some of its rows.
+    fn count_tasks(&self, which: impl Fn(&PathRow) -> bool) -> u64 {
+        self.count_tasks_by(|row| which(row).then_some(())).get(&()).copied().unwrap_or(0)
+    }
+
+    /// Distinct tasks by what `key` says of their rows; rows without a key are left out.
+    fn count_tasks_by<K: Ord + Copy>(&self, key: impl Fn(&PathRow) -> Option<K>) -> BTreeMap<K, u64> {
+        let mut keyed: Vec<(K, i64)> = self.rows.iter().filter_map(|row| Some((key(row)?, row.task))).collect();
+        keyed.sort_unstable();
+        keyed.dedup();
+        let counts = keyed.chunk_by(|a, b| a.0 == b.0);
+        counts.filter_map(|tasks| Some((tasks.first()?.0, tasks.len() as u64))).collect()
+    }
+}
+
+/// A file or folder in which something failed.
+struct RankedPath<'a> {
+    place: PlaceRows<'a>,
+    /// Distinct tasks in which something failed in it.
+    failed: u64,
+    /// The lower bound of their share.
+    bound: f64,
+}
+
+impl<'a> RankedPath<'a> {
+    /// `None` when nothing failed in it.
+    fn new(place: PlaceRows<'a>) -> Option<Self> {
+        let failed = place.count_tasks(|row| row.failed_in.is_some());
+        let touched = place.count_tasks(|_| true);
+        (failed > 0).then(|| RankedPath { place, failed, bound: wilson_bound(failed, touched, Z_90) })
     }
 }
 
@@ -175,13 +231,35 @@ mod tests {
         ];
         let mut paths = TaskPaths::default();
         rows.iter().for_each(|row| paths.add(row, UtcDay(0)));
+        let places = paths.places();
         let of = |path: &str| {
-            let known = &paths.0[path];
-            (known.touched.len(), known.changed.len(), known.failed.len(), known.weeks.len())
+            let place = places.iter().find(|place| place.path == path).unwrap();
+            let failed = |row: &PathRow| row.failed_in.is_some();
+            let weeks = place.count_tasks_by(|row| row.failed_in);
+            (place.count_tasks(|_| true), place.count_tasks(|row| !failed(row)), place.count_tasks(failed), weeks.len())
         };
         assert_eq!(of("src/"), (3, 1, 2, 2));
         assert_eq!(of("src/db/"), (2, 1, 1, 2), "one task failed in it, in two weeks");
         assert_eq!(of("src/db/b.py"), (2, 1, 1, 1));
-        assert_eq!(paths.0.len(), 5);
+        assert_eq!(of("src/c.py"), (1, 0, 1, 1));
+        assert_eq!(places.len(), 5);
+    }
+
+    #[test]
+    fn a_folder_ends_where_its_files_end() {
+        let rows = ["lib/a/x", "lib/a-b", "lib/a.py", "lib/ab/y", "lib/a/z/q", "lib", "z", "a/z"];
+        let mut paths = TaskPaths::default();
+        for (task, path) in (0..).zip(rows) {
+            paths.add(&TaskFileRow { path, task, day: UtcDay(0), failed: true, pattern: None }, UtcDay(0));
+        }
+        let mut found: Vec<_> =
+            paths.places().iter().map(|place| (place.path.to_owned(), place.count_tasks(|_| true))).collect();
+        found.sort();
+        let mut wanted = std::collections::BTreeMap::new();
+        for path in rows {
+            let folders = path.match_indices('/').map(|(at, _)| &path[..=at]);
+            folders.chain([path]).for_each(|path| *wanted.entry(path.to_owned()).or_insert(0) += 1);
+        }
+        assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
     }
 }
