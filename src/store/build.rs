@@ -23,13 +23,14 @@ const CACHE_KIB: i64 = 96 << 10;
 /// Tables with random keys that applying an event only writes to: filled at the end, in the order of their keys.
 const SORTED: [&str; 4] = ["near_bands", "attempt_patterns", "attempt_files", "attempt_recipes"];
 
-/// Tables whose indexes applying an event doesn't need: made at the end. (What was tried is judged by occurrences and by
-/// attempts, so theirs are not among them: without them each failure would look at all before it.)
-const INDEXED_LAST: [&str; 14] = [
+/// Tables whose indexes applying an event doesn't need: made at the end. (What was tried is judged by attempts, so theirs
+/// are not among them: without them each failure would look at all before it.)
+const INDEXED_LAST: [&str; 16] = [
     "events",
     "runs",
     "failures",
     "failure_files",
+    "occurrences",
     "patterns",
     "lesson_changes",
     "attempt_patterns",
@@ -38,12 +39,14 @@ const INDEXED_LAST: [&str; 14] = [
     "snapshots",
     "snapshot_files",
     "pattern_places",
+    "pattern_days",
     "pattern_figures",
     "fix_figures",
 ];
 
-/// Indexes of these tables that applying an event does need: by them an entry names what it is about.
-const KEPT: [&str; 2] = ["patterns_by_id", "patterns_by_family"];
+/// Indexes of these tables that applying an event does need: by them an entry names what it is about, and what was tried is
+/// judged.
+const KEPT: [&str; 4] = ["patterns_by_id", "patterns_by_family", "occurrences_by_failure", "occurrences_by_task"];
 
 /// What was read.
 pub(super) struct IndexBuild {

@@ -217,17 +217,18 @@ CREATE INDEX attempts_by_key ON fix_attempts (command_key, at);
 CREATE INDEX attempts_by_run ON fix_attempts (run_id);
 CREATE INDEX attempts_by_before ON fix_attempts (before_run);
 CREATE INDEX attempts_by_opening ON fix_attempts (opened_by);
--- Which fix an attempt is one of, without the rows, of which thousands are read for a page of patterns.
-CREATE INDEX fixes_of_attempts ON fix_attempts (event_id, fix_id, means);
 
 -- Keys as they were when the attempt was recorded.
 CREATE TABLE attempt_patterns (
     event_id TEXT NOT NULL REFERENCES fix_attempts ON DELETE CASCADE,
     role TEXT NOT NULL CHECK (role IN ('fixed', 'introduced', 'persisted', 'not_reached')),
     pattern_key TEXT NOT NULL,
+    -- The fix that the attempt is one of; NULL where it did nothing.
+    of_fix TEXT,
     PRIMARY KEY (event_id, role, pattern_key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX attempt_patterns_by_key ON attempt_patterns (pattern_key, role);
+-- With the fix, so that the fixes of a pattern stand together: thousands are counted for a page of patterns.
+CREATE INDEX attempt_patterns_by_key ON attempt_patterns (pattern_key, role, of_fix);
 
 CREATE TABLE attempt_files (
     event_id TEXT NOT NULL REFERENCES fix_attempts ON DELETE CASCADE,
@@ -944,7 +945,7 @@ CREATE INDEX fixes_by_last_at ON fix_figures (last_at DESC, fix_id);
 CREATE INDEX solved_fixes ON fix_figures (resolved_at, suspect, category_no, agent_no, tool_no, attempts, seconds)
     WHERE state = 'success';
 CREATE INDEX weakened_fixes ON fix_figures (resolved_at) WHERE state = 'weakened';
--- As `fixes_of_attempts`, of what became of a fix.
+-- What became of a fix, without the rows.
 CREATE INDEX states_of_fixes ON fix_figures (fix_id, state, suspect);
 
 -- Failures of a pattern and those that are counted with it, under the one that represents them. Proven flakes are left
@@ -958,6 +959,7 @@ CREATE TABLE pattern_days (
     failures INTEGER NOT NULL CHECK (failures >= 1),
     PRIMARY KEY (day, pattern_no, category_no, agent_no, tool_no)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX agents_of_patterns ON pattern_days (pattern_no, agent_no, failures);
 
 CREATE TABLE pattern_figures (
     pattern_no INTEGER PRIMARY KEY,
@@ -987,12 +989,13 @@ CREATE TABLE helped_tasks (
     PRIMARY KEY (entry_id, task)
 ) STRICT, WITHOUT ROWID;
 
--- `tries` of strategies that count, those that `helped`, and `learnt` gotchas.
+-- `tries` of strategies that count, those that `helped`, `learnt` gotchas, and `patterns` that stand for themselves or
+-- for their groups.
 CREATE TABLE totals (
-    name TEXT PRIMARY KEY CHECK (name IN ('tries', 'helped', 'learnt')),
+    name TEXT PRIMARY KEY CHECK (name IN ('tries', 'helped', 'learnt', 'patterns')),
     value INTEGER NOT NULL DEFAULT 0 CHECK (value >= 0)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO totals (name) VALUES ('tries'), ('helped'), ('learnt');
+INSERT INTO totals (name) VALUES ('tries'), ('helped'), ('learnt'), ('patterns');
 
 -- Every pattern with the one that stands for it, itself mostly.
 CREATE VIEW pattern_leaders AS
@@ -1032,6 +1035,14 @@ END;
 
 CREATE TRIGGER gotcha_learnt AFTER INSERT ON entries WHEN NEW.event_id IS NULL BEGIN
     UPDATE totals SET value = value + 1 WHERE name = 'learnt';
+END;
+
+CREATE TRIGGER pattern_counted AFTER INSERT ON pattern_figures BEGIN
+    UPDATE totals SET value = value + 1 WHERE name = 'patterns';
+END;
+
+CREATE TRIGGER pattern_merged AFTER DELETE ON pattern_figures BEGIN
+    UPDATE totals SET value = value - 1 WHERE name = 'patterns';
 END;
 
 -- A failure is resolved when a later run of its check, or of one that covers it, found nothing of it any more.

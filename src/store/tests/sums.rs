@@ -162,7 +162,8 @@ pub(super) const SUMS: [Sum; 11] = [
                         SELECT 1 FROM helped o WHERE o.entry_id = h.entry_id AND o.task <> h.task)
                     UNION ALL SELECT 'total tries', CAST(count(counts_as) AS TEXT) FROM strategy_tries
                     UNION ALL SELECT 'total helped', CAST(count(*) AS TEXT) FROM strategy_tries WHERE counts_as = 'success'
-                    UNION ALL SELECT 'total learnt', CAST(count(*) AS TEXT) FROM entries WHERE event_id IS NULL",
+                    UNION ALL SELECT 'total learnt', CAST(count(*) AS TEXT) FROM entries WHERE event_id IS NULL
+                    UNION ALL SELECT 'total patterns', CAST(count(*) AS TEXT) FROM pattern_figures",
     },
 ];
 

@@ -65,11 +65,12 @@ impl Index {
     /// SQLite's.
     pub(crate) fn pattern_agents(&self, pattern: i64, limit: usize) -> Result<Vec<(String, u64)>, StoreError> {
         let read = || {
-            let mut statement = self.connection.prepare_cached(&format!(
-                "{GROUP} SELECT coalesce(agent, ''), count(DISTINCT failure_no) AS failures
-                 FROM members CROSS JOIN occurrences USING (pattern_no) CROSS JOIN failures USING (failure_no)
-                 CROSS JOIN runs USING (run_id) WHERE NOT flaky GROUP BY agent ORDER BY failures DESC, agent LIMIT ?2"
-            ))?;
+            let mut statement = self.connection.prepare_cached(
+                "SELECT name, sum(failures) FROM pattern_days INDEXED BY agents_of_patterns
+                 CROSS JOIN names ON name_no = agent_no
+                 WHERE pattern_no = (SELECT leader_no FROM pattern_leaders WHERE pattern_no = ?1)
+                 GROUP BY agent_no ORDER BY 2 DESC, name LIMIT ?2",
+            )?;
             let rows = statement.query_map(params![pattern, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
                 Ok((row.get(0)?, row_unsigned(row, 1)?))
             })?;
@@ -87,13 +88,15 @@ impl Index {
             self.connection
                 .prepare_cached(&format!(
                     "{GROUP} SELECT count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
-                         SELECT fix_id, max(role = 'fixed') AS fixed FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
-                         CROSS JOIN fix_attempts INDEXED BY fixes_of_attempts USING (event_id)
-                         WHERE role IN ('fixed', 'persisted') AND means <> 'none' GROUP BY fix_id)
+                         SELECT of_fix AS fix_id, max(role = 'fixed') AS fixed
+                         FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
+                         WHERE role IN ('fixed', 'persisted') AND of_fix IS NOT NULL GROUP BY of_fix)
                      CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
                      WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect"
                 ))?
-                .query_row([pattern], |row| Ok(PatternFixesRow { fixed: row_unsigned(row, 0)?, tried: row_unsigned(row, 1)? }))
+                .query_row([pattern], |row| {
+                    Ok(PatternFixesRow { fixed: row_unsigned(row, 0)?, tried: row_unsigned(row, 1)? })
+                })
         };
         self.sql_result("read", read())
     }

@@ -192,14 +192,19 @@ impl Index {
         &self,
         reading: &BTreeMap<i64, SightingsInProgress>,
     ) -> rusqlite::Result<BTreeMap<i64, Vec<SeenMessage>>> {
-        let wanted: Vec<(i64, i64, i64)> = reading
+        let wanted: Vec<(i64, i64, i64, bool)> = reading
             .iter()
-            .flat_map(|(leader, seen)| seen.newest.iter().map(|seen| (*leader, seen.pattern, seen.failure)))
+            .flat_map(|(leader, all)| {
+                all.newest.iter().map(|seen| (*leader, seen.pattern, seen.failure, all.has_equal(seen)))
+            })
             .collect();
+        // The runs of failures are far apart, and decide only between those of one moment.
         let mut statement = self.connection.prepare_cached(
-            "SELECT value ->> 0, failure_no, o.at, run_id, pattern_key, message, test FROM json_each(?1)
+            "SELECT value ->> 0, failure_no, o.at,
+                    iif(value ->> 3, (SELECT run_id FROM failures f WHERE f.failure_no = o.failure_no), ''),
+                    pattern_key, message, test FROM json_each(?1)
              CROSS JOIN occurrences o ON pattern_no = value ->> 1 AND failure_no = value ->> 2
-             CROSS JOIN patterns USING (pattern_no) CROSS JOIN failures USING (failure_no)",
+             CROSS JOIN patterns USING (pattern_no)",
         )?;
         let mut rows = statement.query([to_json(&wanted)])?;
         let mut found: BTreeMap<i64, PlacedMessages> = BTreeMap::new();
@@ -230,10 +235,9 @@ impl Index {
         let read = || {
             let mut statement = self.connection.prepare_cached(
                 "SELECT leader, count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
-                     SELECT value AS leader, fix_id, max(role = 'fixed') AS fixed FROM json_each(?1)
+                     SELECT value AS leader, of_fix AS fix_id, max(role = 'fixed') AS fixed FROM json_each(?1)
                      CROSS JOIN attempt_patterns ON pattern_key = key
-                     CROSS JOIN fix_attempts INDEXED BY fixes_of_attempts USING (event_id)
-                     WHERE role IN ('fixed', 'persisted') AND means <> 'none' GROUP BY value, fix_id)
+                     WHERE role IN ('fixed', 'persisted') AND of_fix IS NOT NULL GROUP BY value, of_fix)
                  CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
                  WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect GROUP BY leader",
             )?;
@@ -375,6 +379,11 @@ impl SightingsInProgress {
         self.oldest = self.newest.iter().find(|known| known.failure == *third).map(|known| known.at.clone());
         let oldest = self.oldest.as_deref().unwrap_or_default();
         self.newest.retain(|known| known.at.as_str() >= oldest);
+    }
+
+    /// Whether another of the newest failures was at the same time.
+    fn has_equal(&self, seen: &SeenFailure) -> bool {
+        self.newest.iter().any(|other| other.at == seen.at && other.failure != seen.failure)
     }
 
     fn first_times(self) -> Vec<Timestamp> {

@@ -138,7 +138,7 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn count_patterns(&self) -> Result<u64, StoreError> {
-        let sql = "SELECT count(*) FROM pattern_figures";
+        let sql = "SELECT value FROM totals WHERE name = 'patterns'";
         self.sql_result("read", self.connection.query_row(sql, [], |row| row_unsigned(row, 0)))
     }
 
