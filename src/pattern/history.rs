@@ -1,6 +1,6 @@
 //! The input of detectors: recent tasks with the files they touched and what failed in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use foldhash::{HashMap, HashMapExt};
@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt};
 use crate::base::clock::Timestamp;
 use crate::base::glob;
 use crate::pattern::glob::{candidate_globs, glob_rank};
-use crate::store::{HistoryRows, NamedPatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
+use crate::store::{HistoryRows, NamedPatternRow, PatternRow, TaskChangeRow, TaskFailureRow, TaskItemRow, TaskRow};
 
 /// Changed files of one task that file patterns are made of.
 const CHANGED_MAX: usize = 200;
@@ -18,8 +18,9 @@ const CHANGED_MAX: usize = 200;
 pub(crate) struct TaskHistory {
     /// The tasks, the oldest first.
     pub tasks: Vec<HistoryTask>,
-    /// The patterns that failed in them.
-    pub patterns: BTreeMap<i64, HistoryPattern>,
+    /// What is known of the patterns that failed in them, once it was asked for: they are thousands, and a detector that
+    /// looks at one pattern is given what is known of it.
+    pub patterns: OnceLock<BTreeMap<i64, HistoryPattern>>,
     /// How many categories there are.
     pub categories: u64,
     /// Tasks that are older than the window.
@@ -124,6 +125,13 @@ impl From<NamedPatternRow> for HistoryPattern {
     }
 }
 
+impl From<&PatternRow> for HistoryPattern {
+    fn from(row: &PatternRow) -> Self {
+        let PatternRow { id, tool, code, masked, .. } = row;
+        HistoryPattern { id: id.clone(), tool: tool.clone(), code: code.clone(), masked: masked.clone() }
+    }
+}
+
 impl TaskHistory {
     /// From the store's rows.
     pub(crate) fn from_rows(rows: HistoryRows) -> Self {
@@ -149,15 +157,51 @@ impl TaskHistory {
                 task.failures.push(HistoryFailure { run, at, category, items });
             }
         }
-        let known = |row: NamedPatternRow| (row.number, HistoryPattern::from(row));
         TaskHistory {
             tasks: order.iter().filter_map(|number| tasks.remove(number)).collect(),
-            patterns: rows.patterns.into_iter().map(known).collect(),
+            patterns: OnceLock::new(),
             categories: rows.categories,
             older_tasks: rows.older_tasks,
             places: OnceLock::new(),
             globs: OnceLock::new(),
         }
+    }
+
+    /// What is known of its patterns, which `read` is asked for if it is not known yet.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn name_patterns<E>(
+        &self,
+        read: impl FnOnce(&BTreeSet<i64>) -> Result<Vec<NamedPatternRow>, E>,
+    ) -> Result<(), E> {
+        if self.patterns.get().is_none() {
+            let failures = self.tasks.iter().flat_map(|task| &task.failures);
+            let numbers = failures.flat_map(|failure| &failure.items).map(|seen| seen.pattern).collect();
+            let named = read(&numbers)?.into_iter().map(|row| (row.number, HistoryPattern::from(row))).collect();
+            self.patterns.get_or_init(|| named);
+        }
+        Ok(())
+    }
+
+    /// The patterns that failed in its tasks, where they are named.
+    pub(crate) fn named_patterns(&self) -> impl Iterator<Item = (i64, &HistoryPattern)> {
+        self.patterns.get().into_iter().flatten().map(|(pattern, known)| (*pattern, known))
+    }
+
+    /// The patterns that failed in at least so many runs in which this one did, itself included.
+    pub(crate) fn patterns_beside(&self, pattern: i64, runs_min: u64) -> BTreeSet<i64> {
+        let own = [pattern];
+        let mut runs: BTreeMap<i64, u64> = BTreeMap::new();
+        for failure in self.tasks_with(&own).flat_map(|task| task.failures_with(&own)) {
+            failure.items.iter().for_each(|seen| *runs.entry(seen.pattern).or_default() += 1);
+        }
+        runs.into_iter().filter(|(_, count)| *count >= runs_min).map(|(beside, _)| beside).chain([pattern]).collect()
+    }
+
+    /// What is known of a pattern, where they are named.
+    pub(crate) fn named_pattern(&self, pattern: i64) -> Option<&HistoryPattern> {
+        self.patterns.get()?.get(&pattern)
     }
 
     /// The tasks that tell something about changes, the oldest first: those whose changes are known and in which something

@@ -1,6 +1,7 @@
 //! What detectors know about a pattern or about changes of a file: shipped ones and those of the user and the project.
 
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 
 use crate::advice::WarningFacts;
 use crate::base::glob;
@@ -100,7 +101,7 @@ impl DetectorInsight {
         let files_of = finding.files.as_deref()?;
         let file = files.iter().find(|file| glob::matches(files_of, file))?;
         let changed = |task: &&HistoryTask| task.changed.keys().any(|path| glob::matches(files_of, path));
-        let mut counted: std::collections::BTreeMap<i64, u64> = std::collections::BTreeMap::new();
+        let mut counted: BTreeMap<i64, u64> = BTreeMap::new();
         for task in self.history.tasks.iter().filter(changed) {
             let mut patterns: Vec<i64> =
                 task.failures.iter().flat_map(|failure| &failure.items).map(|seen| seen.pattern).collect();
@@ -134,7 +135,8 @@ fn advise(
     settings: &Settings,
 ) -> (Option<String>, Option<String>) {
     let patterns = [number];
-    let subject = DetectorSubject { id: &known.id, patterns: &patterns, family: &patterns, known: Some(known) };
+    let of_it = BTreeMap::from([(number, known.clone())]);
+    let subject = DetectorSubject { id: &known.id, patterns: &patterns, family: &patterns, known: &of_it };
     let found = registry.find_advice(&subject, history, settings);
     let named = found.iter().find(|finding| finding.names_pattern);
     let rule = found.iter().find_map(|finding| finding.rule.as_deref()).or_else(|| registry.find_rule(known, file));

@@ -9,6 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::event::AttemptOutcome;
 use crate::pattern::confidence::{self, JudgedDelivery};
 use crate::pattern::detector::DetectorSubject;
+use crate::pattern::history::HistoryPattern;
 use crate::pattern::knowledge;
 use crate::pattern::{PatternWords, SummaryParts};
 use crate::store::{PatternFixesRow, PatternRow, PatternSightings, StoreError, StrategyRow};
@@ -99,7 +100,8 @@ impl PatternReader {
             (None, None)
         };
         let patterns = [number];
-        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &[], known: None };
+        let known = BTreeMap::from([(number, HistoryPattern::from(row))]);
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family: &[], known: &known };
         let example = newest.first();
         let test = example.and_then(|(_, test)| test.clone());
         let parts = SummaryParts {

@@ -1,6 +1,7 @@
 //! Patterns as they are shown: the rows of the index with their words, figures and remedies.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::detectors::detector_advice;
@@ -11,7 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::config::Settings;
 use crate::pattern::confidence::{self, Confidence, JudgedDelivery, PatternOccurrence};
 use crate::pattern::detector::{DetectorFinding, DetectorRegistry, DetectorSubject};
-use crate::pattern::history::TaskHistory;
+use crate::pattern::history::{HistoryPattern, TaskHistory};
 use crate::pattern::{PatternGroupSummary, PatternPage, PatternSummary, SummaryParts};
 use crate::store::{DeliveryOutcomeRow, Index, OccurrenceRow, PatternRow, SegmentFolder, StoreError};
 
@@ -60,7 +61,9 @@ impl PatternReader {
     /// # Errors
     /// When the store can't be read, as for all methods here.
     pub(crate) fn findings(&self) -> Result<Vec<DetectorFinding>, StoreError> {
-        Ok(self.registry.examine_history(self.history()?, &self.settings))
+        let history = self.history()?;
+        history.name_patterns(|patterns| self.index.names_of_patterns(patterns))?;
+        Ok(self.registry.examine_history(history, &self.settings))
     }
 
     /// The newest tasks. Read when something is asked of them: many pages need none.
@@ -170,11 +173,21 @@ impl PatternReader {
         let patterns = [row.number];
         let family = all.then(|| self.family_of(row)).transpose()?;
         let family = family.as_ref().map(|family| family.patterns.as_slice()).unwrap_or_default();
-        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family, known: None };
+        let history = self.history()?;
+        let mut known = BTreeMap::from([(row.number, HistoryPattern::from(row))]);
+        if all {
+            // A group is those that are like one of them: what is beside that is beside this pattern at one remove.
+            let runs_min = self.settings.patterns.together_runs;
+            let beside = history.patterns_beside(row.number, runs_min).into_iter();
+            let beside = beside.flat_map(|pattern| history.patterns_beside(pattern, runs_min)).collect();
+            let named = index.names_of_patterns(&beside)?.into_iter();
+            known.extend(named.map(|row| (row.number, HistoryPattern::from(row))));
+        }
+        let subject = DetectorSubject { id: &row.id, patterns: &patterns, family, known: &known };
         let findings = if all {
-            self.registry.examine_pattern(&subject, self.history()?, &self.settings)
+            self.registry.examine_pattern(&subject, history, &self.settings)
         } else {
-            self.registry.find_naming(&subject, self.history()?, &self.settings)
+            self.registry.find_naming(&subject, history, &self.settings)
         };
         let sightings = index.first_occurrences(row.number)?.into_iter();
         let (cause, rule) = pattern_remedies::cause_and_rule(index, &self.segments, row.number)?;

@@ -277,11 +277,10 @@ impl DeclaredDetector {
         let is_about = |(_, known): &(i64, &HistoryPattern)| self.is_about(known);
         let about: BTreeMap<i64, &HistoryPattern> = match wanted {
             Some(DetectorSubject { patterns, known, .. }) => {
-                let known = |pattern| history.patterns.get(pattern).or(*known);
-                let known = patterns.iter().filter_map(|pattern| Some((*pattern, known(pattern)?)));
+                let known = patterns.iter().filter_map(|pattern| Some((*pattern, known.get(pattern)?)));
                 known.filter(is_about).collect()
             }
-            None => history.patterns.iter().map(|(pattern, known)| (*pattern, known)).filter(is_about).collect(),
+            None => history.named_patterns().filter(is_about).collect(),
         };
         let failed: Vec<i64> = about.keys().copied().collect();
         let (mut hits, mut of) = (0, 0);

@@ -9,6 +9,7 @@ mod files;
 mod recurrence;
 mod together;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use foldhash::HashSet;
@@ -27,8 +28,8 @@ pub(crate) struct DetectorSubject<'a> {
     pub patterns: &'a [i64],
     /// The row numbers of its family, its own included.
     pub family: &'a [i64],
-    /// What is known of them where the history does not name patterns.
-    pub known: Option<&'a HistoryPattern>,
+    /// What is known of `patterns`, and of those that fail together with them where these may be named.
+    pub known: &'a BTreeMap<i64, HistoryPattern>,
 }
 
 /// What a detector found. The figures are about the window of the history, which is the newest part.

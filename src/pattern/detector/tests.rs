@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::*;
@@ -25,12 +26,17 @@ fn history(tasks: Vec<HistoryTask>) -> TaskHistory {
         let (code, masked) = (Some(format!("E{n}")), format!("Cannot find module 'm{n}'"));
         (n, HistoryPattern { id: format!("p-{n}"), tool: "tsc".into(), code, masked })
     };
-    TaskHistory { tasks, patterns: (1..9).map(known).collect(), categories: 8, ..TaskHistory::default() }
+    TaskHistory {
+        tasks,
+        patterns: (1..9).map(known).collect::<BTreeMap<_, _>>().into(),
+        categories: 8,
+        ..TaskHistory::default()
+    }
 }
 
 fn about(pattern: i64, history: &TaskHistory) -> Vec<DetectorFinding> {
-    let id = format!("p-{pattern}");
-    let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8], known: None };
+    let (id, known) = (format!("p-{pattern}"), history.patterns.get().expect("named"));
+    let subject = DetectorSubject { id: &id, patterns: &[pattern], family: &[pattern, 8], known };
     let (registry, faults) = DetectorRegistry::new(&[], &CategoryTable::default());
     assert_eq!(faults, []);
     registry.examine_pattern(&subject, history, &Settings::default())
@@ -148,13 +154,23 @@ fn what_fails_together_is_a_group() {
 }
 
 #[test]
+fn what_fails_beside_a_pattern_does_so_in_enough_runs() {
+    let [both, other]: [&[(i64, &str)]; 2] = [&[(1, "a"), (2, "a")], &[(1, "a"), (3, "a")]];
+    let history = history(vec![task(1, &[], &[both, other]), task(2, &[], &[both]), task(3, &[], &[both])]);
+    assert_eq!(history.patterns_beside(1, 3), [1, 2].into());
+    assert_eq!(history.patterns_beside(1, 1), [1, 2, 3].into());
+    assert_eq!(history.patterns_beside(3, 3), [3].into(), "a pattern is beside itself");
+}
+
+#[test]
 fn a_hundred_tests_that_break_at_once_are_one_group() {
     let items: Vec<(i64, &str)> = (1..=300).map(|pattern| (pattern, "a")).collect();
     let tasks = (0..4).map(|n| task(n, &[], &[items.as_slice()])).collect();
     let history = TaskHistory {
         patterns: (1..=300)
             .map(|n| (n, HistoryPattern { id: format!("p-{n}"), ..HistoryPattern::default() }))
-            .collect(),
+            .collect::<BTreeMap<_, _>>()
+            .into(),
         ..history(tasks)
     };
     let found = overall(&history);

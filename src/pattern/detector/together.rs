@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::{Detector, DetectorFinding, DetectorSubject};
 use crate::base::text::{count, ellipsis};
 use crate::config::Settings;
-use crate::pattern::history::{HistoryFailure, TaskHistory};
+use crate::pattern::history::{HistoryFailure, HistoryPattern, TaskHistory};
 use crate::pattern::wording;
 
 /// Different sets of runs in one run that are compared with each other; a run in which more failed says little.
@@ -32,6 +32,7 @@ impl Detector for FailsTogetherDetector {
         history: &TaskHistory,
         settings: &Settings,
     ) -> Option<DetectorFinding> {
+        let known = |pattern| subject.known.get(&pattern);
         let groups = find_groups(history, settings);
         let mine = groups.into_iter().find(|group| group.patterns.iter().any(|one| subject.patterns.contains(one)))?;
         let others: Vec<i64> =
@@ -41,14 +42,15 @@ impl Detector for FailsTogetherDetector {
         }
         let summary = format!(
             "It fails together with {}: {} of {} that had one of them had them all.",
-            join_pattern_names(&others, history),
+            join_pattern_names(&others, known),
             mine.all,
             count(mine.any, "run")
         );
-        Some(mine.to_finding(self.name(), history, summary))
+        Some(mine.to_finding(self.name(), known, summary))
     }
 
     fn examine_history(&self, history: &TaskHistory, settings: &Settings) -> Vec<DetectorFinding> {
+        let known = |pattern| history.named_pattern(pattern);
         let mut groups = find_groups(history, settings);
         groups.sort_by(|a, b| b.any.cmp(&a.any).then(a.patterns.cmp(&b.patterns)));
         let findings = groups.into_iter().map(|group| {
@@ -57,9 +59,9 @@ impl Detector for FailsTogetherDetector {
                 count(group.patterns.len(), "pattern"),
                 group.all,
                 count(group.any, "run"),
-                join_pattern_names(&group.patterns, history)
+                join_pattern_names(&group.patterns, known)
             );
-            group.to_finding(self.name(), history, summary)
+            group.to_finding(self.name(), known, summary)
         });
         findings.collect()
     }
@@ -76,8 +78,13 @@ struct CoFailureGroup {
 }
 
 impl CoFailureGroup {
-    fn to_finding(&self, detector: &str, history: &TaskHistory, summary: String) -> DetectorFinding {
-        let known = self.patterns.iter().filter_map(|pattern| history.patterns.get(pattern));
+    fn to_finding<'a>(
+        &self,
+        detector: &str,
+        known: impl Fn(i64) -> Option<&'a HistoryPattern>,
+        summary: String,
+    ) -> DetectorFinding {
+        let known = self.patterns.iter().filter_map(|pattern| known(*pattern));
         DetectorFinding {
             detector: detector.to_owned(),
             title: format!("{} fail together", count(self.patterns.len(), "pattern")),
@@ -161,8 +168,11 @@ fn count_overlap(a: &[usize], b: &[usize]) -> (u64, u64) {
     (both, a.len() as u64 + b.len() as u64 - both)
 }
 
-fn join_pattern_names<'a>(patterns: impl IntoIterator<Item = &'a i64>, history: &TaskHistory) -> String {
-    let known: Vec<_> = patterns.into_iter().filter_map(|pattern| history.patterns.get(pattern)).collect();
+fn join_pattern_names<'p, 'a>(
+    patterns: impl IntoIterator<Item = &'p i64>,
+    known: impl Fn(i64) -> Option<&'a HistoryPattern>,
+) -> String {
+    let known: Vec<_> = patterns.into_iter().filter_map(|pattern| known(*pattern)).collect();
     let mut names: Vec<String> = known
         .iter()
         .take(NAMED_MAX)

@@ -37,8 +37,6 @@ pub(crate) struct HistoryRows {
     /// What failed in them, without what was a flake.
     pub items: Vec<TaskItemRow>,
     pub changes: Vec<TaskChangeRow>,
-    /// The patterns of `items`, where they are asked for.
-    pub patterns: Vec<NamedPatternRow>,
     pub older_tasks: u64,
     /// Categories there are.
     pub categories: u64,
@@ -137,18 +135,18 @@ impl Index {
     /// # Errors
     /// SQLite's.
     pub(crate) fn recent_history(&self) -> Result<HistoryRows, StoreError> {
-        self.read_history((TASKS_MAX, FAILURES_MAX), true)
+        self.read_history((TASKS_MAX, FAILURES_MAX))
     }
 
-    /// The same of fewer tasks and without the names of patterns, for those who can't wait.
+    /// The same of fewer tasks, for those who can't wait.
     ///
     /// # Errors
     /// SQLite's.
     pub(crate) fn brief_history(&self) -> Result<HistoryRows, StoreError> {
-        self.read_history((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX), false)
+        self.read_history((BRIEF_TASKS_MAX, BRIEF_FAILURES_MAX))
     }
 
-    fn read_history(&self, window: (i64, i64), is_named: bool) -> Result<HistoryRows, StoreError> {
+    fn read_history(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
         let (older_tasks, categories) = self.sql_result(
             "read",
             self.connection.query_row(
@@ -170,8 +168,6 @@ impl Index {
             Ok(TaskFailureRow { number, task, run, at: row_time(row, 3)?, category: row.get(4)? })
         })?;
         let items = self.items_of_failures(&failures.iter().map(|row| row.number).collect::<Vec<_>>())?;
-        let named = items.iter().filter(|_| is_named);
-        let patterns: BTreeSet<i64> = named.map(|item| item.pattern).collect();
         Ok(HistoryRows {
             tasks: self.query_window(window, &tasks, |row| {
                 Ok(TaskRow { number: row.get(0)?, name: row.get(1)?, runs: row_unsigned(row, 2)? })
@@ -188,7 +184,6 @@ impl Index {
                 ),
                 |row| Ok(TaskChangeRow { task: row.get(0)?, path: row.get(1)?, moved: row.get(2)? }),
             )?,
-            patterns: self.names_of_patterns(&patterns)?,
             items,
             older_tasks,
             categories,
