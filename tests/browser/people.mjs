@@ -191,6 +191,21 @@ await suite.check('a failure that is recorded meanwhile is announced, and the li
   assert((await rows()) !== before, 'the list is the one from before')
 })
 
+await suite.check('what is recorded while the page is out of sight is announced when it is seen again', async () => {
+  await suite.go(page, '/failures')
+  const show = (isShown) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    }, !isShown)
+  await show(false)
+  const [project, program] = process.argv.slice(3)
+  for (let run = 0; run < 2; run += 1) spawnSync(program, ['--sync', 'pytest', '-q', 'tests/test_mails.py'], { cwd: project })
+  assert(await page.locator('#news').isHidden(), 'it listens out of sight')
+  await show(true)
+  await page.locator('#news', { hasText: /^2 new$/ }).waitFor()
+})
+
 await suite.check('printed, the overview has its figures on three pages and no buttons', async () => {
   await suite.go(page, '/')
   const figures = await page.locator('.figures .value').allInnerTexts()

@@ -73,17 +73,24 @@ function listen() {
   const names = ["failure:recorded", "fix:confirmed", "knowledge:created", "knowledge:promoted", "pattern:reused"];
   let count = 0;
   let source = null;
-  const hear = () => {
-    count += 1;
-    news.textContent = `${count} new`;
+  const say = (text) => {
+    news.textContent = text;
     news.href = location.pathname + location.search;
     news.hidden = false;
+  };
+  const hear = () => {
+    count += 1;
+    say(`${count} new`);
   };
   // A page that nobody sees takes no connection from the others.
   const open = () => {
     if (source || document.hidden) return;
-    source = new EventSource("/api/v1/events");
+    // From the end of the page on: what came while it was out of sight is counted with the rest.
+    count = 0;
+    const end = news.dataset.end;
+    source = new EventSource(`/api/v1/events${end ? `?page=${end}` : ""}`);
     for (const name of names) source.addEventListener(name, hear);
+    source.addEventListener("store:changed", (event) => { if (!JSON.parse(event.data).id) say("new"); });
   };
   const close = () => {
     if (source) source.close();
@@ -91,6 +98,7 @@ function listen() {
   };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
   open();
 }
 

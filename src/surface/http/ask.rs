@@ -1,5 +1,6 @@
 //! A request as a resource gets it: where it works, the values of its path, and its checked parameters.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
@@ -10,6 +11,7 @@ use super::problem::HttpProblem;
 use super::theme::PageTheme;
 use crate::base::clock::{Timestamp, UtcDay};
 use crate::base::refusal::Refusal;
+use crate::ops::board::changes::StorePosition;
 use crate::ops::board::{Board, BoardFilter};
 use crate::ops::reply::Reply;
 use crate::ops::request::Request;
@@ -43,6 +45,8 @@ pub(super) struct HttpAsk {
     pub theme: PageTheme,
     /// The types that the caller accepts, as it sent them.
     pub accept: String,
+    /// Where the store ended when it was read for the answer; empty before.
+    pub end: OnceCell<StorePosition>,
 }
 
 /// Nothing was ever recorded here.
@@ -155,6 +159,7 @@ impl HttpAsk {
     ) -> anyhow::Result<Value> {
         let opened = Board::open(&self.request)?;
         let Some(board) = &opened.board else { return Err(NothingRecorded.into()) };
+        let _ = self.end.set(board.position()?);
         Ok(serde_json::to_value(Reply::from(read(board)?))?)
     }
 }

@@ -1,10 +1,10 @@
 //! What is recorded while a caller listens, as server-sent events: names, ids and addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -35,18 +35,52 @@ const LAST_EVENT: &str = "last-event-id";
 /// The address of the events.
 pub(super) const ADDRESS: &str = "/api/v1/events";
 
-/// Answers with events from now on, or from the last one on that the caller has seen.
+/// Pages whose ends are known: those that were read last.
+const PAGE_ENDS_MAX: usize = 64;
+/// Bytes of a digest that name an end.
+const END_NAME_BYTES: usize = 8;
+
+/// Where the store ended when pages were read, by a name that the page has: what is recorded after that is news to its
+/// reader, whether the page was in sight or not.
+#[derive(Default)]
+pub(super) struct PageEnds(Mutex<VecDeque<(String, StorePosition)>>);
+
+impl PageEnds {
+    /// Keeps an end; its name.
+    pub(super) fn keep(&self, end: &StorePosition) -> String {
+        let digest = blake3::hash(serde_json::to_string(end).unwrap_or_default().as_bytes());
+        let name: String = digest.as_bytes()[..END_NAME_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut kept = self.lock();
+        kept.retain(|(known, _)| *known != name);
+        kept.truncate(PAGE_ENDS_MAX - 1);
+        kept.push_front((name.clone(), end.clone()));
+        name
+    }
+
+    /// The end with a name; `None` of one that is not known any more.
+    fn find(&self, name: &str) -> Option<StorePosition> {
+        self.lock().iter().find(|(known, _)| known == name).map(|(_, end)| end.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, StorePosition)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers with events from the last one on that the caller has seen, else from the end of its page, else from now on.
 ///
 /// # Errors
 /// When too many listen.
-pub(super) fn listen(site: &Arc<HttpSite>, headers: &HeaderMap) -> Result<HttpReply, HttpProblem> {
+pub(super) fn listen(site: &Arc<HttpSite>, headers: &HeaderMap, page: Option<&str>) -> Result<HttpReply, HttpProblem> {
     let Ok(place) = Arc::clone(&site.listeners).try_acquire_owned() else {
         let detail = "too many connections listen already";
         return Err(HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail));
     };
     let last = headers.get(LAST_EVENT).and_then(|last| last.to_str().ok()).map(str::to_owned);
+    let position = page.filter(|_| last.is_none()).and_then(|name| site.ends.find(name));
+    let state = ListenerState { position, ..ListenerState::default() };
     let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
-    tokio::spawn(send_changes(Arc::clone(site), last, sender, place));
+    tokio::spawn(send_changes(Arc::clone(site), last, state, sender, place));
     Ok(HttpReply::stream("text/event-stream", Body::from_stream(MessageStream(receiver))))
 }
 
@@ -66,16 +100,21 @@ impl Stream for MessageStream {
 struct ListenerState {
     /// Length of each file of the events when it was last read.
     seen: BTreeMap<OsString, u64>,
-    /// `None` before the first look into the store.
+    /// `None` before the first look into the store, unless the caller's page tells where to begin.
     position: Option<StorePosition>,
     /// Looks in a row that found the index behind the files.
     behind: u32,
 }
 
 /// Sends messages until the listener is gone.
-async fn send_changes(site: Arc<HttpSite>, last: Option<String>, sender: Sender<Bytes>, place: OwnedSemaphorePermit) {
+async fn send_changes(
+    site: Arc<HttpSite>,
+    last: Option<String>,
+    mut state: ListenerState,
+    sender: Sender<Bytes>,
+    place: OwnedSemaphorePermit,
+) {
     let _place = place;
-    let mut state = ListenerState::default();
     let mut spoken = Instant::now();
     let mut is_greeted = false;
     loop {

@@ -1,6 +1,7 @@
 //! What is recorded as one file: the pages of the dashboard without a server, without script, the same bytes for the same
 //! records.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
@@ -150,6 +151,7 @@ impl ExportPart {
             form_token: None,
             theme: PageTheme::default(),
             accept: String::new(),
+            end: OnceCell::new(),
         };
         let value = (resource.read)(&ask)?;
         let address = id.map_or_else(|| page.to_owned(), |id| page.replace("{id}", id));
@@ -188,7 +190,7 @@ fn render_html(
     let anchors: BTreeMap<&str, String> = parts.iter().map(|part| (part.address.as_str(), part.anchor())).collect();
     let mut body = String::new();
     for part in parts {
-        let html = view.render_page(part.resource, &part.ask, &part.value, None)?;
+        let html = view.render_page(part.resource, &part.ask, &part.value, None, None)?;
         body.push_str(&format!("<section class=\"part\" id=\"{}\">\n", part.anchor()));
         body.push_str(&without_server(&html, &anchors));
         body.push_str("\n</section>\n");

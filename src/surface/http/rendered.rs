@@ -1,5 +1,6 @@
 //! Tests: pages as they are rendered from stores that are made of events.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::ask::HttpAsk;
@@ -21,9 +22,10 @@ fn render(desk: &Desk, page: &str) -> String {
         form_token: None,
         theme: PageTheme::default(),
         accept: String::new(),
+        end: OnceCell::new(),
     };
     let value = (resource.read)(&ask).expect("reads");
-    PageView::new().render_page(resource, &ask, &value, None).expect("renders")
+    PageView::new().render_page(resource, &ask, &value, None, None).expect("renders")
 }
 
 /// The number that follows a text on a page.

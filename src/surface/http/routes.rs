@@ -327,7 +327,10 @@ pub(super) const RESOURCES: &[HttpResource] = &[
     text(["/api/knowledge/metrics", ""], "Figures for Prometheus", false, metrics::reply),
     text(["/api/openapi.json", ""], "This description", false, reply_with_openapi),
     text(["", "/problems/{kind}"], "What a problem is", false, reply_with_problem_kind),
-    text([events::ADDRESS, ""], "What is recorded from now on", false, reply_with_events),
+    HttpResource {
+        parameters: &["page"],
+        ..text([events::ADDRESS, ""], "What is recorded from now on", false, reply_with_events)
+    },
     text(["", "/llms.txt"], "What agents find here", false, reply_with_guide),
     HttpResource { parameters: ASSET, ..text(["", "/assets/style.css"], "Style sheet", true, reply_with_style) },
     HttpResource { parameters: ASSET, ..text(["", "/assets/app.js"], "Keys and news", true, reply_with_script) },
@@ -343,7 +346,10 @@ fn reply_with_record(
     let next = value.get("next").and_then(Value::as_str).map(|next| next_page(resource.path(form), ask, next));
     let reply = match form {
         ResourceForm::Document => HttpReply::json(&value)?,
-        ResourceForm::Page => HttpReply::page(site.view.render_page(resource, ask, &value, next.as_deref())?),
+        ResourceForm::Page => {
+            let end = ask.end.get().map(|end| site.ends.keep(end));
+            HttpReply::page(site.view.render_page(resource, ask, &value, next.as_deref(), end.as_deref())?)
+        }
         ResourceForm::Markdown => {
             let address = record_path(resource.api, ask);
             HttpReply::text("text/markdown; charset=utf-8", render_markdown(resource.title, &address, &value))

@@ -1,5 +1,6 @@
 //! Connections, limits, and the way of a request through the guard to its resource.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -187,7 +188,7 @@ async fn find_reply(
         return Err(HttpProblem::new(StatusCode::NOT_FOUND, "unknown-id", "there is no record of this name"));
     }
     if resource.api == events::ADDRESS {
-        return events::listen(site, headers);
+        return events::listen(site, headers, parameters.get("page").map(String::as_str));
     }
     let sent = if resource.is_write { Some(read_sent(site, proof, headers, body, form).await?) } else { None };
     let (sent, back) = sent.map_or((None, None), |sent| (Some(sent.document), sent.back));
@@ -204,7 +205,17 @@ async fn find_reply(
         // An answer that comes too late would hold the place of the next question.
         let request = open_request(&on_thread.root).with_kept(&on_thread.kept).until(started + ANSWER_TIME_MAX);
         let form_token = on_thread.guard.form_token();
-        let ask = HttpAsk { request, path: values, parameters, body: sent, back, form_token, theme: chosen, accept };
+        let ask = HttpAsk {
+            request,
+            path: values,
+            parameters,
+            body: sent,
+            back,
+            form_token,
+            theme: chosen,
+            accept,
+            end: OnceCell::new(),
+        };
         let reply = read_reply(&on_thread, resource, form, &ask, &known);
         if started.elapsed() >= LARGE_ANSWER_TIME {
             shared_heap::give_back_freed();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 use super::counts::RequestCounts;
+use super::events::PageEnds;
 use super::guard::RequestGuard;
 use super::view::PageView;
 use crate::capture::Identity;
@@ -27,6 +28,8 @@ pub(super) struct HttpSite {
     pub root: PathBuf,
     pub view: PageView,
     pub counts: RequestCounts,
+    /// Where the store ended when pages were read.
+    pub ends: PageEnds,
     /// What is kept from one request to the next.
     pub kept: KeptReads,
     /// Milliseconds from the start to the last request.
@@ -46,6 +49,7 @@ impl HttpSite {
             root,
             view: PageView::new(),
             counts: RequestCounts::default(),
+            ends: PageEnds::default(),
             kept: KeptReads::for_many_calls(),
             last_request: AtomicU64::new(0),
             started: Instant::now(),

@@ -141,7 +141,7 @@ impl PageView {
         PageView { environment }
     }
 
-    /// The page of a resource with its value.
+    /// The page of a resource with its value; `end` names where the store ended when it was read.
     ///
     /// # Errors
     /// When a template asks for what the value does not have.
@@ -151,6 +151,7 @@ impl PageView {
         ask: &HttpAsk,
         value: &serde_json::Value,
         next: Option<&str>,
+        end: Option<&str>,
     ) -> anyhow::Result<String> {
         self.render(
             &format!("{}.html", resource.name),
@@ -159,6 +160,7 @@ impl PageView {
                 title => resource.title, page => resource.page, query => ask.parameters.clone(), id => ask.path_value(0),
                 parameters => resource.parameters.to_vec(), data => Value::from(Serde(value)), next => next,
                 form_token => ask.form_token.clone(), theme => ask.theme.as_str(), root => ask.request.places.root.display().to_string(),
+                end => end,
             },
         )
     }

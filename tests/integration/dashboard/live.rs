@@ -60,11 +60,16 @@ struct SentEvent {
 
 impl Listener {
     fn open(dashboard: &Dashboard, last: Option<&str>) -> Self {
+        Listener::open_for(dashboard, "", last)
+    }
+
+    /// With a query that names the page.
+    fn open_for(dashboard: &Dashboard, query: &str, last: Option<&str>) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", dashboard.port)).expect("connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
         let request = format!(
-            "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {}\r\n{last}\r\n",
+            "GET /api/v1/events{query} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {}\r\n{last}\r\n",
             dashboard.port,
             dashboard.bearer()
         );
@@ -125,6 +130,22 @@ fn who_listens_is_told_what_is_recorded_and_misses_nothing() {
     let mut lost = Listener::open(&dashboard, Some("no-such-event"));
     assert_eq!(lost.hears("store:changed").id, "");
     drop((again, lost));
+    // A page that comes into sight again hears what was recorded since it was read.
+    let page = dashboard.get("/failures").body;
+    let (_, end) = page.split_once("data-end=\"").expect("the end of the store");
+    let query = format!("?page={}", &end[..end.find('"').expect("a value")]);
+    fails("four");
+    let mut shown = Listener::open_for(&dashboard, &query, None);
+    let fourth = shown.hears("failure:recorded");
+    let newest = dashboard.json("/api/v1/failures?limit=1")["failures"][0]["id"].clone();
+    assert_eq!(fourth.data["ref"], newest);
+    let mut shown_again = Listener::open_for(&dashboard, &query, Some(&fourth.id));
+    let mut unknown = Listener::open_for(&dashboard, "?page=0123456789abcdef", None);
+    fails("five");
+    let fifth = shown_again.hears("failure:recorded");
+    assert!(fifth.id != fourth.id && fifth.data["ref"] != newest, "only what it has not heard: {fifth:?}");
+    assert_eq!(unknown.hears("failure:recorded").id, fifth.id, "from now on");
+    drop((shown, shown_again, unknown));
     dashboard.ends(Signal::SIGINT);
 }
 
