@@ -189,7 +189,7 @@ impl TaskHistory {
         self.patterns.get().into_iter().flatten().map(|(pattern, known)| (*pattern, known))
     }
 
-    /// The patterns that failed in at least so many runs in which this one did, itself included.
+    /// The patterns that failed in at least `runs_min` runs in which this one did, itself included.
     pub(crate) fn patterns_beside(&self, pattern: i64, runs_min: u64) -> BTreeSet<i64> {
         let own = [pattern];
         let mut runs: BTreeMap<i64, u64> = BTreeMap::new();

@@ -1,10 +1,10 @@
 //! What is recorded while a caller listens, as server-sent events: names, ids and addresses.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -34,38 +34,6 @@ const LAST_EVENT: &str = "last-event-id";
 
 /// The address of the events.
 pub(super) const ADDRESS: &str = "/api/v1/events";
-
-/// Pages whose ends are known: those that were read last.
-const PAGE_ENDS_MAX: usize = 64;
-/// Bytes of a digest that name an end.
-const END_NAME_BYTES: usize = 8;
-
-/// Where the store ended when pages were read, by a name that the page has: what is recorded after that is news to its
-/// reader, whether the page was in sight or not.
-#[derive(Default)]
-pub(super) struct PageEnds(Mutex<VecDeque<(String, StorePosition)>>);
-
-impl PageEnds {
-    /// Keeps an end; its name.
-    pub(super) fn keep(&self, end: &StorePosition) -> String {
-        let digest = blake3::hash(serde_json::to_string(end).unwrap_or_default().as_bytes());
-        let name: String = digest.as_bytes()[..END_NAME_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut kept = self.lock();
-        kept.retain(|(known, _)| *known != name);
-        kept.truncate(PAGE_ENDS_MAX - 1);
-        kept.push_front((name.clone(), end.clone()));
-        name
-    }
-
-    /// The end with a name; `None` of one that is not known any more.
-    fn find(&self, name: &str) -> Option<StorePosition> {
-        self.lock().iter().find(|(known, _)| known == name).map(|(_, end)| end.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, StorePosition)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Answers with events from the last one on that the caller has seen, else from the end of its page, else from now on.
 ///

@@ -33,6 +33,7 @@ mod markdown;
 mod masking;
 mod metrics;
 pub(super) mod openapi;
+mod page_ends;
 mod problem;
 mod prose;
 mod records;

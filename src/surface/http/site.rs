@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 use super::counts::RequestCounts;
-use super::events::PageEnds;
 use super::guard::RequestGuard;
+use super::page_ends::PageEnds;
 use super::view::PageView;
 use crate::capture::Identity;
 use crate::config::Environment;
