@@ -5,6 +5,7 @@ pub mod bytes;
 pub mod children;
 pub mod clock;
 pub mod file;
+pub(crate) mod first_few;
 pub mod folder;
 pub mod glob;
 #[cfg(any(test, target_env = "musl"))]

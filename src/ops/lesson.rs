@@ -81,16 +81,22 @@ pub(crate) struct ForgetReport {
 
 /// Reads all lessons, those of runs that still wait included.
 pub(crate) fn list_lessons(request: &Request) -> ListedLesson {
-    // A store that can't be opened is `doctor`'s matter: the files can be read without one.
-    let _ = drain_for_reading(&request.places);
-    read_all(&LessonFolder::find(&request.places, request.settings()))
+    read_lessons(request, |_| true)
 }
 
-fn read_all(folder: &LessonFolder) -> ListedLesson {
+/// The folder of the lessons, after those of runs that still wait were written: for who does not need all of them at once.
+pub(crate) fn complete_folder(request: &Request) -> LessonFolder {
+    // A store that can't be opened is `doctor`'s matter: the files can be read without one.
+    let _ = drain_for_reading(&request.places);
+    LessonFolder::find(&request.places, request.settings())
+}
+
+fn read_lessons(request: &Request, is_wanted: impl Fn(&Lesson) -> bool) -> ListedLesson {
     let mut listed = ListedLesson::default();
-    for LessonFile { path, lesson, .. } in folder.read_lesson_files() {
+    for LessonFile { path, lesson, .. } in complete_folder(request).read_lesson_files() {
         match lesson {
-            Ok(lesson) => listed.lessons.push(FoundLesson { path, lesson, withdrawn: false }),
+            Ok(lesson) if is_wanted(&lesson) => listed.lessons.push(FoundLesson { path, lesson, withdrawn: false }),
+            Ok(_) => {}
             Err(error) => listed.broken.push((path, error.to_string())),
         }
     }
@@ -208,21 +214,22 @@ pub(crate) fn tell_of_fix(request: &Request, fix: &str, said: &LessonAnnotation)
 /// # Errors
 /// When there is none or several.
 pub(crate) fn show_lesson(request: &Request, id: &str) -> anyhow::Result<FoundLesson> {
-    let missing = match find_by_id(list_lessons(request), id) {
+    let start = full_id(id);
+    let missing = match find_by_id(read_lessons(request, |lesson| lesson.front.id.starts_with(&start)), id) {
         Ok(found) => return Ok(found),
         Err(missing) => missing,
     };
-    let mut withdrawn = list_withdrawn(request, Some(&full_id(id)))?;
+    let mut withdrawn = list_withdrawn(request, Some(&start))?;
     match (withdrawn.pop(), withdrawn.is_empty()) {
         (Some(only), true) => Ok(only.found),
         _ => Err(missing),
     }
 }
 
+/// The only one of those whose ids start with `id`.
 fn find_by_id(listed: ListedLesson, id: &str) -> anyhow::Result<FoundLesson> {
     let start = full_id(id);
-    let mut found: Vec<FoundLesson> =
-        listed.lessons.into_iter().filter(|found| found.lesson.front.id.starts_with(&start)).collect();
+    let mut found = listed.lessons;
     if found.len() > 1 && !found.iter().any(|found| found.lesson.front.id == start) {
         let ids: Vec<&str> = found.iter().take(5).map(|found| found.lesson.front.id.as_str()).collect();
         let message = format!("{id} is the start of {} ids: {}", found.len(), ids.join(", "));

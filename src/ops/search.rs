@@ -1,5 +1,6 @@
 //! Lessons by the words in them.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -8,9 +9,11 @@ use super::lesson::{self, FoundLesson};
 use super::reply::Reply;
 use super::request::Request;
 use crate::base::clock::Timestamp;
+use crate::base::first_few::FirstFew;
 use crate::base::text::{count, ellipsis, one_line};
 use crate::base::words::normalised;
 use crate::config::Places;
+use crate::lesson::LessonFile;
 use crate::pattern::statistics::round_to_thousandth;
 
 /// Words of a question that are looked for.
@@ -67,11 +70,6 @@ pub(crate) struct SearchHit {
 /// The lessons that have the words of `text`, the best first: those with more of the words, then those where people
 /// wrote them, then the newest. Without words the newest. An id (`l-…`), or the start of one, finds its lesson.
 pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Reply<LessonHits> {
-    let listed = lesson::list_lessons(request);
-    let mut notes = Vec::new();
-    if let Some((_, reason)) = listed.broken.first() {
-        notes.push(one_line(&format!("{} can't be read: {reason}", count(listed.broken.len(), "lesson file"))));
-    }
     let asked = text.trim().to_lowercase();
     let is_id = asked.strip_prefix("l-").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     let words: Vec<String> = normalised(text).into_iter().take(WORDS_MAX).collect();
@@ -80,20 +78,29 @@ pub(crate) fn search_lessons(request: &Request, text: &str, limit: usize) -> Rep
         () if words.is_empty() => asked.is_empty().then_some(0.0),
         () => match_score(found, &words),
     };
-    let mut found: Vec<(f64, FoundLesson)> =
-        listed.lessons.into_iter().filter_map(|found| Some((weigh(&found)?, found))).collect();
-    found.sort_by(|(a, one), (b, other)| {
-        let newest_first = other.lesson.front.recorded_at.cmp(&one.lesson.front.recorded_at);
-        b.total_cmp(a).then(newest_first).then_with(|| one.path.cmp(&other.path))
-    });
-    let shown = found.len().min(limit.min(LESSONS_MAX));
-    let more = found.len() - shown;
-    let lessons = found
-        .into_iter()
-        .take(shown)
-        .map(|(score, found)| SearchHit::from_lesson(&request.places, score, &found))
-        .collect();
-    Reply::new(LessonHits { lessons, more }, notes)
+    let mut best = FirstFew::new(limit.min(LESSONS_MAX));
+    let (mut fitting, mut broken, mut first_reason) = (0, 0, None);
+    for LessonFile { path, lesson, .. } in lesson::complete_folder(request).read_lesson_files() {
+        match lesson {
+            Ok(lesson) => {
+                let found = FoundLesson { path, lesson, withdrawn: false };
+                let Some(score) = weigh(&found) else { continue };
+                fitting += 1;
+                // The bits of scores, which are not negative, are in their order.
+                let place = (Reverse(score.to_bits()), Reverse(found.lesson.front.recorded_at), found.path.clone());
+                best.push(place, (score, found));
+            }
+            Err(error) => {
+                broken += 1;
+                first_reason.get_or_insert_with(|| error.to_string());
+            }
+        }
+    }
+    let lessons: Vec<SearchHit> =
+        best.into_sorted().map(|(_, (score, found))| SearchHit::from_lesson(&request.places, score, &found)).collect();
+    let note = |reason: String| one_line(&format!("{} can't be read: {reason}", count(broken, "lesson file")));
+    let more = fitting - lessons.len();
+    Reply::new(LessonHits { lessons, more }, first_reason.map(note).into_iter().collect())
 }
 
 /// How well a lesson fits: the share of the words that it has, and a little for where; `None` when it has none.

@@ -1,13 +1,15 @@
 //! Lessons, the newest first, page by page.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::cursor::{CursorParts, read_mark};
+use super::cursor::{cut_page, read_mark, standing_mark};
 use super::{Board, PAGE_ROWS_MAX};
 use crate::base::clock::{Timestamp, UtcDay};
-use crate::lesson::LessonFrontMatter;
+use crate::base::first_few::FirstFew;
+use crate::lesson::{LessonFile, LessonFrontMatter};
 use crate::ops::board::BoardFilter;
 use crate::ops::lesson::{self, FoundLesson};
 
@@ -110,31 +112,31 @@ impl Board<'_> {
     ) -> anyhow::Result<LessonLines> {
         let limit = limit.clamp(1, PAGE_ROWS_MAX);
         let after = read_mark(LIST, after)?;
-        let listed = lesson::list_lessons(self.request);
-        let mut found: Vec<FoundLesson> = listed.lessons;
         let days = filter.asked_days();
-        found.retain(|found| {
-            let front = &found.lesson.front;
+        let is_listed = |front: &LessonFrontMatter| {
             let is_then = days.is_none_or(|days| (days.from..days.until).contains(&UtcDay::of(front.recorded_at)));
             let is_of = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
             is_then && is_of(&filter.whom.category, &front.category) && is_of(&filter.whom.tool, &front.tool)
-        });
-        let total = found.len() as u64;
-        let key = |found: &FoundLesson| (found.lesson.front.recorded_at, found.lesson.front.id.clone());
-        found.sort_by_cached_key(|found| std::cmp::Reverse(key(found)));
-        found.retain(|found| after.as_ref().is_none_or(|after| key(found) < *after));
-        let next = found.get(limit).map(|_| {
-            let (at, id): (Timestamp, String) = key(&found[limit - 1]);
-            CursorParts::new(LIST).with(at.0).with(id).encode()
-        });
-        found.truncate(limit);
-        let broken = listed.broken.iter().map(|(file, reason)| BrokenLesson::new(file, reason));
-        Ok(LessonLines {
-            lessons: found.iter().map(LessonTableRow::from_found).collect(),
-            broken: broken.collect(),
-            total,
-            next,
-        })
+        };
+        let mut newest = FirstFew::new(limit + 1);
+        let (mut broken, mut total) = (Vec::new(), 0);
+        for LessonFile { path, lesson, .. } in lesson::complete_folder(self.request).read_lesson_files() {
+            match lesson {
+                Ok(lesson) if is_listed(&lesson.front) => {
+                    total += 1;
+                    let place: (Timestamp, String) = (lesson.front.recorded_at, lesson.front.id.clone());
+                    if after.as_ref().is_none_or(|after| place < *after) {
+                        let found = FoundLesson { path, lesson, withdrawn: false };
+                        newest.push(Reverse(place), LessonTableRow::from_found(&found));
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => broken.push(BrokenLesson::new(&path, &error.to_string())),
+            }
+        }
+        let mut rows: Vec<_> = newest.into_sorted().collect();
+        let next = cut_page(&mut rows, limit, |(Reverse((at, id)), _)| standing_mark(LIST, (*at, id)));
+        Ok(LessonLines { lessons: rows.into_iter().map(|(_, row)| row).collect(), broken, total, next })
     }
 
     /// The lesson whose id starts with `id`, one that was withdrawn too.
