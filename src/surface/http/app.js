@@ -85,9 +85,9 @@ function listen() {
   // A page that nobody sees takes no connection from the others.
   const open = () => {
     if (source || document.hidden) return;
-    // From the end of the page on: what came while it was out of sight is counted with the rest.
-    count = 0;
     const end = news.dataset.end;
+    // From the end of the page on: what came while it was out of sight is counted with the rest.
+    if (end) count = 0;
     source = new EventSource(`/api/v1/events${end ? `?page=${end}` : ""}`);
     for (const name of names) source.addEventListener(name, hear);
     source.addEventListener("store:changed", (event) => { if (!JSON.parse(event.data).id) say("new"); });

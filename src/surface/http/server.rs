@@ -23,6 +23,7 @@ use super::routes::RESOURCES;
 use super::site::{HttpSite, open_request};
 use super::theme::{PageTheme, take_theme};
 use crate::base::shared_heap;
+use crate::ops::board::changes::StorePosition;
 use crate::ops::request::Request;
 use crate::surface::failure::{FailureKind, FailureReport};
 
@@ -336,12 +337,11 @@ fn render_problem(site: &HttpSite, problem: &HttpProblem, is_page: bool) -> Http
     if !is_page {
         return HttpReply::problem(problem);
     }
-    match site.view.render_problem(problem) {
-        Ok(html) => {
-            // Before the first run there is nothing wrong.
-            let is_start = problem.kind == "/problems/no-records";
-            HttpReply::page(html).with_status(if is_start { StatusCode::OK } else { problem_status(problem) })
-        }
+    // Before the first run there is nothing wrong, and all that comes is news.
+    let is_start = problem.kind == "/problems/no-records";
+    let end = is_start.then(|| site.ends.keep(&StorePosition::default()));
+    match site.view.render_problem(problem, end.as_deref()) {
+        Ok(html) => HttpReply::page(html).with_status(if is_start { StatusCode::OK } else { problem_status(problem) }),
         Err(_) => HttpReply::problem(problem),
     }
 }

@@ -165,18 +165,18 @@ impl PageView {
         )
     }
 
-    /// The page that explains why there is none.
+    /// The page that explains why there is none; `end` as in [`PageView::render_page`].
     ///
     /// # Errors
     /// When the template is none.
-    pub(super) fn render_problem(&self, problem: &HttpProblem) -> anyhow::Result<String> {
+    pub(super) fn render_problem(&self, problem: &HttpProblem, end: Option<&str>) -> anyhow::Result<String> {
         let is_start = problem.kind == "/problems/no-records";
         let template = if is_start { "start.html" } else { "problem.html" };
         let title = if is_start { "Nothing recorded yet" } else { problem.title };
         self.render(
             template,
             RecordedKinds::default(),
-            context! { title => title, page => "", problem => Value::from(Serde(problem)) },
+            context! { title => title, page => "", problem => Value::from(Serde(problem)), end => end },
         )
     }
 

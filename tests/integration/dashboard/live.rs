@@ -103,6 +103,26 @@ impl Listener {
     }
 }
 
+/// The query with which a page listens.
+fn end_of(page: &str) -> String {
+    let (_, end) = page.split_once("data-end=\"").expect("the end of the store");
+    format!("?page={}", &end[..end.find('"').expect("a value")])
+}
+
+#[test]
+fn the_first_failure_is_news_to_who_waits_for_it() {
+    let sandbox = Sandbox::repository();
+    let dashboard = Dashboard::start(&sandbox, &[]);
+    let query = end_of(&dashboard.get("/").body);
+    sandbox.tool("luacheck", "echo 'src/a.lua:1:1: error: undefined variable x'; exit 1");
+    sandbox.verify_run(["--sync", "luacheck", "."]).outcome();
+    let mut shown = Listener::open_for(&dashboard, &query, None);
+    let first = shown.hears("failure:recorded");
+    assert_eq!(first.data["ref"], dashboard.json("/api/v1/failures?limit=1")["failures"][0]["id"]);
+    drop(shown);
+    dashboard.ends(Signal::SIGINT);
+}
+
 #[test]
 fn who_listens_is_told_what_is_recorded_and_misses_nothing() {
     let sandbox = discount_story();
@@ -131,9 +151,7 @@ fn who_listens_is_told_what_is_recorded_and_misses_nothing() {
     assert_eq!(lost.hears("store:changed").id, "");
     drop((again, lost));
     // A page that comes into sight again hears what was recorded since it was read.
-    let page = dashboard.get("/failures").body;
-    let (_, end) = page.split_once("data-end=\"").expect("the end of the store");
-    let query = format!("?page={}", &end[..end.find('"').expect("a value")]);
+    let query = end_of(&dashboard.get("/failures").body);
     fails("four");
     let mut shown = Listener::open_for(&dashboard, &query, None);
     let fourth = shown.hears("failure:recorded");
