@@ -28,6 +28,8 @@ pub(crate) struct Store {
     index: Index,
     writer: String,
     notes: Vec<String>,
+    /// The whole index was computed from the segments since the store was opened.
+    is_rebuilt: bool,
     /// The segments as they were found.
     listed: Vec<Segment>,
     /// What was appended since the last sync, by segment.
@@ -87,7 +89,8 @@ impl Store {
         }
         let writer = writer_id(state)?;
         let (state, unsynced) = (state.clone(), HashMap::new());
-        let mut store = Store { state, segments, index, writer, notes, listed, unsynced, _lock: lock };
+        let mut store =
+            Store { state, segments, index, writer, notes, is_rebuilt: false, listed, unsynced, _lock: lock };
         match known.and_then(|known| store.update_index(&known, why)) {
             Err(error) if error.is_damage() => store.rebuild_damaged_index(&error)?,
             other => other?,
@@ -103,6 +106,7 @@ impl Store {
         match self.index.catch_up(&self.segments, &self.listed, known)? {
             CatchUpResult::CaughtUp { events, bad_lines } => {
                 if let Some(why) = why.filter(|_| events > 0) {
+                    self.is_rebuilt = true;
                     self.notes.push(format!("the index {why}; rebuilt it from {}", count(events, "event")));
                 }
                 self.note_bad_lines(bad_lines);
@@ -117,6 +121,11 @@ impl Store {
         &self.listed
     }
 
+    /// Whether opening the store, or what came after it, computed the whole index from the segments.
+    pub(crate) fn is_rebuilt(&self) -> bool {
+        self.is_rebuilt
+    }
+
     /// Computes the index again from the segments. `why` follows "the index"; empty when nothing is wrong with it.
     ///
     /// # Errors
@@ -129,6 +138,7 @@ impl Store {
         let opened = Index::open(&path);
         let built = built?;
         self.index = opened?;
+        self.is_rebuilt = true;
         let events = count(built.events, "event");
         self.notes.push(match why {
             "" => format!("rebuilt the index from {events}"),

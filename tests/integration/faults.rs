@@ -15,6 +15,7 @@ use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
+use serde_json::json;
 use verify_run::run::CommandEnd;
 
 use crate::sandbox::{Sandbox, can_mount, files_in, mounts_of_its_own};
@@ -282,6 +283,17 @@ fn an_index_that_is_gone_is_rebuilt_and_said_so() {
     assert_eq!((after.ended, after.stdout()), (CommandEnd::Exit(0), before.as_str()));
     assert!(after.stderr().contains("the index was missing; rebuilt it from 2 events"), "{}", after.stderr());
     assert_eq!(sandbox.verify_run(["pattern", "list"]).prints(), before);
+}
+
+#[test]
+fn an_index_that_opening_computes_again_is_not_rebuilt_twice() {
+    let sandbox = project();
+    sandbox.verify_run(["luacheck", "."]).env("PART", "a").outcome();
+    sandbox.settle();
+    fs::remove_file(sandbox.state().join("store.db")).expect("removes");
+    let rebuild = || sandbox.verify_run(["store", "rebuild", "--json"]).prints_json()["done"].clone();
+    assert_eq!(rebuild(), json!(["the index was missing; rebuilt it from 2 events"]));
+    assert_eq!(rebuild(), json!(["rebuilt the index from 2 events"]));
 }
 
 #[test]
