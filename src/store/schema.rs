@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of [`SCHEMA`]. It rises with every change of the file, and when the same events give other rows than before.
-pub(super) const INDEX_VERSION: u32 = 44;
+pub(super) const INDEX_VERSION: u32 = 45;
 
 /// `application_id` in the database's header: "vrun".
 pub(super) const APPLICATION_ID: i32 = 0x7672_756e;

@@ -63,7 +63,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_root ON runs (root, ended_at);
 -- What advice before an edit asks of hundreds of runs, without their rows.
 CREATE INDEX runs_by_key ON runs (command_key, ended_at, passed, task_no);
-CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at, passed, run_id);
+-- With what tells whether a failure began with a run, which is asked of all runs of the newest tasks.
+CREATE INDEX runs_by_task_and_time ON runs (task_no, started_at, passed, run_id, command_key, ended_at);
 CREATE INDEX runs_by_class_and_time ON runs (class_key, passed, ended_at, command_key, branch);
 CREATE INDEX passes_by_key ON runs (command_key, ended_at, branch, own_status) WHERE passed;
 CREATE INDEX failed_runs_by_time ON runs (started_at) WHERE NOT passed;
@@ -223,12 +224,9 @@ CREATE TABLE attempt_patterns (
     event_id TEXT NOT NULL REFERENCES fix_attempts ON DELETE CASCADE,
     role TEXT NOT NULL CHECK (role IN ('fixed', 'introduced', 'persisted', 'not_reached')),
     pattern_key TEXT NOT NULL,
-    -- The fix that the attempt is one of; NULL where it did nothing.
-    of_fix TEXT,
     PRIMARY KEY (event_id, role, pattern_key)
 ) STRICT, WITHOUT ROWID;
--- With the fix, so that the fixes of a pattern stand together: thousands are counted for a page of patterns.
-CREATE INDEX attempt_patterns_by_key ON attempt_patterns (pattern_key, role, of_fix);
+CREATE INDEX attempt_patterns_by_key ON attempt_patterns (pattern_key, role);
 
 CREATE TABLE attempt_files (
     event_id TEXT NOT NULL REFERENCES fix_attempts ON DELETE CASCADE,
@@ -945,8 +943,17 @@ CREATE INDEX fixes_by_last_at ON fix_figures (last_at DESC, fix_id);
 CREATE INDEX solved_fixes ON fix_figures (resolved_at, suspect, category_no, agent_no, tool_no, attempts, seconds)
     WHERE state = 'success';
 CREATE INDEX weakened_fixes ON fix_figures (resolved_at) WHERE state = 'weakened';
--- What became of a fix, without the rows.
-CREATE INDEX states_of_fixes ON fix_figures (fix_id, state, suspect);
+
+-- The fixes in which a pattern was tried, of those that count: weakened, undone and flaky ones don't. Keys as they were
+-- recorded.
+CREATE TABLE pattern_fixes (
+    pattern_key TEXT NOT NULL,
+    fix_id TEXT NOT NULL,
+    -- It made the pattern go away.
+    fixed INTEGER NOT NULL CHECK (fixed IN (0, 1)),
+    PRIMARY KEY (pattern_key, fix_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pattern_fixes_by_fix ON pattern_fixes (fix_id);
 
 -- Failures of a pattern and those that are counted with it, under the one that represents them. Proven flakes are left
 -- out, here and below.
@@ -970,7 +977,10 @@ CREATE TABLE pattern_figures (
     tasks INTEGER NOT NULL CHECK (tasks >= 0),
     -- Failures in which it was a proven flake.
     flaky INTEGER NOT NULL CHECK (flaky >= 0),
-    tie INTEGER NOT NULL
+    tie INTEGER NOT NULL,
+    -- Fixes in which it was tried, and those that made it go away: of `pattern_fixes`.
+    tried INTEGER NOT NULL CHECK (tried >= 0),
+    fixed INTEGER NOT NULL CHECK (fixed BETWEEN 0 AND tried)
 ) STRICT;
 CREATE INDEX pattern_figures_by_category ON pattern_figures (category_no, failures DESC, tie);
 CREATE INDEX pattern_figures_by_tasks ON pattern_figures (tasks DESC, failures DESC, tie);

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{outcome, rollup, strategy, to_sql};
 use crate::base::ids::{self, RunId};
 use crate::base::text;
-use crate::event::{AtomList, Attempt, AttemptMeans, AttemptOutcome, FixNote, Flake, FlakeProof};
+use crate::event::{AtomList, Attempt, AttemptOutcome, FixNote, Flake, FlakeProof};
 use crate::store::to_json;
 
 /// A recipe's label, bytes.
@@ -78,11 +78,10 @@ pub(super) fn insert_attempt(
         ("not_reached", &attempt.not_reached),
     ];
     let mut insert =
-        transaction.prepare_cached("INSERT INTO attempt_patterns VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?;
-    let of_fix = (attempt.means != AttemptMeans::None).then_some(fix.as_str());
+        transaction.prepare_cached("INSERT INTO attempt_patterns VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     for (role, atoms) in roles {
         for pattern in pattern_keys(atoms) {
-            insert.execute(params![id, role, pattern, of_fix])?;
+            insert.execute([id, role, pattern])?;
         }
     }
     let mut insert = transaction.prepare_cached("INSERT INTO attempt_files VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;

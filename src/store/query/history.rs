@@ -147,13 +147,10 @@ impl Index {
     }
 
     fn read_history(&self, window: (i64, i64)) -> Result<HistoryRows, StoreError> {
-        let (older_tasks, categories) = self.sql_result(
+        let older_tasks = self.count_tasks()?.saturating_sub(window.0.unsigned_abs());
+        let categories = self.sql_result(
             "read",
-            self.connection.query_row(
-                "SELECT max(0, (SELECT count(*) FROM tasks) - ?1), (SELECT count(*) FROM failure_categories)",
-                [window.0],
-                |row| Ok((row_unsigned(row, 0)?, row_unsigned(row, 1)?)),
-            ),
+            self.connection.query_row("SELECT count(*) FROM failure_categories", [], |row| row_unsigned(row, 0)),
         )?;
         let tasks = format!(
             "{WINDOW} SELECT task_no, name, (SELECT count(*) FROM runs r WHERE r.task_no = recent.task_no)

@@ -3,8 +3,8 @@
 use super::{open, sorted_rows};
 use crate::base::clock::Timestamp;
 use crate::event::sample::{
-    attempt, cancelled, days_later, failed_run, flake, folder, key, merge, of_category, passed_run, run_id, split,
-    weakened_mark, with_agent,
+    attempt, cancelled, days_later, failed_run, flake, folder, key, merge, of_category, old_failed_run, old_key,
+    passed_run, run_id, split, tried, weakened_mark, with_agent,
 };
 use crate::event::{AttemptOutcome, Event, EventBody, Purge};
 use crate::store::Index;
@@ -48,13 +48,19 @@ macro_rules! counted {
                                                         WHERE outcome = 'success' AND weakened > 0) THEN 'no'
                              WHEN passed THEN 'passed' ELSE 'failed' END AS how
                  FROM runs r),
-             leaders AS MATERIALIZED (SELECT * FROM pattern_leaders) ",
+             leaders AS MATERIALIZED (SELECT * FROM pattern_leaders),
+             tried AS (
+                 SELECT leader_no, fix_id, role = 'fixed' AND state = 'success' AS fixed
+                 FROM attempt_patterns a JOIN known_patterns n ON n.recorded_key = a.pattern_key
+                 JOIN leaders USING (pattern_no) JOIN fix_attempts USING (event_id) JOIN fix_figures USING (fix_id)
+                 WHERE role IN ('fixed', 'persisted') AND means <> 'none'
+                   AND state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect) ",
             $sql
         )
     };
 }
 
-pub(super) const SUMS: [Sum; 11] = [
+pub(super) const SUMS: [Sum; 13] = [
     Sum {
         kept: "SELECT day, t.name, a.name, w.name, runs, failed, uncounted FROM run_days JOIN tasks t USING (task_no)
                JOIN names a ON a.name_no = agent_no JOIN names w ON w.name_no = tool_no",
@@ -104,6 +110,15 @@ pub(super) const SUMS: [Sum; 11] = [
              FROM fix_states s LEFT JOIN counted_runs ON run_id = opened_by"
         ),
     },
+    // Tasks have the numbers from 1, without a gap.
+    Sum { kept: "SELECT coalesce(max(task_no), 0) FROM tasks", recounted: "SELECT count(*) FROM tasks" },
+    Sum {
+        kept: "SELECT pattern_key, fix_id, fixed FROM pattern_fixes",
+        recounted: "SELECT pattern_key, fix_id, max(role = 'fixed' AND state = 'success')
+                    FROM attempt_patterns JOIN fix_attempts USING (event_id) JOIN fix_figures USING (fix_id)
+                    WHERE role IN ('fixed', 'persisted') AND means <> 'none'
+                      AND state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect GROUP BY 1, 2",
+    },
     Sum {
         kept: "SELECT day, pattern_key, c.name, a.name, w.name, failures FROM pattern_days
                JOIN patterns USING (pattern_no) JOIN names c ON c.name_no = category_no
@@ -116,7 +131,7 @@ pub(super) const SUMS: [Sum; 11] = [
         ),
     },
     Sum {
-        kept: "SELECT pattern_key, c.name, failures, tasks, flaky, g.tie FROM pattern_figures g
+        kept: "SELECT pattern_key, c.name, failures, tasks, flaky, g.tie, tried, fixed FROM pattern_figures g
                JOIN patterns USING (pattern_no) JOIN names c ON c.name_no = category_no",
         recounted: counted!(
             "SELECT p.pattern_key,
@@ -125,7 +140,9 @@ pub(super) const SUMS: [Sum; 11] = [
                   GROUP BY category ORDER BY count(DISTINCT failure_no) DESC, category LIMIT 1),
                  count(DISTINCT failure_no) FILTER (WHERE NOT is_flaky),
                  count(DISTINCT task_no) FILTER (WHERE NOT is_flaky),
-                 count(DISTINCT failure_no) - count(DISTINCT failure_no) FILTER (WHERE NOT is_flaky), p.tie
+                 count(DISTINCT failure_no) - count(DISTINCT failure_no) FILTER (WHERE NOT is_flaky), p.tie,
+                 (SELECT count(DISTINCT fix_id) FROM tried t WHERE t.leader_no = l.leader_no),
+                 (SELECT count(DISTINCT fix_id) FROM tried t WHERE t.leader_no = l.leader_no AND fixed)
              FROM items JOIN leaders l USING (pattern_no) JOIN patterns p ON p.pattern_no = l.leader_no
              GROUP BY l.leader_no"
         ),
@@ -259,6 +276,35 @@ fn a_failure_is_open_until_a_pass_on_its_branch_or_a_fix_in_whatever_order_they_
         counts.push(numbers::<1>(store.index(), open_failures));
     }
     assert_eq!(counts, [[1]; 3], "the last one, which nothing came after");
+}
+
+#[test]
+fn a_fix_counts_for_its_patterns_whichever_is_recorded_first() {
+    let fixes = format!(
+        "SELECT tried, fixed FROM pattern_figures JOIN patterns USING (pattern_no) WHERE pattern_key = '{}'",
+        key("alpha")
+    );
+    let dir = folder();
+    let mut store = open(dir.path());
+    // A fix of an older version, whose key for alpha is not known.
+    store.append(&[tried(1, 2, AttemptOutcome::Success, &[old_key("alpha")], &[])]).expect("appends");
+    store.append(&[failed_run(3, "one", &["alpha"])]).expect("appends");
+    assert_eq!(numbers(store.index(), &fixes), [0, 0]);
+    store.append(&[old_failed_run(1, "one", &["alpha"])]).expect("appends");
+    assert_eq!(numbers(store.index(), &fixes), [1, 1]);
+    assert_sums(store.index());
+    // In two attempts of one fix, it is one; what a further attempt undid is none.
+    let persisted = tried(3, 4, AttemptOutcome::Partial, &[key("bravo")], &[key("alpha")]);
+    store.append(&[persisted, tried(3, 5, AttemptOutcome::Success, &[key("alpha")], &[])]).expect("appends");
+    assert_eq!(numbers(store.index(), &fixes), [2, 2]);
+    assert_sums(store.index());
+    let mut weakened = tried(3, 6, AttemptOutcome::Success, &[key("alpha")], &[]);
+    if let EventBody::Attempt(attempt) = &mut weakened.body {
+        attempt.weakened = vec![weakened_mark()];
+    }
+    store.append(&[weakened]).expect("appends");
+    assert_eq!(numbers(store.index(), &fixes), [1, 1]);
+    assert_sums(store.index());
 }
 
 #[test]

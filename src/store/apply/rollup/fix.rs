@@ -50,6 +50,7 @@ pub(in crate::store) fn recount_marked_fixes(transaction: &Transaction<'_>) -> r
         return Ok(());
     }
     fixes.iter().try_for_each(|fix| recount_fix(transaction, fix))?;
+    list_patterns_of_marked_fixes(transaction)?;
     transaction.prepare_cached("DELETE FROM stale_fixes")?.execute([])?;
     Ok(())
 }
@@ -77,5 +78,40 @@ fn recount_fix(transaction: &Transaction<'_>, fix: &str) -> rusqlite::Result<()>
         name_number(transaction, &agent)?,
         name_number(transaction, &tool)?
     ])?;
+    Ok(())
+}
+
+/// Lists and counts again the patterns that the marked fixes count for, once those are counted: all of them at once, in the
+/// order of the table's keys.
+fn list_patterns_of_marked_fixes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    add_marked_fixes_to_patterns(transaction, -1)?;
+    let sql = "DELETE FROM pattern_fixes WHERE fix_id IN (SELECT fix_id FROM stale_fixes)";
+    transaction.prepare_cached(sql)?.execute([])?;
+    let sql = "INSERT INTO pattern_fixes
+               SELECT pattern_key, fix_id, max(role = 'fixed') AND state = 'success'
+               FROM stale_fixes CROSS JOIN fix_figures USING (fix_id) CROSS JOIN fix_attempts USING (fix_id)
+               CROSS JOIN attempt_patterns USING (event_id)
+               WHERE role IN ('fixed', 'persisted') AND means <> 'none'
+                 AND state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect GROUP BY pattern_key, fix_id";
+    transaction.prepare_cached(sql)?.execute([])?;
+    add_marked_fixes_to_patterns(transaction, 1)
+}
+
+/// Adds the marked fixes, as they are listed, to the figures of their patterns' groups; with -1 takes them off.
+fn add_marked_fixes_to_patterns(transaction: &Transaction<'_>, sign: i64) -> rusqlite::Result<()> {
+    let sql = "
+        WITH listed AS (
+            SELECT pattern_no, fix_id, fixed FROM stale_fixes CROSS JOIN pattern_fixes USING (fix_id)
+            CROSS JOIN patterns USING (pattern_key)
+            UNION ALL SELECT k.pattern_no, fix_id, fixed FROM stale_fixes CROSS JOIN pattern_fixes p USING (fix_id)
+            CROSS JOIN recorded_keys k ON k.recorded_key = p.pattern_key),
+        added AS (
+            SELECT leader, count(*) AS tried, sum(fixed) AS fixed FROM (
+                SELECT coalesce(leader_no, pattern_no) AS leader, max(fixed) AS fixed
+                FROM listed LEFT JOIN pattern_groups USING (pattern_no) GROUP BY leader, fix_id)
+            GROUP BY leader)
+        UPDATE pattern_figures AS f SET tried = f.tried + ?1 * a.tried, fixed = f.fixed + ?1 * a.fixed
+        FROM added a WHERE f.pattern_no = a.leader";
+    transaction.prepare_cached(sql)?.execute([sign])?;
     Ok(())
 }

@@ -99,7 +99,18 @@ pub(in crate::store::apply) fn add_failure_to_patterns(
             count_leader(transaction, seen.pattern, cell, true, is_further)?;
         }
     }
+    // A fix may have been recorded before the pattern, or with a key that is known for it only now.
+    let new = changes.seen.iter().filter(|seen| seen.is_new).map(|seen| seen.pattern);
+    for pattern in new.chain(changes.rekeyed.iter().copied()) {
+        recount_fixes_of_group(transaction, leader_of(transaction, pattern)?)?;
+    }
     Ok(())
+}
+
+fn leader_of(transaction: &Transaction<'_>, pattern: i64) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached("SELECT leader_no FROM pattern_leaders WHERE pattern_no = ?1")?
+        .query_row([pattern], |row| row.get(0))
 }
 
 /// Counts a failure as it counts now, where it counted as `before` says.
@@ -134,7 +145,7 @@ fn count_leader(
     let category: i64 = transaction
         .prepare_cached(
             "INSERT INTO pattern_figures
-             SELECT ?1, ?2, ?3, ?4, ?5, tie FROM patterns WHERE pattern_no = ?1
+             SELECT ?1, ?2, ?3, ?4, ?5, tie, 0, 0 FROM patterns WHERE pattern_no = ?1
              ON CONFLICT DO UPDATE SET failures = failures + ?3, tasks = tasks + ?4, flaky = flaky + ?5
              RETURNING category_no",
         )?
@@ -218,11 +229,8 @@ pub(in crate::store::apply) fn recount_patterns(
     if patterns.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let mut leader = transaction.prepare_cached("SELECT leader_no FROM pattern_leaders WHERE pattern_no = ?1")?;
-    let leaders: BTreeSet<i64> = patterns
-        .iter()
-        .map(|pattern| leader.query_row([pattern], |row| row.get(0)))
-        .collect::<rusqlite::Result<_>>()?;
+    let leaders: BTreeSet<i64> =
+        patterns.iter().map(|pattern| leader_of(transaction, *pattern)).collect::<rusqlite::Result<_>>()?;
     let mut all = patterns.clone();
     for &leader in &leaders {
         all.extend(members_with(transaction, leader)?);
@@ -248,12 +256,13 @@ fn recount_group(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result
     let figures = format!(
         "INSERT INTO pattern_figures
          SELECT ?1, 0, count(*) FILTER (WHERE counts), count(DISTINCT iif(counts, task_no, NULL)),
-                count(*) FILTER (WHERE NOT counts), (SELECT tie FROM patterns WHERE pattern_no = ?1)
+                count(*) FILTER (WHERE NOT counts), (SELECT tie FROM patterns WHERE pattern_no = ?1), 0, 0
          FROM (SELECT failure_no, task_no, max(NOT flaky) AS counts FROM occurrences
                WHERE pattern_no IN ({MEMBERS}) GROUP BY failure_no)"
     );
     transaction.prepare_cached(&figures)?.execute(params![leader, members])?;
     update_category(transaction, leader)?;
+    recount_fixes_of_group(transaction, leader)?;
     let days = format!(
         "INSERT INTO pattern_days
          SELECT {}, ?1, c.name_no, a.name_no, t.name_no, count(*)
@@ -266,6 +275,21 @@ fn recount_group(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result
     );
     transaction.prepare_cached(&days)?.execute(params![leader, members])?;
     Ok(())
+}
+
+/// Counts the fixes of a group again, from those that are listed for its keys.
+fn recount_fixes_of_group(transaction: &Transaction<'_>, leader: i64) -> rusqlite::Result<()> {
+    let sql = format!(
+        "UPDATE pattern_figures SET (tried, fixed) = (
+             SELECT count(*), coalesce(sum(fixed), 0) FROM (
+                 SELECT max(fixed) AS fixed FROM (
+                     SELECT pattern_key FROM patterns WHERE pattern_no IN ({MEMBERS})
+                     UNION SELECT recorded_key FROM recorded_keys WHERE pattern_no IN ({MEMBERS}))
+                 CROSS JOIN pattern_fixes USING (pattern_key) GROUP BY fix_id))
+         WHERE pattern_no = ?1"
+    );
+    let members = to_json(&members_with(transaction, leader)?);
+    transaction.prepare_cached(&sql)?.execute(params![leader, members]).map(drop)
 }
 
 /// Takes into account that a pattern that others have had is seen in a task.

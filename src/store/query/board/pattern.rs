@@ -87,12 +87,8 @@ impl Index {
         let read = || {
             self.connection
                 .prepare_cached(&format!(
-                    "{GROUP} SELECT count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
-                         SELECT of_fix AS fix_id, max(role = 'fixed') AS fixed
-                         FROM keys CROSS JOIN attempt_patterns USING (pattern_key)
-                         WHERE role IN ('fixed', 'persisted') AND of_fix IS NOT NULL GROUP BY of_fix)
-                     CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
-                     WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect"
+                    "{GROUP} SELECT coalesce(sum(fixed), 0), count(*) FROM (
+                         SELECT max(fixed) AS fixed FROM keys CROSS JOIN pattern_fixes USING (pattern_key) GROUP BY fix_id)"
                 ))?
                 .query_row([pattern], |row| {
                     Ok(PatternFixesRow { fixed: row_unsigned(row, 0)?, tried: row_unsigned(row, 1)? })

@@ -224,7 +224,7 @@ impl Index {
         Ok(found.into_iter().map(|(leader, seen)| (leader, newest(seen))).collect())
     }
 
-    /// Fixes that the patterns were in, as [`Index::count_pattern_fixes`] counts them. What was in none is left out.
+    /// Fixes that the patterns were in, as [`Index::count_pattern_fixes`] counts them.
     ///
     /// # Errors
     /// SQLite's.
@@ -234,14 +234,9 @@ impl Index {
     ) -> Result<BTreeMap<i64, PatternFixesRow>, StoreError> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT leader, count(*) FILTER (WHERE fixed AND state = 'success'), count(*) FROM (
-                     SELECT value AS leader, of_fix AS fix_id, max(role = 'fixed') AS fixed FROM json_each(?1)
-                     CROSS JOIN attempt_patterns ON pattern_key = key
-                     WHERE role IN ('fixed', 'persisted') AND of_fix IS NOT NULL GROUP BY value, of_fix)
-                 CROSS JOIN fix_figures INDEXED BY states_of_fixes USING (fix_id)
-                 WHERE state NOT IN ('weakened', 'undone', 'flaky') AND NOT suspect GROUP BY leader",
+                "SELECT pattern_no, fixed, tried FROM json_each(?1) CROSS JOIN pattern_figures ON pattern_no = value",
             )?;
-            let rows = statement.query_map([&groups.keys], |row| {
+            let rows = statement.query_map([to_json(&groups.wanted)], |row| {
                 Ok((row.get(0)?, PatternFixesRow { fixed: row_unsigned(row, 1)?, tried: row_unsigned(row, 2)? }))
             })?;
             rows.collect()
