@@ -15,6 +15,8 @@ use crate::sandbox::{Sandbox, wait_until};
 
 /// Rounds of one of five tests; in each the runner of a job is killed twice, once fewer than a job gives up after.
 const ROUNDS: u64 = 3;
+/// Rounds at most, where the moments came too late.
+const ROUNDS_MAX: u64 = 12;
 const KILLS: u64 = 2;
 const CHECK: [&str; 4] = ["/usr/bin/python3", "-m", "unittest", "-q"];
 
@@ -113,12 +115,15 @@ fn ends_as_undisturbed_when_killed(seed: u64) {
     let kept = keep(&sandbox);
     let started = Instant::now();
     let undisturbed = work_to_the_end(&sandbox, &id);
-    let took = u64::try_from(started.elapsed().as_millis()).expect("a short time");
+    let mut took = u64::try_from(started.elapsed().as_millis()).expect("a short time");
     let names = names_in_state(&sandbox);
     let (mut seed, mut interrupted) = (seed, 0);
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS_MAX {
+        if round >= ROUNDS && interrupted > 1 {
+            break;
+        }
         restore(&sandbox, &kept);
-        let mut known = 0;
+        let (mut known, before) = (0, interrupted);
         for _ in 0..KILLS {
             let mut runner = sandbox.verify_run(["library", "work"]).spawn();
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -138,6 +143,10 @@ fn ends_as_undisturbed_when_killed(seed: u64) {
         assert_eq!(left_by_labs(&sandbox), Vec::<PathBuf>::new());
         let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts");
         assert!(!mounts.contains(&top_of(&sandbox).display().to_string()), "{mounts}");
+        if interrupted == before {
+            // The machine is faster than it was when the time was taken.
+            took = (took / 2).max(1);
+        }
     }
     assert!(interrupted > 1, "{interrupted}");
 }
