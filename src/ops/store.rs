@@ -127,7 +127,7 @@ pub(crate) fn rebuild_index(request: &Request, from: Option<&Path>) -> Result<Re
         done.extend(restored.into_iter().map(|name| format!("restored {name}")));
     }
     let mut store = Store::open(&request.places.state, lock)?;
-    // That of an older version was computed again to open it: in a large store that takes minutes.
+    // An index of an older version was computed again by opening it: in a large store that takes minutes.
     if !store.is_rebuilt() {
         store.rebuild_index("")?;
     }

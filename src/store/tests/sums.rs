@@ -293,7 +293,7 @@ fn a_fix_counts_for_its_patterns_whichever_is_recorded_first() {
     store.append(&[old_failed_run(1, "one", &["alpha"])]).expect("appends");
     assert_eq!(numbers(store.index(), &fixes), [1, 1]);
     assert_sums(store.index());
-    // In two attempts of one fix, it is one; what a further attempt undid is none.
+    // In two attempts of one fix, it is one; a fix that weakened the check is none.
     let persisted = tried(3, 4, AttemptOutcome::Partial, &[key("bravo")], &[key("alpha")]);
     store.append(&[persisted, tried(3, 5, AttemptOutcome::Success, &[key("alpha")], &[])]).expect("appends");
     assert_eq!(numbers(store.index(), &fixes), [2, 2]);
