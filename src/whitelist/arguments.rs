@@ -102,25 +102,35 @@ pub(super) fn find_sub_command<'p>(
         places[count] = place;
         count += 1;
     }
-    for pattern in patterns {
-        let canonical = pattern.split(|byte| *byte == b'|').next().unwrap_or_default();
-        for spelling in pattern.split(|byte| *byte == b'|') {
-            let words = match spelling {
-                b"" if count == 0 && (WordPositions { arguments, value_options, at: 0 }).next().is_none() => 0,
-                b"" => continue,
-                b"*" => 0,
-                _ => {
-                    let mut here = places[..count].iter().map(|place| arguments[*place]);
-                    if !spelling.split(|byte| *byte == b' ').all(|wanted| here.next() == Some(wanted)) {
-                        continue;
+    // The first word may be the value of an option that no rule knows (`stack --verbosity error test`).
+    let is_value = count > 1 && places[0].checked_sub(1).is_some_and(|before| may_have_value(arguments[before]));
+    for skipped in 0..=usize::from(is_value) {
+        for pattern in patterns {
+            let canonical = pattern.split(|byte| *byte == b'|').next().unwrap_or_default();
+            for spelling in pattern.split(|byte| *byte == b'|') {
+                let words = match spelling {
+                    b"" if count == 0 && (WordPositions { arguments, value_options, at: 0 }).next().is_none() => 0,
+                    b"" => continue,
+                    b"*" => 0,
+                    _ => {
+                        let mut here = places[skipped..count].iter().map(|place| arguments[*place]);
+                        if !spelling.split(|byte| *byte == b' ').all(|wanted| here.next() == Some(wanted)) {
+                            continue;
+                        }
+                        spelling.split(|byte| *byte == b' ').count()
                     }
-                    spelling.split(|byte| *byte == b' ').count()
-                }
-            };
-            return Some(SubCommandMatch { canonical, spelling, places, words });
+                };
+                places.rotate_left(skipped);
+                return Some(SubCommandMatch { canonical, spelling, places, words });
+            }
         }
     }
     None
+}
+
+/// Whether the next argument may be an option's value: a long one that has none yet.
+fn may_have_value(argument: &[u8]) -> bool {
+    argument.starts_with(b"--") && argument.len() > 2 && !argument.contains(&b'=')
 }
 
 /// As [`find_sub_command`], where the sub-command may be any word. A Gradle task may have its project's path before it; one of
