@@ -14,6 +14,7 @@ use super::block::{Block, BlockView};
 use super::catalog::Catalog;
 use super::engine::{Frame, LineRole, RawDiagnostic, TestOutcome};
 use super::generic::{self, FailureStrength};
+use super::located::says_error;
 use super::paths::{PathResolver, PathTrust};
 use super::structured::StructuredDocument;
 use super::{
@@ -516,6 +517,12 @@ fn mark_failing(catalog: &Catalog, items: &[RawDiagnostic<'_>], lines: &[&str]) 
     };
     let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
     let any = items.iter().any(|found| counts(found) && fails(found));
+    // What no definition knows may say that there is an error.
+    let is_unknown = |line: &usize| !items.iter().any(|found| (found.span.0..found.span.1).contains(line));
+    let mut unknown = (0..lines.len()).filter(|&line| says_error(lines[line])).filter(is_unknown);
+    if !any && worst == Some(Severity::Warning) && unknown.next().is_some() {
+        return vec![false; items.len()];
+    }
     let verdict = |found: &RawDiagnostic<'_>| if any { fails(found) } else { Some(found.severity) == worst };
     items.iter().map(|found| counts(found) && verdict(found)).collect()
 }

@@ -123,7 +123,7 @@ impl BlockView<'_> {
             if titled && generic::is_title(text) {
                 break;
             }
-            let deeper = generic::indent_width(text) > depth;
+            let deeper = generic::indent_width(text) > depth || generic::is_source(text);
             let touches = blanks == 0;
             // News beside news belongs together whatever its depth.
             let news = self.baseline.is_some() && touches && self.is_news(stream[end].0) && !generic::is_wrapper(text);

@@ -75,6 +75,13 @@ const OWN_CONFIGURATION: &[&str] = &[
     "visudo",
 ];
 
+/// Whether a word of a command is such a program, or asks for it (`check-config`, `configtest`, `validate_conf`).
+fn is_of_configuration(word: &str) -> bool {
+    let asks = || ["check", "test", "valid", "verify"].iter().any(|asked| word.contains(asked));
+    let is_name = || word.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
+    OWN_CONFIGURATION.contains(&word) || word.contains("conf") && is_name() && asks()
+}
+
 /// Parts of a command's words that are looked at for what it is for.
 const COMMAND_PARTS_MAX: usize = 20;
 
@@ -140,10 +147,26 @@ pub(super) fn decide_category<'f, 'i>(
             return Category::ConfigError;
         }
     }
-    if let Some(category) = majority_category(input, catalog, named, failing.clone()) {
-        return of_known(category, input, named, failing, lines);
+    let empty = || empty_run_category(catalog, named, live);
+    match majority_category(input, catalog, named, failing.clone()) {
+        // A line that begins with `Error:` is anybody's.
+        Some(Category::RuntimeError) if failing.clone().all(|found| !named[found.tool] && is_bare_message(found)) => {
+            Some(of_unknown(input, located, &kept(), lines, empty))
+                .filter(|category| *category != Category::Other)
+                .unwrap_or(Category::RuntimeError)
+        }
+        Some(category) => of_known(category, input, named, failing, lines),
+        None => of_unknown(input, located, &kept(), lines, empty),
     }
-    of_unknown(input, located, &kept(), lines, || empty_run_category(catalog, named, live))
+}
+
+/// Whether an item is no more than a message behind `Error:`, without a place.
+fn is_bare_message(found: &RawDiagnostic<'_>) -> bool {
+    found.code == Some("Error")
+        && found.category.is_none()
+        && found.place.is_none()
+        && found.all_frames().is_empty()
+        && found.span.1 <= found.span.0 + 1
 }
 
 /// What most items say, corrected by what the check is for.
@@ -157,7 +180,7 @@ fn of_known<'f>(
     let all = |is: &dyn Fn(&RawDiagnostic<'_>) -> bool| failing.clone().all(is);
     match (category, kind_of(input)) {
         (Category::TestFailure | Category::RuntimeError, _) if all(&is_missing) => Category::MissingDependency,
-        (Category::RuntimeError, Some(CheckKind::Test)) if all(&is_uncompiled) => Category::BuildError,
+        (Category::RuntimeError, Some(CheckKind::Test) | None) if all(&is_uncompiled) => Category::BuildError,
         (Category::RuntimeError, Some(CheckKind::Test)) => Category::TestFailure,
         (Category::BuildError, Some(CheckKind::Test)) if all(&is_assertion) => Category::TestFailure,
         // What has a compiler's form and was printed by a program that counts its tests is a test's.
@@ -197,7 +220,7 @@ fn of_unknown<'i>(
     if missing::is_said_in(kept.as_bytes()) {
         return Category::MissingDependency;
     }
-    if super::command_words(input.command).iter().any(|word| OWN_CONFIGURATION.contains(&word.as_str())) {
+    if super::command_words(input.command).iter().any(|word| is_of_configuration(word)) {
         return Category::ConfigError;
     }
     let kind = kind_of(input);

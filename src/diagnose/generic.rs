@@ -23,9 +23,9 @@ pub(super) enum FailureStrength {
     Strong,
 }
 
-/// What may precede the word: a line that is drawn before a heading, a time, a bracketed label, a program's name or a
-/// location.
-const BEFORE: &str = r"^[ \t]*(?:(?:[*#]|\xe2[\x94\x95][\x80\x81\x90]){1,4}[ \t]+)?(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
+/// What may precede the word: a line that is drawn before a heading, the sign of a quotation, a time, a bracketed label,
+/// a program's name or a location.
+const BEFORE: &str = r"^[ \t]*(?:(?:--|(?:[*#>]|\xe2[\x94\x95][\x80\x81\x90]){1,4})[ \t]+)?(?:(?:\[[^\]]{1,40}\]|[0-9][0-9:.,TZ+-]{4,30}|[A-Za-z][A-Za-z0-9_.-]{0,30}:)[ \t]+){0,3}(?:[^ \t:]+:[0-9]+(?::[0-9]+)?:?[ \t]+)?";
 
 static STRONG: LazyLock<Regex> = LazyLock::new(|| {
     constant_regex(&format!(
@@ -33,10 +33,11 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
         [
             r"(?i:error|fatal|fatal error|critical|panic|err!)(?:\[[^\]]+\])?(?::|!|[ \t]+[^ \t:=|0-9]|$)",
             r"\[(?i:error|fatal|fail|failed)\]",
-            r"(?:ERROR|FATAL|FAIL|FAILED|FAILURE|CRITICAL|Failed|Failure)(?:[ \t:!]|$)",
+            r"(?:ERROR|FATAL|FAIL|FAILED|FAILURE|CRITICAL|Failed|Failure)(?:[ \t:!]|$)|FAILURES:$",
+            r"(?i:(?:build|compile|compilation|parser?|parsing|syntax|type|validation|schema|template|linker|link|internal) errors?):",
             r"(?:[A-Za-z_][A-Za-z0-9_.]*::?)*[A-Z][A-Za-z0-9_]*(?:Error|Exception|Failure|Fault)(?::|[ \t]*\[|[ \t]+\(|$)",
             r"not ok(?:[ \t]|$)",
-            r".{1,400}(?:(?:[ \t]|\.\.\.)[ \t]?\[?(?:FAILED|FAIL|ERROR)\]?|\.\.\.[ \t]?failed)!?$",
+            r".{1,400}(?:(?:[ \t]|\.\.\.)[ \t]?\[?(?:FAILED|FAIL|ERROR)\]?|\.\.\.[ \t]?failed)(?:!?$|: [^ ])",
             r"(?:✖|✘|×|✗|❌|\[-\])[ \t]",
             r"\*\* \((?:[A-Z][A-Za-z.]*|throw|exit|EXIT)[^)]*\)",
             r".{1,400} at [^ ]+ line [0-9]+\.$",
@@ -132,7 +133,7 @@ pub(super) fn is_wrapper(line: &str) -> bool {
 pub(super) fn is_detail(line: &str) -> bool {
     static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
-            r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused by|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
+            r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused(?: by|:)|Also: {3}|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
         )
     });
     DETAIL.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
@@ -142,7 +143,7 @@ pub(super) fn is_detail(line: &str) -> bool {
 pub(super) fn is_frame(line: &str) -> bool {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
-            r#"^[ \t]*(?:#[ ])?(?:at [^ ]|File "[^"]+", line [0-9]|\.\.\. [0-9]+ (?:more|common)|Caused by: |from [^ ]+:[0-9]+:in |[^ ]+:[0-9]+:in [`']|#[0-9]+:? |[0-9]+: \(?[A-Za-z<(]|--- End of |\([a-z_]+[^)]*\) [^ ]+:[0-9]+: )"#,
+            r#"^[ \t]*(?:#[ ])?(?:at [^ ]|File "[^"]+", line [0-9]|\.\.\. [0-9]+ (?:more|common)|Caused(?: by)?: |Also: {3}|from [^ ]+:[0-9]+:in |[^ ]+:[0-9]+:in [`']|#[0-9]+:? |[0-9]+: \(?[A-Za-z<(]|--- End of |\([a-z_]+[^)]*\) [^ ]+:[0-9]+: )"#,
         )
     });
     FRAME.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())

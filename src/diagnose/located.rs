@@ -61,6 +61,12 @@ pub(super) fn read_located(line: &str) -> Option<LocatedLine> {
     named.or_else(|| read_bulleted(&before)).or_else(|| read_trailing(line, &before)).or(spaced)
 }
 
+/// Whether a line says that there is an error in a file.
+pub(super) fn says_error(line: &str) -> bool {
+    let said = line.contains("rror").then(|| read_located(line)).flatten();
+    said.is_some_and(|said| said.severity == Some(Severity::Error) && said.file.is_some())
+}
+
 /// A message, its place and its rule between bullets (`error • no such name • lib/a.dart:3:5 • undefined_name`, older: `… at
 /// lib/a.dart:3:5 • …`).
 fn read_bulleted(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
@@ -159,7 +165,7 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
             format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
         [
             constant_regex(&format!(
-                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*\[?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*(?:(?:in|at|from)[ \t]+)?\[?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
             )),
             // OCaml: a name in quotes, the colon behind the columns
             constant_regex(&format!(

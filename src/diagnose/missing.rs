@@ -44,6 +44,7 @@ const FORMS: &[(&str, &str)] = &[
         "autoconf",
         r"configure: error: .{0,200}(?:is required|are required|not found|is missing|not installed|no acceptable C compiler)",
     ),
+    ("dpkg", r"[Uu]nmet build dependencies: "),
     ("linkers", r"cannot find -l"),
     (
         "everybody",
@@ -85,6 +86,7 @@ mod tests {
             "No package 'frob' found",
             "Could NOT find FROB (missing: FROB_LIBRARY)",
             "configure: error: frob headers not found",
+            "dpkg-checkbuilddeps: error: Unmet build dependencies: libfrob-dev",
             "/usr/bin/ld: cannot find -lfrob",
             "frob must be installed to run this check",
         ];

@@ -137,7 +137,9 @@ impl<'a> PathResolver<'a> {
     /// `dirs` are folders that the path may be relative to, the likeliest first: absolute, relative to the working
     /// directory, or the name of a module of which a tail is a folder.
     pub(super) fn resolve_path(&self, printed: &str, dirs: &[&str], trust: PathTrust) -> Option<String> {
-        let path = tidy_path(printed);
+        // A label of a build's root (`//net/BUILD.gn`).
+        let label = printed.strip_prefix("//").filter(|rest| self.tree.is_known() && self.tree.contains(rest));
+        let path = tidy_path(label.unwrap_or(printed));
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
         }

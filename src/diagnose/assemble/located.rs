@@ -7,7 +7,7 @@ use crate::diagnose::engine::{self, LineRole};
 use crate::diagnose::generic::{self, FailureStrength, looks_like_a_file};
 use crate::diagnose::located::{self, LocatedLine};
 use crate::diagnose::paths::{PathResolver, PathTrust};
-use crate::diagnose::{Baseline, Diagnostic, Severity};
+use crate::diagnose::{Baseline, Category, Diagnostic, Severity};
 
 use super::AssembledDiagnostics;
 
@@ -55,9 +55,15 @@ impl AssembledDiagnostics<'_> {
             false => worst,
         };
         let said_elsewhere = candidates.iter().any(|candidate| candidate.said.severity.is_some());
+        // What threw may have said before in which file it is wrong.
+        let thrown = self
+            .failing_diagnostics()
+            .all(|item| self.catalog.tools[item.tool].category == Some(Category::RuntimeError));
         let mut last = None;
         for candidate in candidates {
-            let unsaid = known && candidate.said.severity.is_none();
+            let stands =
+                thrown && candidate.said.col.is_some() && resolver.exists_as_printed(candidate.said.file.as_deref());
+            let unsaid = known && candidate.said.severity.is_none() && !stands;
             // Without a word for it, a place in a known tool's output is more likely a frame than an error.
             if unsaid && !said_elsewhere {
                 continue;
@@ -171,6 +177,13 @@ impl AssembledDiagnostics<'_> {
                 }
                 None => said,
             };
+            // The source that is shown for it, however deep.
+            let is_shown =
+                |line: usize| self.outcome.roles[line] == LineRole::Free && generic::is_drawn(self.lines[line]);
+            if !is_mere(&said.message) {
+                let shown = (end..self.lines.len()).take(LOCATED_LINES_MAX).take_while(|&line| is_shown(line));
+                end += shown.count();
+            }
             candidates.push(LocationCandidate { said, lines: (start.max(taken), end) });
             index = end;
         }

@@ -6,14 +6,16 @@ use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
 use crate::diagnose::Severity;
 use crate::diagnose::choice::{self, BlockDetails, KeptLines, LineWorth};
-use crate::diagnose::engine::LineRole;
-use crate::diagnose::surroundings;
+use crate::diagnose::engine::{LineRole, RawDiagnostic};
+use crate::diagnose::{baseline, surroundings};
 
 use super::AssembledDiagnostics;
 
 /// Items whose vital lines are core, where they have a code: of a longer list, and of what is wrong by its form alone, the
 /// messages are.
 const VITAL_ITEMS_MAX: usize = 2;
+/// Items with the same code, or without one with the same message, that come before items of other kinds.
+const ALIKE_ITEMS_MAX: usize = 20;
 
 impl<'a> AssembledDiagnostics<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
@@ -114,15 +116,36 @@ impl<'a> AssembledDiagnostics<'a> {
         tellers
     }
 
+    /// Marks the items of which there are many of the same kind already. Where there isn't room for all, they come
+    /// last: the log of a job has the thousand complaints of one step in front of the one error that ended another.
+    fn mark_surplus(&self) -> Vec<bool> {
+        let mut seen: HashMap<(usize, u64), usize> = HashMap::new();
+        let mut count = |item: &RawDiagnostic<'_>| {
+            let kind = item.code.unwrap_or(item.message);
+            if kind.is_empty() {
+                return 0;
+            }
+            let count = seen.entry((item.tool, baseline::line_key(kind))).or_default();
+            *count += 1;
+            *count
+        };
+        let items = self.outcome.items.iter().zip(&self.failing);
+        items.map(|(item, failing)| *failing && count(item) > ALIKE_ITEMS_MAX).collect()
+    }
+
     /// Says what the lines of items and the tools' counts are worth; the rank of what comes behind all items.
     fn rate_diagnostics(&self, mut say: impl FnMut(usize, LineWorth)) -> usize {
         let items = &self.outcome.items;
         let mut rank = vec![0; items.len()];
         let mut first = 0;
+        let surplus = self.mark_surplus();
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
-            for index in (0..items.len()).filter(|&index| self.failing[index] && items[index].severity == severity) {
-                rank[index] = first;
-                first += 1;
+            for behind in [false, true] {
+                let own = |&index: &usize| items[index].severity == severity && surplus[index] == behind;
+                for index in (0..items.len()).filter(|&index| self.failing[index]).filter(own) {
+                    rank[index] = first;
+                    first += 1;
+                }
             }
         }
         // What was announced during the run and repeated afterwards is kept once, with the rest of it.

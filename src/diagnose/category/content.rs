@@ -33,7 +33,7 @@ pub(super) static CONTENT: [(Category, LazyLock<Regex>); 5] = [
         Category::BuildError,
         LazyLock::new(|| {
             constant_regex(
-                r"(?i)compilation (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error|unbound (?:value|module|type|constructor)|(?:variable|name|value) not in scope|undeclared (?:identifier|variable|name)|could not compile",
+                r"(?i)compil(?:e|ation) (?:failed|error)|build failed|undefined reference to|ld returned 1|syntax error|unbound (?:value|module|type|constructor)|(?:variable|name|value) not in scope|undeclared (?:identifier|variable|name)|could not compile",
             )
         }),
     ),
