@@ -14,7 +14,7 @@ use super::view::DiffLine;
 /// Says exactly what comes out.
 static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
     LazySet::from_sources(&[
-        r"===?[^>]|\bis\s+(?:True|False|None)\b",
+        r"===?[^>]|\bis\s+(?:[A-MO-Za-mo-z_(]|N|n[a-np-z_])",
         r"(?i)\b(?:assert_?|expect_?|is_?|are_?|to_?|deep_?|strict_?|not_?)*(?:equals?|eq|eql|same|identical)\w*!?\s*[(:<\s]",
         r"(?i)\b\w*(?:_equals?|_eq|_same|equalto|_identical)\w*\s*[(<!]",
         r"(?i)\b(?:assert|expect|isDeep|toStrict|toDeep|toBe|XCTAssert|toHave)\w*(?:Equals?|Same|Identical)\w*\s*[(<]",

@@ -30,6 +30,7 @@ mod matrix;
 mod numbers;
 mod rule;
 mod rule_match;
+mod shapes;
 mod snapshots;
 mod swallowed;
 #[cfg(test)]
@@ -151,6 +152,7 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     let census = census::take_inventory(&views);
     census.mark_tests(&mut sheet);
     assertions::mark_assertions(&census, &mut sheet);
+    shapes::mark_shapes(&census, &mut sheet);
     lines::mark_lines(&census, &mut sheet);
     matrix::mark_matrices(&mut sheet);
     swallowed::mark_conditions(&mut sheet);

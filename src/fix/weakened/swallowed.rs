@@ -208,6 +208,9 @@ static LISTED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
         .expect("a regex")
 });
+/// Tests that a build is given by their names.
+static LISTING: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?i)^\s*(?:add_|set\()?\w*tests?\w*\s*(?:\(|=)?").expect("a regex"));
 /// A check with explicit targets.
 static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
@@ -219,10 +222,13 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.file.change == PatchChange::Modified) {
         let (rule, listed) = match (view.part, view.language.map(|own| own.name.as_str())) {
-            (FileRole::Test, Some(_)) => ("test-cases-shortened", &LISTED),
+            (FileRole::Test, Some(language)) if !["cmake", "build"].contains(&language) => {
+                ("test-cases-shortened", &LISTED)
+            }
             (FileRole::Source, Some("yaml" | "make" | "shell" | "ini" | "toml" | "json" | "python")) => {
                 ("check-narrowed", &CHECKED)
             }
+            (FileRole::Source | FileRole::Test, Some("cmake" | "build")) => ("test-cases-shortened", &LISTING),
             _ => continue,
         };
         for sides in &view.hunks {
@@ -231,7 +237,7 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 (0..lines.len()).filter(|&at| listed(&lines[at])).collect()
             };
             let (old, new) = (changed(&sides.old), changed(&sides.new));
-            let literal = view.part == FileRole::Test && !view.is("shell");
+            let literal = view.part == FileRole::Test && !["shell", "cmake", "build"].iter().any(|own| view.is(own));
             let shorter = |at: &&usize| {
                 let now = shell_words(&sides.new[**at].masked.text);
                 old.iter().any(|&was| is_shortened(&shell_words(&sides.old[was].masked.text), &now, literal))
