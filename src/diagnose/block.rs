@@ -172,12 +172,14 @@ impl BlockView<'_> {
             };
             let told = if block.lines.len() > 1 { 1.0 } else { 0.0 };
             #[expect(clippy::cast_precision_loss, reason = "a share of the output")]
-            let late = 2.0 * block.head as f32 / self.lines.len() as f32;
+            let late = 2.0 * block.head as f32 / self.lines.len().max(SHORT_LINES) as f32;
             block.score = sure + told + late - if often { 2.0 } else { 0.0 };
         }
     }
 }
 
+/// In an output of fewer lines no line is much later than another.
+const SHORT_LINES: usize = 10;
 /// Lines of a failed test above its verdict.
 const TEST_LINES_MAX: usize = 10;
 /// Lines below one of a block that belong to it if the next one does.

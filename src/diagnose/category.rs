@@ -61,11 +61,14 @@ fn kind_of_words(command: &str) -> Option<CheckKind> {
 
 /// Programs that are asked whether they can read their own configuration.
 const OWN_CONFIGURATION: &[&str] = &[
+    "amtool",
+    "apache2",
     "apache2ctl",
     "apachectl",
     "caddy",
     "dnsmasq",
     "haproxy",
+    "httpd",
     "named-checkconf",
     "named-checkzone",
     "nginx",

@@ -165,7 +165,7 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
             format!(r"(?::{line}(?::{col})?|\((?P<line2>[0-9]{{1,7}})(?:,(?P<col2>[0-9]{{1,5}}))?\))(?:-[0-9:]+)?");
         [
             constant_regex(&format!(
-                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|-|=)+(?:>|▸)?)[ \t]*(?:(?:in|at|from)[ \t]+)?\[?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*\]?(?:[ \t]|─)*(?P<colon>:?)$"
+                r"^(?:(?P<frame>-+>|=+>|:::|(?:╭|┌|├|└|╰|,)(?:─|┴|┬|-|=)+(?:>|▸)?)[ \t]*(?:(?:in|at|from)[ \t]+)?[\[(]?[ \t]*{any}|(?:(?:at|in|from|@|At|In|From)[ \t]+|(?:[Ll]ocation|[Ff]ile|[Pp]ath|[Ss]ource|[Ww]here|[Pp]osition|[Oo]rigin)[ \t]*[:=][ \t]*)?\[?{word}){place}[ \t]*[\])]?(?:[ \t]|─)*(?P<colon>:?)$"
             )),
             // OCaml: a name in quotes, the colon behind the columns
             constant_regex(&format!(

@@ -26,6 +26,7 @@ const FORMS: &[(&str, &str)] = &[
         "ruby",
         r"cannot load such file|Could not find gem '|Could not find \S+ in (?:any of the sources|locally installed gems)|Bundler::GemNotFound|Gem::MissingSpecError",
     ),
+    ("lua", r"module '[^']+' not found:"),
     ("perl", r"Can't locate \S+ in @INC"),
     ("r", r"there is no package called"),
     (
@@ -74,6 +75,7 @@ mod tests {
             "Error: Cannot find module 'left-of-pad'",
             "ModuleNotFoundError: No module named 'frob'",
             "Could not find gem 'frob (~> 2.0)' in locally installed gems.",
+            "lua5.4: main.lua:1: module 'frob' not found:",
             "Can't locate Frob/Nicate.pm in @INC (you may need to install the Frob::Nicate module)",
             "Error in library(frob) : there is no package called 'frob'",
             "Could not find artifact org.example:frob:jar:1.0 in central",

@@ -314,3 +314,58 @@ fn what_a_tool_does_is_not_kept() {
     let said = diagnosed("frob", "Scanning 3 files...\nERROR: bad thing\n  why it is bad\nFinished in 0.21 seconds\n");
     assert_eq!(said.lines, ["ERROR: bad thing", "  why it is bad"]);
 }
+
+#[test]
+fn what_is_there_again_and_again_does_not_displace_the_rest() {
+    let many: String =
+        (1..2_000).map(|n| format!("src/a.c:{n}:5: error: no such character in this encoding\n")).collect();
+    let said = diagnosed("frob", format!("{many}src/b.c:7:5: error: no such member\n"));
+    assert!(said.lines.iter().any(|line| line.contains("no such member")), "{} lines", said.lines.len());
+    assert!(said.lines.iter().any(|line| line.starts_with("src/a.c:1:5")), "the first ones stay");
+}
+
+#[test]
+fn a_place_behind_a_corner_and_a_word_is_one() {
+    let output = "ERROR AB12: no name 'y'.\n   :\n 2 │ return y;\n   │        ~\n   └─ in src/a.zz(2,8)\n";
+    assert_eq!(diagnosed("frob", output).files, ["src/a.zz"]);
+}
+
+#[test]
+fn what_a_thrown_error_had_said_of_a_file_is_why() {
+    let tree = Files(&["setup.py", "sum.pyx"]);
+    let output = "sum.pyx:10:20: Call with wrong number of arguments\nTraceback (most recent call last):\n  \
+                  File \"/home/dev/project/setup.py\", line 4, in <module>\n    build(\"sum\")\nlib.CompileError: sum.pyx\n";
+    let said = diagnosed_in(&tree, "python setup.py build_ext", output);
+    assert!(said.files.contains(&"sum.pyx".to_owned()), "{:?}", said.files);
+    assert!(said.lines.iter().any(|line| line.contains("wrong number of arguments")), "{:?}", said.lines);
+}
+
+#[test]
+fn a_program_that_is_asked_for_its_configuration_finds_that_wrong() {
+    let output = "Checking 'routes.yml'  FAILED: undefined receiver \"pager\" used in route\n\nfrob: error: failed to validate 1 file(s)\n";
+    let said = diagnosed("frob check-config routes.yml", output);
+    assert_eq!(said.category, Some(Category::ConfigError));
+    assert!(said.lines.iter().any(|line| line.contains("undefined receiver")), "{:?}", said.lines);
+}
+
+#[test]
+fn a_message_without_a_place_is_judged_by_its_words() {
+    assert_eq!(diagnosed("frob", "Error: unknown option --fast\n").category, Some(Category::ConfigError));
+    assert_eq!(diagnosed("frob", "Error: the port is taken\n").category, Some(Category::RuntimeError));
+}
+
+#[test]
+fn warnings_give_way_to_an_error_that_no_definition_knows() {
+    let tree = Files(&["schema/chat.zz"]);
+    let output =
+        "lib/disk.c++:1703: warning: the folder is another one\nschema/chat.zz:7:12-20: error: Not defined: Markdown\n";
+    assert_eq!(diagnosed_in(&tree, "frob compile schema/chat.zz", output).files, ["schema/chat.zz"]);
+}
+
+#[test]
+fn what_cargo_cannot_resolve_is_kept_to_its_end() {
+    let output = "error: failed to select a version for `helper`.\n    ... required by package `agent v1.0.0`\n\npackage `agent` depends on \
+                  `helper` with feature `tls` but `helper` does not have that feature.\n";
+    let said = diagnosed("cargo build", output);
+    assert!(said.lines.iter().any(|line| line.contains("does not have that feature")), "{:?}", said.lines);
+}

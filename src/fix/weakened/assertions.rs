@@ -180,7 +180,7 @@ fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>)
 
 /// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
 /// helper of tests.
-fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
+pub(super) fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
     let tests = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test);
     tests.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
         let hunks = view.file.hunks.iter().enumerate();

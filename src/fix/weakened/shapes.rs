@@ -1,17 +1,18 @@
 //! What the shape of a change in a test says, whatever its words are: assertions that stand in a new condition, though no
 //! deeper than before; a statement that some builds leave out; a row that is gone from a table of cases.
 
+use std::cell::LazyCell;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::WeakenedCheckCollector;
-use super::gone;
-use super::language::{FileRole, Language};
+use super::census::TestInventory;
+use super::language::Language;
 use super::lazy::compile_regex;
+use super::lexis::without_whitespace;
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
-use super::{census::TestInventory, lexis::without_whitespace};
+use super::{WeakenedCheckCollector, assertions, gone};
 use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
@@ -32,27 +33,21 @@ static ITEM: LazyLock<Regex> = LazyLock::new(|| {
 /// Marks what the shapes of the changes in test files say.
 pub(super) fn mark_shapes(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
-    let subjects = gone::tested_subjects(views, census);
-    let tests = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test);
-    for (file, view) in tests.filter(|(_, view)| view.file.change == PatchChange::Modified) {
-        let Some(language) = view.language else { continue };
-        for sides in &view.hunks {
-            if let Some(line) = encloses(sides, language) {
-                sheet.add_named("assertion-conditional", (file, DiffSide::New, line), RuleSeverity::Certain, "");
-            }
-            if let Some(line) = leaves_out(sides, view) {
-                sheet.add_named("rust-skip-if", (file, DiffSide::New, line), RuleSeverity::Certain, "");
-            }
+    let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
+    for (file, hunk, name) in assertions::hunks_of_tests(views) {
+        let (view, sides) = (&views[file], &views[file].hunks[hunk]);
+        let Some(language) = view.language.filter(|_| view.file.change == PatchChange::Modified) else { continue };
+        if let Some(line) = encloses(sides, language) {
+            sheet.add_named("assertion-conditional", (file, DiffSide::New, line), RuleSeverity::Certain, name);
+        }
+        if let Some(line) = leaves_out(sides, view) {
+            sheet.add_named("rust-skip-if", (file, DiffSide::New, line), RuleSeverity::Certain, "");
         }
         // Where anything is written, a row may have become another one.
-        let writes = view.changed_lines(DiffSide::New).any(DiffLine::has_code);
-        if writes || !has_tables(language) {
-            continue;
-        }
-        for sides in &view.hunks {
-            if let Some(row) = removed_row(&sides.old).filter(|row| !gone::mentions_subject(&subjects, *row)) {
-                sheet.add_named("test-row-removed", (file, DiffSide::Old, &row[0]), RuleSeverity::Likely, "");
-            }
+        let writes = || view.changed_lines(DiffSide::New).any(DiffLine::has_code);
+        let row = removed_row(&sides.old).filter(|_| has_tables(language) && !writes());
+        if let Some(row) = row.filter(|row| !gone::mentions_subject(&subjects, *row)) {
+            sheet.add_named("test-row-removed", (file, DiffSide::Old, &row[0]), RuleSeverity::Likely, "");
         }
     }
 }
