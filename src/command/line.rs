@@ -148,8 +148,9 @@ impl Parser<'_> {
                 simple.assignments.push(word.text);
                 return Ok(());
             }
-            // `$(NAME)` is how make and templates write a variable; no program has a name in capitals.
-            if word.is_substituted && !is_variable(word.text.as_bytes()) {
+            // `$(NAME)` is how make and templates write a variable; no program has a name in capitals. Of `$(npm bin)/tsc`
+            // another command says the folder alone.
+            if word.is_substituted && !is_variable(word.text.as_bytes()) && !is_in_said_folder(&word.text) {
                 return Err(UnparsedReason::SubstitutedProgram);
             }
             if word.is_bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
@@ -254,6 +255,16 @@ fn is_variable(word: &[u8]) -> bool {
     let Some(inner) = word.strip_prefix(b"$(") else { return false };
     let end = inner.iter().position(|byte| *byte == b')').unwrap_or(inner.len());
     is_variable_name(&inner[..end]) && !inner[..end].iter().any(u8::is_ascii_lowercase)
+}
+
+/// Whether a word is a program in a folder that a command says: `$(go env GOPATH)/bin/golint`.
+fn is_in_said_folder(word: &str) -> bool {
+    let rest = ["$(", "`"].into_iter().zip([")", "`"]).find_map(|(opens, closes)| {
+        let (_, rest) = word.strip_prefix(opens)?.rsplit_once(closes)?;
+        rest.strip_prefix('/')
+    });
+    let is_plain = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    rest.is_some_and(|rest| is_plain(rest) && !rest.is_empty() && !rest.ends_with('/'))
 }
 
 /// A program's path as Windows writes it (`.\gradlew.bat`, `scripts\test.ps1`): no shell escapes a letter in the middle of one.

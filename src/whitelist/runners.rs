@@ -144,7 +144,13 @@ impl<'w> CheckSearch<'w> {
                 self.find_in_package(runner, rest, trail).or_else(|| self.find_in_image(runner, rest, trail))
             }
             then::FILE => {
-                self.confine_file(rest.first()?);
+                let (first, others) = rest.split_first()?;
+                if let Some(found) = looked_up_program(first) {
+                    self.beside = true;
+                    let words: Vec<&[u8]> = std::iter::once(found).chain(others.iter().copied()).collect();
+                    return self.find_in_command(&words, trail);
+                }
+                self.confine_file(first);
                 self.find_in_command(rest, trail)
             }
             then::LINE => self.find_in_line(&lossy_text(&rest.join(&b' ')), trail),
@@ -575,6 +581,15 @@ fn option_value<'s, 'a>(
 
 fn split_first_word<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
     words.split_first().map(|(first, rest)| (*first, rest))
+}
+
+/// The program in `$(which luacheck)`, as an interpreter is given one that is not in the project.
+fn looked_up_program(word: &[u8]) -> Option<&[u8]> {
+    let inside = word.strip_prefix(b"$(").and_then(|rest| rest.strip_suffix(b")"));
+    let inside = inside.or_else(|| word.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`")))?;
+    let looks = [&b"which "[..], b"command -v ", b"type -p "];
+    let name = looks.iter().find_map(|look| inside.strip_prefix(*look))?;
+    (!name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))).then_some(name)
 }
 
 /// The script that an option names (`-t lint`, `--target=lint`, `-M:test`), and the arguments after it.

@@ -111,9 +111,11 @@ fn interpret_name<'a>(
     // What is done before a push or a commit is no push.
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
     let builds = parts.len() > 1 && is_building(parts[0]);
+    let asks_first = parts.first().is_some_and(|first| is_among(ASKING, first));
     let denied = parts.iter().enumerate().find(|(at, part)| {
         is_in_any_layer(layers, part, |scripts| scripts.deny)
             && !is_before(*at)
+            && !(asks_first && is_among(DONE, part))
             && !(builds && is_among(SETTINGS, part))
             || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
@@ -138,7 +140,8 @@ fn interpret_name<'a>(
     };
     let is_prefixed = parts.len() > 1 && is_in_any_layer(layers, parts[0], |scripts| scripts.prefixes);
     let has_inside = || {
-        let has = |part: &&[u8]| is_in_any_layer(layers, part, |scripts| scripts.inside);
+        let ends_so = |part: &[u8]| layers.iter().any(|scripts| has_stem(part, scripts.stems, true));
+        let has = |part: &&[u8]| is_in_any_layer(layers, part, |scripts| scripts.inside) || ends_so(part);
         parts.len() > 1 && !is_program && parts.iter().any(has)
     };
     let ends = || {
@@ -216,12 +219,15 @@ fn begins_with(parts: &[&[u8]], mut words: TextList<'_>) -> bool {
 
 fn begins_a_check(parts: &[&[u8]], scripts: &ScriptNameRules<'_>) -> bool {
     let Some(first) = parts.first() else { return false };
-    let mut stems = scripts.stems;
-    begins_with(parts, scripts.words)
-        || stems.any(|stem| match stem {
-            [b'*', ending @ ..] => first.len() > ending.len() && ends_with(first, ending) && !is_among(NO_TESTS, first),
-            _ => starts_with(first, stem) && first[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
-        })
+    begins_with(parts, scripts.words) || has_stem(first, scripts.stems, false)
+}
+
+/// Whether a part ends as one of `stems` says, or begins so where that counts as well.
+fn has_stem(part: &[u8], mut stems: TextList<'_>, ends_only: bool) -> bool {
+    stems.any(|stem| match stem {
+        [b'*', ending @ ..] => part.len() > ending.len() && ends_with(part, ending) && !is_among(NO_TESTS, part),
+        _ => !ends_only && starts_with(part, stem) && part[stem.len()..].iter().all(u8::is_ascii_alphanumeric),
+    })
 }
 
 fn starts_with(part: &[u8], start: &[u8]) -> bool {
@@ -264,6 +270,9 @@ fn is_building(part: &[u8]) -> bool {
 
 /// Words that keep a name from being a check's, and only say how something is built (`build:release`).
 const SETTINGS: &str = " release debug dev ";
+
+/// Words that keep a name from being a check's, and say what has to be right where that is asked first (`verify-install`).
+const DONE: &str = " install uninstall release publish upgrade migrate rollback setup ";
 
 /// Whether a word is a setting of what is built.
 pub(super) fn is_setting(part: &[u8]) -> bool {
