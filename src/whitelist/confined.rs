@@ -177,8 +177,9 @@ impl CheckSearch<'_> {
         }
     }
 
-    /// A file that an interpreter is given instead of a program.
+    /// A file that an interpreter is given instead of a program. Where another command says which, that runs as well.
     pub(super) fn confine_file(&mut self, file: &[u8]) {
+        self.beside |= file.starts_with(b"$(") || file.starts_with(b"`");
         if self.is_strict && !(file.contains(&b'/') && is_known_place(file)) && !is_among(&PROJECT_PROGRAMS, file) {
             self.note_foreign(file);
         }

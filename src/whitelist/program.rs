@@ -57,6 +57,15 @@ pub(super) fn program_of_variable(variable: &[u8]) -> Vec<u8> {
     if OTHERS.contains(&name) { Vec::new() } else { name.to_vec() }
 }
 
+/// The program in `$(which luacheck)`, as an interpreter is given one that is not in the project.
+pub(super) fn looked_up_program(word: &[u8]) -> Option<&[u8]> {
+    let inside = word.strip_prefix(b"$(").and_then(|rest| rest.strip_suffix(b")"));
+    let inside = inside.or_else(|| word.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`")))?;
+    let looks = [&b"which "[..], b"command -v ", b"type -p "];
+    let name = looks.iter().find_map(|look| inside.strip_prefix(*look))?;
+    (!name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))).then_some(name)
+}
+
 /// `argv[0]` without folders, and without what systems and languages hang on to a program's name.
 pub fn base_name(path: &[u8]) -> &[u8] {
     let base = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);

@@ -6,7 +6,7 @@ use super::arguments::{
 use super::encode::{
     ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
 };
-use super::program::{base_name, lossy_text, package_name};
+use super::program::{base_name, looked_up_program, lossy_text, package_name};
 use super::reason::NotACheckReason;
 use super::recognise::CheckSearch;
 use super::resolution::{Resolution, read_option, read_options};
@@ -144,14 +144,10 @@ impl<'w> CheckSearch<'w> {
                 self.find_in_package(runner, rest, trail).or_else(|| self.find_in_image(runner, rest, trail))
             }
             then::FILE => {
-                let (first, others) = rest.split_first()?;
-                if let Some(found) = looked_up_program(first) {
-                    self.beside = true;
-                    let words: Vec<&[u8]> = std::iter::once(found).chain(others.iter().copied()).collect();
-                    return self.find_in_command(&words, trail);
-                }
-                self.confine_file(first);
-                self.find_in_command(rest, trail)
+                let mut words = rest.to_vec();
+                self.confine_file(words.first()?);
+                words[0] = looked_up_program(words[0]).unwrap_or(words[0]);
+                self.find_in_command(&words, trail)
             }
             then::LINE => self.find_in_line(&lossy_text(&rest.join(&b' ')), trail),
             then::AGAIN => self.find_in_repeated_sub_commands(base, rest, trail),
@@ -581,15 +577,6 @@ fn option_value<'s, 'a>(
 
 fn split_first_word<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {
     words.split_first().map(|(first, rest)| (*first, rest))
-}
-
-/// The program in `$(which luacheck)`, as an interpreter is given one that is not in the project.
-fn looked_up_program(word: &[u8]) -> Option<&[u8]> {
-    let inside = word.strip_prefix(b"$(").and_then(|rest| rest.strip_suffix(b")"));
-    let inside = inside.or_else(|| word.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`")))?;
-    let looks = [&b"which "[..], b"command -v ", b"type -p "];
-    let name = looks.iter().find_map(|look| inside.strip_prefix(*look))?;
-    (!name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))).then_some(name)
 }
 
 /// The script that an option names (`-t lint`, `--target=lint`, `-M:test`), and the arguments after it.

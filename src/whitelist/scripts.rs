@@ -112,11 +112,9 @@ fn interpret_name<'a>(
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
     let builds = parts.len() > 1 && is_building(parts[0]);
     let asks_first = parts.first().is_some_and(|first| is_among(ASKING, first));
+    let is_fine = |part: &[u8]| asks_first && is_among(DONE, part) || builds && is_among(SETTINGS, part);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        is_in_any_layer(layers, part, |scripts| scripts.deny)
-            && !is_before(*at)
-            && !(asks_first && is_among(DONE, part))
-            && !(builds && is_among(SETTINGS, part))
+        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !is_fine(part)
             || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {

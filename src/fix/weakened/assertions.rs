@@ -66,6 +66,11 @@ const EQUALITIES: [&str; 18] = [
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
 });
+/// A row of a list that names a test, or a file of tests.
+static LISTED_TEST: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"^\s*[\[({]?\s*["'][^"']*\btests?[-_/.][^"']*["'].*,\s*$|^\s*,?\s*test_\w+\s*,?\s*$"#)
+        .expect("a regex")
+});
 /// An assertion of which this many words are in another one has moved.
 const MOVED_SHARE: f64 = 0.75;
 /// New assertions looked at in one file.
@@ -137,6 +142,11 @@ fn judge_test<'v>(
         sheet.add_named("assertion-conditional", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::mark_vaguer(&left.removed, &left.added, language) {
+        sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
+    }
+    // Where the program says something else now, the text may have to be another one.
+    let shorter = loosened::mark_shorter_text(&left.removed, &left.added).filter(|_| !source_changed(sheet.views));
+    if let Some(line) = shorter {
         sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     if let Some(line) = loosened::mark_narrowed(body, &left.removed, &left.added, language) {
@@ -231,7 +241,11 @@ fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedCheckCollector
         for (hunk, sides) in view.hunks.iter().enumerate() {
             for (at, line) in sides.old.iter().enumerate().filter(|(_, line)| line.changed) {
                 let own = without_whitespace(&line.masked.text);
-                if language.asserts.is_match(&line.masked.code)
+                // The calls of tests that a C program no longer makes have a rule of their own.
+                let is_test = view.part == FileRole::Test
+                    && !view.is("c")
+                    && (CHECKS.is_match(&line.masked.code) || LISTED_TEST.is_match(&line.masked.text));
+                if (is_test || language.asserts.is_match(&line.masked.code))
                     && comments.iter().any(|comment| comment.contains(&own))
                     && !view.all_lines(DiffSide::New).any(|line| without_whitespace(&line.masked.text) == own)
                     && census.test_around(DiffSide::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())

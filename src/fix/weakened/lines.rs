@@ -11,7 +11,7 @@ use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
-use super::view::{DiffLine, DiffSide, FileView};
+use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 use super::{WeakenedCheckCollector, ground};
 use crate::fix::patch::PatchChange;
 
@@ -130,11 +130,20 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
                 hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side_lines(side)[hit.at..test.at])
             }))
+        && !(text.family == "swallowed-status"
+            && text.alone
+            && !removes(&view.hunks[hit.hunk])
+            && ground::is_new(hit, census, views, side))
         && !(text.attached && census.test_around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether a hunk takes anything away.
+fn removes(sides: &HunkSides<'_>) -> bool {
+    sides.old.iter().any(|line| line.changed && !line.is_idle())
 }
 
 /// Whether what a match makes a test depend on is what a condition within it depended on.
@@ -358,8 +367,11 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
     wanted: &[&'h LineHit<'v, 'p>],
     other: impl Iterator<Item = &'h LineHit<'v, 'p>>,
 ) -> Vec<&'h LineHit<'v, 'p>> {
-    // Some tools take both.
-    let alike = |unit: &str| unit.replace('-', "_");
+    // Some tools take both signs, and rustc's lints had no tool's name once.
+    let alike = |unit: &str| {
+        let tools = ["clippy::", "rustdoc::"];
+        tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit).replace('-', "_")
+    };
     let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     let mut everything = HashSet::new();
     for hit in other {

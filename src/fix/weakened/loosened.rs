@@ -24,9 +24,11 @@ static EXACT: LazyLock<LazySet> = LazyLock::new(|| {
         r"\btoThrow\(\s*[^)\s]|\btoThrowError\(\s*[^)\s]|\bmatch\s*=|Raises(?:Regex|RegexP)\b|expected\s*=",
     ])
 });
-/// Compares with a tolerance, whatever its name says of equality.
-static NEARLY: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"(?i)(?:almost|approx\w*|nearly|close)_?\w*equal|allclose").expect("a regex"));
+/// Compares with a tolerance or a bound, whatever its name says of equality.
+static NEARLY: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)(?:almost|approx\w*|nearly|close|greater\w*|less\w*|at_?least|at_?most)_?\w*equal|allclose")
+        .expect("a regex")
+});
 /// Says something about what comes out.
 static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
@@ -72,6 +74,14 @@ static SAYS_SKIP: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
 /// A value that an assertion names.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
+/// Asks for a text that may be a part of a longer one.
+static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:match|expected)\s*=|\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
+        r"|(?i)\b\w*(?:contains|containing|raises_?regexp?|has_?substr|errors?_?contains|starts_?with|_match)\w*\(",
+    ))
+    .expect("a regex")
+});
 /// Shorter texts are everywhere, bytes with their quotes.
 const TEXT_BYTES_MIN: usize = 5;
 /// Lines of one assertion.
@@ -123,6 +133,26 @@ pub(super) fn mark_vaguer<'s, 'p>(
     new.into_iter().find(|line| old.iter().any(|old| is_vaguer(old, line))).copied()
 }
 
+/// The line of `added` that asks for a part of the text that a line of `removed` asked for, where a part does: of a
+/// message, of what something contains.
+pub(super) fn mark_shorter_text<'s, 'p>(
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
+) -> Option<&'s DiffLine<'p>> {
+    let asks = |line: &&&DiffLine<'_>| HOLDS_TEXT.is_match(&line.masked.text);
+    let texts = |line: &DiffLine<'_>| -> Vec<String> {
+        let values = VALUE.find_iter(&line.masked.text).map(|value| value.as_str());
+        values.filter(|text| text.starts_with(['"', '\''])).map(|text| text[1..text.len() - 1].to_owned()).collect()
+    };
+    let old: Vec<String> = removed.iter().filter(asks).flat_map(|line| texts(line)).collect();
+    let is_part = |new: &String| {
+        new.len() >= TEXT_BYTES_MIN && old.iter().any(|old| old.len() > new.len() + 1 && old.contains(new.as_str()))
+    };
+    // One of several parts says less than all of them.
+    let one_each = || removed.iter().filter(asks).count() >= added.iter().filter(asks).count();
+    added.iter().filter(asks).find(|line| texts(line).iter().any(is_part)).filter(|_| one_each()).copied()
+}
+
 /// An assertion's line and those that go on with it, in `lines`.
 fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
     let mut text = String::new();
@@ -152,7 +182,13 @@ fn is_wider(old: &str, new: &str) -> bool {
     let reasons = |text: &str| OR.find_iter(text).count();
     let values =
         |text: &str| -> HashSet<String> { VALUE.find_iter(text).map(|value| value.as_str().to_owned()).collect() };
-    reasons(new) > reasons(old) && !values(old).is_disjoint(&values(new))
+    // What `old` says to its end, and then another answer.
+    let goes_on = || {
+        let (old, new) = (without_whitespace(old), without_whitespace(new));
+        let rest = new.strip_prefix(old.trim_end_matches([';', ')', ':', '{']));
+        rest.is_some_and(|rest| rest.trim_start_matches(')').starts_with("||"))
+    };
+    reasons(new) > reasons(old) && (!values(old).is_disjoint(&values(new)) || goes_on())
 }
 
 /// Whether `new` is content with one of several errors, of which `old` asked for one.

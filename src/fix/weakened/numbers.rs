@@ -130,8 +130,16 @@ static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("a regex")
 });
+/// How exact R compares numbers where nothing else is said (`all.equal`).
+const TOLERANCE_OF_R: f64 = 1.5e-8;
 /// Shorter beginnings of statements say nothing, bytes.
 const BEGINNING_BYTES_MIN: usize = 16;
+
+/// Whether a tolerance is finer than R's own.
+fn is_finer(given: &str) -> bool {
+    let value = given.split_once('=').map(|(_, value)| value.trim());
+    value.and_then(|value| value.parse().ok()).is_some_and(|value: f64| value < TOLERANCE_OF_R)
+}
 
 /// Marks lines of tests that are as they were but for a tolerance.
 pub(super) fn mark_leeway(sheet: &mut WeakenedCheckCollector<'_, '_>) {
@@ -143,7 +151,7 @@ pub(super) fn mark_leeway(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 sides.old.iter().filter(|line| line.changed).map(|line| bare(&line.masked.text)).collect();
             let is_given = |line: &&DiffLine<'_>| {
                 let text = &line.masked.text;
-                TOLERANCE.find_iter(text).any(|given| {
+                TOLERANCE.find_iter(text).filter(|given| !(view.is("r") && is_finer(given.as_str()))).any(|given| {
                     let rest = bare(&[&text[..given.start()], &text[given.end()..]].concat());
                     old.iter().any(|old| *old == rest || rest.len() >= BEGINNING_BYTES_MIN && old.starts_with(&rest))
                 })

@@ -16,6 +16,8 @@ use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
 const BLOCK_LINES_MAX: usize = 40;
+/// Lines of a list.
+const LIST_LINES_MAX: usize = 30;
 /// Lines of a script that are a test.
 const SCRIPT_LINES_MIN: usize = 3;
 /// Attributes above one function.
@@ -126,9 +128,11 @@ pub(super) fn mark_conditions(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         // What a script of tests does is what it tests.
         let is_script = view.part == FileRole::Test && ["shell", "test-script"].contains(&language.name.as_str());
         for sides in &view.hunks {
-            if sides.old.iter().any(|line| line.changed && CONDITION.is_match(&line.masked.code)) {
-                continue;
-            }
+            let before: Vec<&DiffLine<'_>> =
+                sides.old.iter().filter(|line| line.changed && CONDITION.is_match(&line.masked.code)).collect();
+            let is_new = |line: &DiffLine<'_>| {
+                before.is_empty() || before.iter().any(|old| is_tighter(&old.masked.text, &line.masked.text))
+            };
             let was = |inner: &DiffLine<'_>| {
                 let own = without_whitespace(&inner.masked.text);
                 sides.old.iter().any(|old| without_whitespace(&old.masked.text) == own)
@@ -136,6 +140,7 @@ pub(super) fn mark_conditions(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             let found = sides.new.iter().enumerate().find(|(at, line)| {
                 line.changed
                     && CONDITION.is_match(&line.masked.code)
+                    && is_new(line)
                     && (block_lines(&sides.new, *at).any(|inner| {
                         (registers_test(sheet.rules, view, inner) || language.defines_test(&inner.masked.text))
                             && was(inner)
@@ -147,6 +152,17 @@ pub(super) fn mark_conditions(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             }
         }
     }
+}
+
+/// Whether a condition asks for what another one asked, and for something more.
+fn is_tighter(before: &str, after: &str) -> bool {
+    let stem = |text: &str| {
+        let text = text.trim().trim_end_matches("then").trim_end();
+        text.trim_end_matches([';', ')', ']', '{', ':', ' ']).to_owned()
+    };
+    let after = stem(after);
+    let rest = after.strip_prefix(&stem(before)).map(|rest| rest.trim_start_matches([')', ']', ' ']));
+    rest.is_some_and(|rest| ["AND ", "&&", "and ", "-a "].iter().any(|word| rest.starts_with(word)))
 }
 
 /// What decides which builds have a test or a file of tests, and which jobs have a step.
@@ -205,7 +221,7 @@ fn is_narrowed(before: &str, after: &str) -> bool {
 
 /// A test's cases or a check's arguments, on one line.
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|@ValueSource|#\[values\(")
+    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@ValueSource|#\[values\(")
         .expect("a regex")
 });
 /// Tests that a build is given by their names.
@@ -238,15 +254,35 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             };
             let (old, new) = (changed(&sides.old), changed(&sides.new));
             let literal = view.part == FileRole::Test && !["shell", "cmake", "build"].iter().any(|own| view.is(own));
+            let text = |lines: &[DiffLine<'_>], at: usize| {
+                if literal { join_list(&lines[at..]) } else { lines[at].masked.text.clone() }
+            };
             let shorter = |at: &&usize| {
-                let now = shell_words(&sides.new[**at].masked.text);
-                old.iter().any(|&was| is_shortened(&shell_words(&sides.old[was].masked.text), &now, literal))
+                let now = text(&sides.new, **at);
+                let is_longer = |was| is_shortened(&shell_words(&text(&sides.old, was)), &shell_words(&now), literal);
+                old.iter().any(|&was| is_longer(was))
             };
             if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
                 sheet.add_named(rule, (file, DiffSide::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
+}
+
+/// A line and those on which its brackets go on.
+fn join_list(lines: &[DiffLine<'_>]) -> String {
+    let mut text = String::new();
+    let mut open = 0_i32;
+    for line in lines.iter().take(LIST_LINES_MAX) {
+        let signs = line.masked.code.chars();
+        open += signs.map(|c| i32::from("([{".contains(c)) - i32::from(")]}".contains(c))).sum::<i32>();
+        text.push_str(&line.masked.text);
+        text.push(' ');
+        if open <= 0 || line.masked.code.trim_end().ends_with(['{', ':']) {
+            break;
+        }
+    }
+    text
 }
 
 /// The words of a line, without what separates them.
@@ -261,9 +297,18 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let is_literal =
         |word: &str| word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || "\"'`".contains(c));
     let is_value = |word: &&str| {
-        if literal { is_literal(word) } else { !word.starts_with(['-', '$', '#', '&', '|', '>']) }
+        if literal {
+            is_literal(word) || word.ends_with("param") || word.starts_with("marks=")
+        } else {
+            !word.starts_with(['-', '$', '#', '&', '|', '>'])
+        }
     };
-    rest.next().is_none() && !gone.is_empty() && gone.len() * 2 < was.len() + 1 && gone.iter().all(is_value)
+    // Of a list of literals one may be all that is left; where words may be anything, most of them have to be.
+    let is_left = if literal { now.iter().any(|word| is_literal(word)) } else { gone.len() * 2 < was.len() + 1 };
+    rest.next().is_none()
+        && gone.iter().any(|word| !literal || is_literal(word))
+        && is_left
+        && gone.iter().all(is_value)
 }
 
 /// The lines under the condition at `at`.
