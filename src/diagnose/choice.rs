@@ -160,6 +160,8 @@ pub(super) struct BlockDetails {
     /// Whether the line before was core and ended with a colon: this one says what it announced.
     open: bool,
     message: Option<String>,
+    /// What precedes a message too short to be known alone (`KeyError: 'EUR'`); empty where nothing does.
+    code: String,
     /// The failing test's name, until a line has it.
     test: Option<String>,
     /// Lines directly below the head that are details whatever they say: of a block that no definition reads.
@@ -185,6 +187,7 @@ impl BlockDetails {
             test: None,
             near: 0,
             message: (!first.is_empty()).then(|| first.to_owned()),
+            code: String::new(),
             place: place.filter(|(file, _)| !file.is_empty()).map(|(file, line)| (file.to_owned(), number(line))),
         }
     }
@@ -197,6 +200,12 @@ impl BlockDetails {
     /// With the name of the test that failed.
     pub(super) fn of_test(self, test: Option<&str>) -> Self {
         BlockDetails { test: test.map(str::to_owned), ..self }
+    }
+
+    /// With the code of a message that may be in any line of the source that is shown.
+    pub(super) fn of_code(self, code: Option<&str>) -> Self {
+        let is_short = self.message.as_ref().is_some_and(|message| message.len() < MESSAGE_BYTES_MIN);
+        BlockDetails { code: code.filter(|_| is_short).unwrap_or_default().to_owned(), ..self }
     }
 
     /// An item of a lower rank already has the message.
@@ -270,7 +279,8 @@ impl BlockDetails {
 
     /// Whether the line has the item's message, and its place, for the first time.
     fn take_detail(&mut self, line: &str) -> (bool, bool) {
-        let message = self.message.take_if(|message| line.contains(message.as_str())).is_some();
+        let says = |message: &mut String| line.contains(message.as_str()) && line.contains(self.code.as_str());
+        let message = self.message.take_if(says).is_some();
         let place = self
             .place
             .take_if(|(file, number)| line.contains(file.as_str()) && line.contains(number.as_str()))
@@ -279,6 +289,8 @@ impl BlockDetails {
     }
 }
 
+/// Shorter messages are in lines that don't say them, bytes.
+const MESSAGE_BYTES_MIN: usize = 16;
 /// Lines below the head of a block that no definition reads that are details in any case.
 const NEAR_LINES_MAX: usize = 3;
 /// Lines of a comparison that are kept with one item.

@@ -215,20 +215,35 @@ fn time_length(line: &str) -> usize {
     starts.find_map(|at| Some(at + time_at(&line[at..])?)).unwrap_or(0)
 }
 
-/// The length of a time with the space behind it.
+/// The length of a time with the space behind it: `2026-03-04T12:30:00.12Z`, `[12:30:00]`, `Mar  4 12:30:00`.
 fn time_at(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let shape = b"0000-00-00T00:00:00";
-    let fits = bytes.len() >= shape.len()
-        && shape
-            .iter()
-            .zip(bytes)
-            .all(|(&want, &have)| if want == b'0' { have.is_ascii_digit() } else { want == have });
+    /// What precedes the time of day: `0` is a digit, `A` and `a` are letters.
+    const DATES: [&str; 4] = ["0000-00-00T", "0000-00-00 ", "Aaa 00 ", "Aaa  0 "];
+    let fits = |at: usize, shape: &str| {
+        let bytes = text.as_bytes().get(at..at + shape.len());
+        bytes.is_some_and(|bytes| {
+            bytes.iter().zip(shape.bytes()).all(|(have, want)| match want {
+                b'0' => have.is_ascii_digit(),
+                b'A' => have.is_ascii_uppercase(),
+                b'a' => have.is_ascii_lowercase(),
+                _ => *have == want,
+            })
+        })
+    };
+    let opens = usize::from(text.starts_with('['));
+    let clock = opens + DATES.iter().find(|date| fits(opens, date)).map_or(0, |date| date.len());
+    if !fits(clock, "00:00:00") {
+        return None;
+    }
+    // Parts of a second, and the zone.
+    let more = text.bytes().skip(clock).take_while(|byte| byte.is_ascii_digit() || b":.,+-Z".contains(byte));
+    let end = clock + more.count();
+    let closed = (opens == 0 || text.as_bytes().get(end) == Some(&b']')).then_some(end + opens)?;
     // An empty line is a time alone.
-    let time = text.bytes().position(|byte| !(byte.is_ascii_digit() || b"T:.,+-Z".contains(&byte)));
-    match time {
-        Some(end) => (fits && end < TIME_BYTES_MAX && bytes[end] == b' ').then_some(end + 1),
-        None => (fits && text.len() < TIME_BYTES_MAX).then_some(text.len()),
+    match text.as_bytes().get(closed) {
+        None => (closed < TIME_BYTES_MAX).then_some(closed),
+        Some(b' ') => (closed < TIME_BYTES_MAX).then_some(closed + 1),
+        Some(_) => None,
     }
 }
 
@@ -259,12 +274,20 @@ mod tests {
         assert_eq!(text, "a\n\n  b\n");
         let printed: String = times.iter().zip(text.lines()).map(|(time, line)| format!("{time}{line}\n")).collect();
         assert_eq!(printed, all);
+        for time in
+            ["[12:30:00]", "12:30:00.123", "[2026-03-04T12:30:00.1Z]", "2026-03-04 12:30:00,1", "Mar  4 12:30:00"]
+        {
+            let (text, times) = without_times(format!("{time} a\n{time}   b\n{time}\n").into());
+            assert_eq!((&*text, times[0].trim_end()), ("a\n  b\n\n", time));
+        }
         for same in [
             "",
             "a\n",
             "2026-03-04T12:30:00Z a\nb\nc\n",
             "job\tstep\t2026-03-04T12:30:00Z a\n",
             "2026-03-04T12:30:00Z.log\n",
+            "[12:30:00 a\n",
+            "12:30:00am a\n",
         ] {
             assert_eq!(without_times(same.into()), (same.into(), Vec::new()));
         }

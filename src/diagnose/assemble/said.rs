@@ -162,7 +162,9 @@ impl<'a> AssembledDiagnostics<'a> {
         let tellers = self.telling_lines(&rank, &last_detail);
         let details_of = |item: usize| {
             let place = items[item].place.map(|place| (place.file, place.line));
-            let mut details = BlockDetails::new(rank[item], items[item].message, place).of_test(items[item].test);
+            let mut details = BlockDetails::new(rank[item], items[item].message, place)
+                .of_test(items[item].test)
+                .of_code(items[item].code);
             if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
                 details.count_repeat();
             }
