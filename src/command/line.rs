@@ -150,7 +150,7 @@ impl Parser<'_> {
             }
             // `$(NAME)` is how make and templates write a variable; no program has a name in capitals. Of `$(npm bin)/tsc`
             // another command says the folder alone.
-            if word.is_substituted && !is_variable(word.text.as_bytes()) && !is_in_said_folder(&word.text) {
+            if word.is_substituted && !is_variable(word.text.as_bytes()) && !is_in_substituted_folder(&word.text) {
                 return Err(UnparsedReason::SubstitutedProgram);
             }
             if word.is_bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
@@ -258,7 +258,7 @@ fn is_variable(word: &[u8]) -> bool {
 }
 
 /// Whether a word is a program in a folder that a command says: `$(go env GOPATH)/bin/golint`.
-fn is_in_said_folder(word: &str) -> bool {
+fn is_in_substituted_folder(word: &str) -> bool {
     let rest = ["$(", "`"].into_iter().zip([")", "`"]).find_map(|(opens, closes)| {
         let (_, rest) = word.strip_prefix(opens)?.rsplit_once(closes)?;
         rest.strip_prefix('/')

@@ -105,6 +105,8 @@ impl BlockView<'_> {
         let depth = generic::indent_width(head);
         let first = at + 1 + stream[at + 1..].iter().take_while(|(index, _)| *index <= known).count();
         let titled = generic::is_title(head);
+        // Commands that a log shows one below the other are no block.
+        let is_command = head.trim_start().starts_with("> ");
         let mut announced = titled || first == at + 1 && head.trim_end().ends_with(':');
         // The end of what belongs for certain, and of what is looked at.
         let (mut until, mut end, mut blanks, mut unsure) = (first, first, 0, 0);
@@ -123,11 +125,12 @@ impl BlockView<'_> {
             if titled && generic::is_title(text) {
                 break;
             }
+            let is_next = is_command && text.trim_start().starts_with("> ");
             let deeper = generic::indent_width(text) > depth || generic::is_source(text);
             let touches = blanks == 0;
             // News beside news belongs together whatever its depth.
             let news = self.baseline.is_some() && touches && self.is_news(stream[end].0) && !generic::is_wrapper(text);
-            let detail = touches && (generic::is_detail(text) || generic::is_comparison(text));
+            let detail = touches && !is_next && (generic::is_detail(text) || generic::is_comparison(text));
             if deeper || news || announced || detail {
                 until = end + 1;
                 (blanks, unsure) = (0, 0);
@@ -197,6 +200,21 @@ mod tests {
         let view = BlockView { lines, streams: &streams, roles: &roles, baseline };
         let text = |block: &Block| block.lines.iter().map(|&line| lines[line]).collect();
         view.find_blocks(Vec::new()).iter().map(text).collect()
+    }
+
+    #[test]
+    fn commands_that_are_shown_are_no_block_with_what_fails_behind_them() {
+        let passed = b" > git config core.sparse # timeout=10\n > git config core.depth # timeout=10\nFetching\n";
+        let known = Baseline::from_output(passed);
+        let lines = [
+            " > git fetch -- origin # timeout=10",
+            " > git config core.sparse # timeout=10",
+            " > git config core.depth # timeout=10",
+            "Fetching",
+            "FATAL: the channel was closed",
+            "\tat Channel.close(Channel.java:1488)",
+        ];
+        assert_eq!(blocks(&lines, Some(&known)), [lines[..1].to_vec(), lines[4..].to_vec()]);
     }
 
     #[test]

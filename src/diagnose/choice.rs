@@ -289,7 +289,7 @@ impl BlockDetails {
     }
 }
 
-/// Shorter messages are in lines that don't say them, bytes.
+/// A shorter message is also in lines of source that are shown; its code has to be on the line, too. Bytes.
 const MESSAGE_BYTES_MIN: usize = 16;
 /// Lines below the head of a block that no definition reads that are details in any case.
 const NEAR_LINES_MAX: usize = 3;

@@ -16,7 +16,7 @@ const FORMS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        r"Cannot find (?:module|package) '[^./]|Can't resolve '[A-Za-z@][^'/.]*'|ERR_MODULE_NOT_FOUND|[Uu]nable to resolve dependency|couldn't find the (?:plugin|config) \x22|Cannot find plugin \x22|No version of \S+ is installed",
+        r"Cannot find (?:module|package) '[^./]|Can't resolve '[A-Za-z@][^'/.]*'|ERR_MODULE_NOT_FOUND|[Uu]nable to resolve dependency|couldn't find the (?:plugin|config) \x22|Cannot find plugin \x22",
     ),
     (
         "python",

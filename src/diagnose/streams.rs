@@ -238,6 +238,8 @@ fn time_at(text: &str) -> Option<usize> {
     // Parts of a second, and the zone.
     let more = text.bytes().skip(clock).take_while(|byte| byte.is_ascii_digit() || b":.,+-Z".contains(byte));
     let end = clock + more.count();
+    let half = text.get(end..).is_some_and(|rest| rest.starts_with(" AM") || rest.starts_with(" PM"));
+    let end = if half { end + 3 } else { end };
     let closed = (opens == 0 || text.as_bytes().get(end) == Some(&b']')).then_some(end + opens)?;
     // An empty line is a time alone.
     match text.as_bytes().get(closed) {
@@ -274,9 +276,14 @@ mod tests {
         assert_eq!(text, "a\n\n  b\n");
         let printed: String = times.iter().zip(text.lines()).map(|(time, line)| format!("{time}{line}\n")).collect();
         assert_eq!(printed, all);
-        for time in
-            ["[12:30:00]", "12:30:00.123", "[2026-03-04T12:30:00.1Z]", "2026-03-04 12:30:00,1", "Mar  4 12:30:00"]
-        {
+        for time in [
+            "[12:30:00]",
+            "[12:30:00 PM]",
+            "12:30:00.123",
+            "[2026-03-04T12:30:00.1Z]",
+            "2026-03-04 12:30:00,1",
+            "Mar  4 12:30:00",
+        ] {
             let (text, times) = without_times(format!("{time} a\n{time}   b\n{time}\n").into());
             assert_eq!((&*text, times[0].trim_end()), ("a\n  b\n\n", time));
         }

@@ -111,10 +111,10 @@ fn interpret_name<'a>(
     // What is done before a push or a commit is no push.
     let is_before = |at: usize| at > 0 && parts[at - 1].eq_ignore_ascii_case(b"pre");
     let builds = parts.len() > 1 && is_building(parts[0]);
-    let asks_first = parts.first().is_some_and(|first| is_among(ASKING, first));
-    let is_fine = |part: &[u8]| asks_first && is_among(DONE, part) || builds && is_among(SETTINGS, part);
+    let asks_first = parts.len() == 2 && is_among(ASKING, parts[0]);
+    let is_allowed = |part: &[u8]| asks_first && is_among(DONE, part) || builds && is_among(SETTINGS, part);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !is_fine(part)
+        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !is_allowed(part)
             || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {
@@ -257,7 +257,8 @@ pub(super) fn is_plain_run(name: &[u8]) -> bool {
 }
 
 /// Words that only end like a test.
-const NO_TESTS: &str = " latest contest attest protest fastest greatest shortest detest contests protests healthcheck ";
+const NO_TESTS: &str = " latest contest attest protest fastest greatest shortest detest contests protests healthcheck \
+     healthchecks paycheck paychecks lightest fittest gtest googletest backtest backtests speedtest loadtest ";
 
 /// First parts of targets that are built.
 const MADE: &str = " all lib libs shared binary binaries kernel modules world production ";
@@ -269,7 +270,7 @@ fn is_building(part: &[u8]) -> bool {
 /// Words that keep a name from being a check's, and only say how something is built (`build:release`).
 const SETTINGS: &str = " release debug dev ";
 
-/// Words that keep a name from being a check's, and say what has to be right where that is asked first (`verify-install`).
+/// Denied words that are allowed right behind `check` or `verify`: what that step left is looked at.
 const DONE: &str = " install uninstall release publish upgrade migrate rollback setup ";
 
 /// Whether a word is a setting of what is built.

@@ -101,6 +101,12 @@ impl<'a> AssembledDiagnostics<'a> {
         worths
     }
 
+    /// Whether a line of an item has its message and this code.
+    fn is_printed_with(&self, item: usize, code: &str) -> bool {
+        let RawDiagnostic { message, span, .. } = self.outcome.items[item];
+        self.lines[span.0..span.1].iter().any(|line| line.contains(message) && line.contains(code))
+    }
+
     /// Of each message of an item with details, the rank of the item that tells it first.
     fn telling_lines(&self, rank: &[usize], last_detail: &[usize]) -> HashMap<&'a str, usize> {
         let items = &self.outcome.items;
@@ -164,7 +170,7 @@ impl<'a> AssembledDiagnostics<'a> {
             let place = items[item].place.map(|place| (place.file, place.line));
             let mut details = BlockDetails::new(rank[item], items[item].message, place)
                 .of_test(items[item].test)
-                .of_code(items[item].code);
+                .of_code(items[item].code.filter(|code| self.is_printed_with(item, code)));
             if tellers.get(items[item].message).is_some_and(|&first| first < rank[item]) {
                 details.count_repeat();
             }

@@ -66,6 +66,11 @@ const EQUALITIES: [&str; 18] = [
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
 });
+/// A statement that is a check, or adds or runs a test.
+static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|(?:add|run|do|exec)?_?[tT]ests?\w*|it)\s*[.(]")
+        .expect("a regex")
+});
 /// A row of a list that names a test, or a file of tests.
 static LISTED_TEST: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"^\s*[\[({]?\s*["'][^"']*\btests?[-_/.][^"']*["'].*,\s*$|^\s*,?\s*test_\w+\s*,?\s*$"#)
@@ -145,7 +150,8 @@ fn judge_test<'v>(
         sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     // Where the program says something else now, the text may have to be another one.
-    let shorter = loosened::mark_shorter_text(&left.removed, &left.added).filter(|_| !source_changed(sheet.views));
+    let shorter =
+        loosened::mark_shorter_text(&left.removed, &left.added, language).filter(|_| !source_changed(sheet.views));
     if let Some(line) = shorter {
         sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
@@ -244,7 +250,7 @@ fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedCheckCollector
                 // The calls of tests that a C program no longer makes have a rule of their own.
                 let is_test = view.part == FileRole::Test
                     && !view.is("c")
-                    && (CHECKS.is_match(&line.masked.code) || LISTED_TEST.is_match(&line.masked.text));
+                    && (CHECK_CALLED.is_match(&line.masked.code) || LISTED_TEST.is_match(&line.masked.text));
                 if (is_test || language.asserts.is_match(&line.masked.code))
                     && comments.iter().any(|comment| comment.contains(&own))
                     && !view.all_lines(DiffSide::New).any(|line| without_whitespace(&line.masked.text) == own)

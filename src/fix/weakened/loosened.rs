@@ -77,9 +77,16 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""[^"]+"|'[^']+
 /// Asks for a text that may be a part of a longer one.
 static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"\b(?:match|expected)\s*=|\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
+        r"\bmatch\s*=|\bshould_panic\b.*\bexpected\s*=|\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
         r"|(?i)\b\w*(?:contains|containing|raises_?regexp?|has_?substr|errors?_?contains|starts_?with|_match)\w*\(",
     ))
+    .expect("a regex")
+});
+/// Asks that something is not so: the less it names, the more it denies.
+static DENIES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?i)not_?(?:in|contain|include|match)|\bnot\b|(?:assert|be|is|to)_?false|refute|does_?nt|assert!?\(!",
+    )
     .expect("a regex")
 });
 /// Shorter texts are everywhere, bytes with their quotes.
@@ -138,15 +145,24 @@ pub(super) fn mark_vaguer<'s, 'p>(
 pub(super) fn mark_shorter_text<'s, 'p>(
     removed: &[&DiffLine<'_>],
     added: &[&'s DiffLine<'p>],
+    language: &Language,
 ) -> Option<&'s DiffLine<'p>> {
-    let asks = |line: &&&DiffLine<'_>| HOLDS_TEXT.is_match(&line.masked.text);
+    let asks = |line: &&&DiffLine<'_>| {
+        let text = &line.masked.text;
+        let is_part_of_one = text.contains("match") || text.contains("should_panic");
+        HOLDS_TEXT.is_match(text)
+            && !DENIES.is_match(text)
+            && (is_part_of_one || language.asserts.is_match(&line.masked.code))
+    };
     let texts = |line: &DiffLine<'_>| -> Vec<String> {
         let values = VALUE.find_iter(&line.masked.text).map(|value| value.as_str());
         values.filter(|text| text.starts_with(['"', '\''])).map(|text| text[1..text.len() - 1].to_owned()).collect()
     };
     let old: Vec<String> = removed.iter().filter(asks).flat_map(|line| texts(line)).collect();
     let is_part = |new: &String| {
-        new.len() >= TEXT_BYTES_MIN && old.iter().any(|old| old.len() > new.len() + 1 && old.contains(new.as_str()))
+        new.len() + 2 > TEXT_BYTES_MIN
+            && !old.contains(new)
+            && old.iter().any(|old| old.len() > new.len() + 1 && old.contains(new.as_str()))
     };
     // One of several parts says less than all of them.
     let one_each = || removed.iter().filter(asks).count() >= added.iter().filter(asks).count();
@@ -186,7 +202,7 @@ fn is_wider(old: &str, new: &str) -> bool {
     let goes_on = || {
         let (old, new) = (without_whitespace(old), without_whitespace(new));
         let rest = new.strip_prefix(old.trim_end_matches([';', ')', ':', '{']));
-        rest.is_some_and(|rest| rest.trim_start_matches(')').starts_with("||"))
+        !DENIES.is_match(&old) && rest.is_some_and(|rest| rest.trim_start_matches(')').starts_with("||"))
     };
     reasons(new) > reasons(old) && (!values(old).is_disjoint(&values(new)) || goes_on())
 }

@@ -16,6 +16,8 @@ use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
 const BLOCK_LINES_MAX: usize = 40;
+/// Changed lists of a hunk that are compared.
+const LISTS_MAX: usize = 50;
 /// Lines of a list.
 const LIST_LINES_MAX: usize = 30;
 /// Lines of a script that are a test.
@@ -253,23 +255,31 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 (0..lines.len()).filter(|&at| listed(&lines[at])).collect()
             };
             let (old, new) = (changed(&sides.old), changed(&sides.new));
+            if old.len() != new.len() || old.len() > LISTS_MAX {
+                continue;
+            }
             let literal = view.part == FileRole::Test && !["shell", "cmake", "build"].iter().any(|own| view.is(own));
             let text = |lines: &[DiffLine<'_>], at: usize| {
                 if literal { join_list(&lines[at..]) } else { lines[at].masked.text.clone() }
             };
+            let before: Vec<String> = old.iter().map(|&was| text(&sides.old, was)).collect();
             let shorter = |at: &&usize| {
                 let now = text(&sides.new, **at);
-                let is_longer = |was| is_shortened(&shell_words(&text(&sides.old, was)), &shell_words(&now), literal);
-                old.iter().any(|&was| is_longer(was))
+                let now = shell_words(&now);
+                before.iter().any(|was| is_shortened(&shell_words(was), &now, literal))
             };
-            if let Some(&at) = new.iter().find(shorter).filter(|_| old.len() == new.len()) {
+            if let Some(&at) = new.iter().find(shorter) {
                 sheet.add_named(rule, (file, DiffSide::New, &sides.new[at]), RuleSeverity::Certain, "");
             }
         }
     }
 }
 
-/// A line and those on which its brackets go on.
+/// What marks one case, and the call that it is an argument of.
+static CASE_MARKS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r",\s*marks\s*=\s*[\w.]+(?:\([^()]*\))?|\b(?:pytest\.)?param\b").expect("a regex"));
+
+/// A line and those on which its brackets go on, without the marks of cases.
 fn join_list(lines: &[DiffLine<'_>]) -> String {
     let mut text = String::new();
     let mut open = 0_i32;
@@ -282,7 +292,7 @@ fn join_list(lines: &[DiffLine<'_>]) -> String {
             break;
         }
     }
-    text
+    CASE_MARKS.replace_all(&text, "").into_owned()
 }
 
 /// The words of a line, without what separates them.
@@ -297,18 +307,11 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let is_literal =
         |word: &str| word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || "\"'`".contains(c));
     let is_value = |word: &&str| {
-        if literal {
-            is_literal(word) || word.ends_with("param") || word.starts_with("marks=")
-        } else {
-            !word.starts_with(['-', '$', '#', '&', '|', '>'])
-        }
+        if literal { is_literal(word) } else { !word.starts_with(['-', '$', '#', '&', '|', '>']) }
     };
     // Of a list of literals one may be all that is left; where words may be anything, most of them have to be.
     let is_left = if literal { now.iter().any(|word| is_literal(word)) } else { gone.len() * 2 < was.len() + 1 };
-    rest.next().is_none()
-        && gone.iter().any(|word| !literal || is_literal(word))
-        && is_left
-        && gone.iter().all(is_value)
+    rest.next().is_none() && !gone.is_empty() && is_left && gone.iter().all(is_value)
 }
 
 /// The lines under the condition at `at`.
