@@ -74,10 +74,13 @@ static SAYS_SKIP: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
 /// A value that an assertion names.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
+/// Asks for a part of a message, in an argument of what is no assertion by its name.
+static MESSAGE_PART: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"\bmatch\s*=|\bshould_panic\b.*\bexpected\s*=").expect("a regex"));
 /// Asks for a text that may be a part of a longer one.
 static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"\bmatch\s*=|\bshould_panic\b.*\bexpected\s*=|\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
+        r"\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
         r"|(?i)\b\w*(?:contains|containing|raises_?regexp?|has_?substr|errors?_?contains|starts_?with|_match)\w*\(",
     ))
     .expect("a regex")
@@ -149,10 +152,8 @@ pub(super) fn mark_shorter_text<'s, 'p>(
 ) -> Option<&'s DiffLine<'p>> {
     let asks = |line: &&&DiffLine<'_>| {
         let text = &line.masked.text;
-        let is_part_of_one = text.contains("match") || text.contains("should_panic");
-        HOLDS_TEXT.is_match(text)
-            && !DENIES.is_match(text)
-            && (is_part_of_one || language.asserts.is_match(&line.masked.code))
+        let asserts = || HOLDS_TEXT.is_match(text) && language.asserts.is_match(&line.masked.code);
+        (MESSAGE_PART.is_match(text) || asserts()) && !DENIES.is_match(text)
     };
     let texts = |line: &DiffLine<'_>| -> Vec<String> {
         let values = VALUE.find_iter(&line.masked.text).map(|value| value.as_str());
@@ -170,7 +171,7 @@ pub(super) fn mark_shorter_text<'s, 'p>(
 }
 
 /// An assertion's line and those that go on with it, in `lines`.
-fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
+pub(super) fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> String {
     let mut text = String::new();
     let mut open = 0_i32;
     let from = lines.iter().skip_while(|line| line.number != first.number);

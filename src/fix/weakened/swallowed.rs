@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::WeakenedCheckCollector;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleKind, RuleSeverity, WeakenedRules};
 use super::rule_match::{applies_to, match_rule};
 use super::view::{DiffLine, DiffSide, FileView};
+use super::{WeakenedCheckCollector, loosened};
 use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
@@ -19,7 +19,7 @@ const BLOCK_LINES_MAX: usize = 40;
 /// Changed lists of a hunk that are compared.
 const LISTS_MAX: usize = 50;
 /// Lines of a list.
-const LIST_LINES_MAX: usize = 30;
+const LIST_LINES_MAX: usize = 12;
 /// Lines of a script that are a test.
 const SCRIPT_LINES_MIN: usize = 3;
 /// Attributes above one function.
@@ -260,7 +260,7 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             }
             let literal = view.part == FileRole::Test && !["shell", "cmake", "build"].iter().any(|own| view.is(own));
             let text = |lines: &[DiffLine<'_>], at: usize| {
-                if literal { join_list(&lines[at..]) } else { lines[at].masked.text.clone() }
+                if literal { read_list(&lines[at..]) } else { lines[at].masked.text.clone() }
             };
             let before: Vec<String> = old.iter().map(|&was| text(&sides.old, was)).collect();
             let shorter = |at: &&usize| {
@@ -279,20 +279,10 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
 static CASE_MARKS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r",\s*marks\s*=\s*[\w.]+(?:\([^()]*\))?|\b(?:pytest\.)?param\b").expect("a regex"));
 
-/// A line and those on which its brackets go on, without the marks of cases.
-fn join_list(lines: &[DiffLine<'_>]) -> String {
-    let mut text = String::new();
-    let mut open = 0_i32;
-    for line in lines.iter().take(LIST_LINES_MAX) {
-        let signs = line.masked.code.chars();
-        open += signs.map(|c| i32::from("([{".contains(c)) - i32::from(")]}".contains(c))).sum::<i32>();
-        text.push_str(&line.masked.text);
-        text.push(' ');
-        if open <= 0 || line.masked.code.trim_end().ends_with(['{', ':']) {
-            break;
-        }
-    }
-    CASE_MARKS.replace_all(&text, "").into_owned()
+/// The statement that begins on the first of `lines`, without the marks of cases.
+fn read_list(lines: &[DiffLine<'_>]) -> String {
+    let lines: Vec<&DiffLine<'_>> = lines.iter().take(LIST_LINES_MAX).collect();
+    CASE_MARKS.replace_all(&loosened::join_statement(&lines, lines[0]), "").into_owned()
 }
 
 /// The words of a line, without what separates them.
