@@ -11,7 +11,7 @@ pub(crate) enum UnparsedReason {
     TooDeep,
     /// A here-document.
     HereDocument,
-    /// `case`, a loop, `if`, a function.
+    /// `case`, `select`, a function, a loop that counts.
     Compound,
     /// `eval`.
     Eval,
@@ -27,7 +27,7 @@ impl fmt::Display for UnparsedReason {
             UnparsedReason::Unfinished => "a quote or group has no end",
             UnparsedReason::TooDeep => "its substitutions are nested too deeply",
             UnparsedReason::HereDocument => "it has a here-document",
-            UnparsedReason::Compound => "it has a loop, condition or function",
+            UnparsedReason::Compound => "it has a `case`, a function or a loop that counts",
             UnparsedReason::Eval => "it uses eval",
             UnparsedReason::SubstitutedProgram => "the program's name is the output of another command",
             UnparsedReason::Syntax => "it is not a line that a shell accepts",

@@ -1,8 +1,8 @@
 //! A shell line as the simple commands in it.
 //!
-//! The POSIX grammar as far as recognising a command needs it: quoting, joins, subshells and brace groups are
-//! understood, redirections are left out, and what is only known when the line runs (here-documents, loops, `eval`, a
-//! substituted program name) is given up on instead of guessed.
+//! The POSIX grammar as far as recognising a command needs it: quoting, joins, subshells, brace groups, `if` and loops
+//! are understood, redirections are left out, and what is only known when the line runs (here-documents, `case`, `eval`,
+//! a substituted program name) is given up on instead of guessed.
 
 use super::UnparsedReason;
 use super::tokenizer::{ShellTokenizer, ShellWord, is_variable_name, text_of};
@@ -55,13 +55,40 @@ impl ShellLine {
 }
 
 /// Words that start something this parser does not look into, in command position and unquoted.
-const COMPOUND: &str = " if then else elif fi for while until do done case esac select function coproc ";
+const COMPOUND: [&str; 5] = ["case", "esac", "select", "function", "coproc"];
 
 struct Parser<'a> {
     tokens: ShellTokenizer<'a>,
     line: ShellLine,
-    /// The groups around the current position: `(` or `{`.
-    open: Vec<u8>,
+    /// What is open around the current position.
+    open: Vec<OpenGroup>,
+}
+
+/// What ends with a word or sign of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OpenGroup {
+    /// `( … )`.
+    Subshell,
+    /// `{ … }`.
+    Brace,
+    /// Between `if` or `elif` and `then`.
+    Condition,
+    /// Between `then` or `else` and `fi`.
+    Branch,
+    /// Between `for`, `while` or `until` and `do`.
+    LoopHead,
+    /// Between `do` and `done`.
+    LoopBody,
+}
+
+/// What a word in command position does.
+enum WordEffect {
+    /// It is a command's.
+    Begins,
+    /// A command follows it.
+    Precedes,
+    /// It ends a group; a join may follow.
+    Ends,
 }
 
 impl Parser<'_> {
@@ -88,7 +115,7 @@ impl Parser<'_> {
                 return Err(UnparsedReason::Compound);
             }
             self.tokens.advance(1);
-            self.open.push(b'(');
+            self.open.push(OpenGroup::Subshell);
             self.line.steps.push(LineStep::Open);
             return Ok(false);
         }
@@ -109,24 +136,17 @@ impl Parser<'_> {
                         continue;
                     }
                     if simple.words.is_empty() && word.is_bare && !read_something {
-                        match word.text.as_str() {
-                            "{" => {
-                                self.open.push(b'{');
-                                return Ok(false);
+                        if word.text == "[[" {
+                            if self.tokens.skip_double_bracket()? {
+                                return Err(UnparsedReason::Compound);
                             }
-                            "}" => return self.close(b'{').map(|()| true),
-                            "!" => {
-                                self.line.all_joined_by_and = false;
-                                return Ok(false);
-                            }
-                            "[[" => {
-                                if self.tokens.skip_double_bracket()? {
-                                    return Err(UnparsedReason::Compound);
-                                }
-                                read_something = true;
-                                continue;
-                            }
-                            _ => {}
+                            read_something = true;
+                            continue;
+                        }
+                        match self.reserved_word(&word.text)? {
+                            WordEffect::Precedes => return Ok(false),
+                            WordEffect::Ends => return Ok(true),
+                            WordEffect::Begins => {}
                         }
                     }
                     read_something = true;
@@ -142,6 +162,65 @@ impl Parser<'_> {
         Ok(true)
     }
 
+    /// Looks at an unquoted word where a command may begin.
+    fn reserved_word(&mut self, word: &str) -> Result<WordEffect, UnparsedReason> {
+        use OpenGroup::{Brace, Branch, Condition, LoopBody, LoopHead};
+        let opens = match word {
+            "{" => Brace,
+            "if" => Condition,
+            "while" | "until" => LoopHead,
+            "for" => {
+                self.skip_values()?;
+                LoopHead
+            }
+            "then" => self.turn(Condition, Branch)?,
+            "elif" => self.turn(Branch, Condition)?,
+            "else" => self.turn(Branch, Branch)?,
+            "do" => self.turn(LoopHead, LoopBody)?,
+            "}" | "fi" | "done" => {
+                let kind = if word == "}" { Brace } else if word == "fi" { Branch } else { LoopBody };
+                return self.close(kind).map(|()| WordEffect::Ends);
+            }
+            "!" => {
+                self.line.all_joined_by_and = false;
+                return Ok(WordEffect::Precedes);
+            }
+            "time" => {
+                self.tokens.skip_blanks();
+                let group = matches!(self.peek(0), b'(' | b'{');
+                return Ok(if group { WordEffect::Precedes } else { WordEffect::Begins });
+            }
+            _ if COMPOUND.contains(&word) => return Err(UnparsedReason::Compound),
+            _ => return Ok(WordEffect::Begins),
+        };
+        // What is asked or repeated decides nothing about the line's status.
+        self.line.all_joined_by_and &= opens == Brace;
+        self.open.push(opens);
+        Ok(WordEffect::Precedes)
+    }
+
+    /// Ends the group `from` where `to` begins.
+    fn turn(&mut self, from: OpenGroup, to: OpenGroup) -> Result<OpenGroup, UnparsedReason> {
+        if self.open.pop() == Some(from) { Ok(to) } else { Err(UnparsedReason::Syntax) }
+    }
+
+    /// Skips the name and the values of a `for`.
+    fn skip_values(&mut self) -> Result<(), UnparsedReason> {
+        loop {
+            self.tokens.skip_blanks();
+            match self.peek(0) {
+                0 if self.tokens.is_at_end() => return Err(UnparsedReason::Unfinished),
+                b';' | b'\n' => {
+                    self.tokens.advance(1);
+                    self.tokens.skip_blank_lines();
+                    return Ok(());
+                }
+                b'(' => return Err(UnparsedReason::Compound),
+                _ => drop(self.tokens.read_word()?),
+            }
+        }
+    }
+
     fn take(&self, simple: &mut SimpleCommand, word: ShellWord) -> Result<(), UnparsedReason> {
         if simple.words.is_empty() {
             if word.is_assignment {
@@ -152,9 +231,6 @@ impl Parser<'_> {
             // another command says the folder alone.
             if word.is_substituted && !is_variable(word.text.as_bytes()) && !is_in_substituted_folder(&word.text) {
                 return Err(UnparsedReason::SubstitutedProgram);
-            }
-            if word.is_bare && COMPOUND.split(' ').any(|keyword| !keyword.is_empty() && keyword == word.text) {
-                return Err(UnparsedReason::Compound);
             }
             if word.text == "eval" {
                 return Err(UnparsedReason::Eval);
@@ -175,8 +251,7 @@ impl Parser<'_> {
             let (length, and) = match (self.peek(0), self.peek(1)) {
                 (0, _) if self.tokens.is_at_end() => return Ok(()),
                 (b')', _) => {
-                    self.close(b'(')?;
-                    self.group_redirections()?;
+                    self.close(OpenGroup::Subshell)?;
                     continue;
                 }
                 (b'&', b'&') => (2, true),
@@ -207,18 +282,15 @@ impl Parser<'_> {
         }
     }
 
-    fn close(&mut self, kind: u8) -> Result<(), UnparsedReason> {
+    fn close(&mut self, kind: OpenGroup) -> Result<(), UnparsedReason> {
         if self.open.pop() != Some(kind) {
             return Err(UnparsedReason::Syntax);
         }
-        if kind == b'(' {
+        if kind == OpenGroup::Subshell {
             self.tokens.advance(1);
             self.line.steps.push(LineStep::Close);
         }
-        if kind == b'{' {
-            self.group_redirections()?;
-        }
-        Ok(())
+        self.group_redirections()
     }
 
     fn group_redirections(&mut self) -> Result<(), UnparsedReason> {

@@ -37,13 +37,29 @@ fn commands_are_parted_at_joins_and_groups() {
 }
 
 #[test]
+fn conditions_and_loops_are_the_commands_in_them() {
+    let of = |line| words(line).concat();
+    assert_eq!(of("if ! a; then b; elif c; then d; else e; fi >f; g"), ["a", "b", "c", "d", "e", "g"]);
+    assert_eq!(of("for x in 1 \"$(b c)\" *.d; do (e $x && f) || g; done"), ["e", "$x", "f", "g"]);
+    assert_eq!(of("for x\ndo a\ndone"), ["a"]);
+    assert_eq!(of("until a | b; do { c; }; done && d"), ["a", "b", "c", "d"]);
+    assert_eq!(of("find -print0 | while read -r x; do a \"$x\"; done"), ["find", "-print0", "read", "-r", "x", "a", "$x"]);
+    assert_eq!(of("time (a; b)"), ["a", "b"]);
+    assert_eq!(of("a if then fi"), ["a", "if", "then", "fi"], "words that are arguments");
+    let passes_with_all = |line| ShellLine::parse(line).expect("a line").all_joined_by_and;
+    assert!(passes_with_all("time (a && b)"));
+    assert!(!passes_with_all("if a; then b; fi"));
+    assert!(!passes_with_all("for x in a; do b; done"));
+}
+
+#[test]
 fn what_only_running_it_tells_is_given_up_on() {
     let cases = [
         ("a 'b", UnparsedReason::Unfinished),
         ("(a", UnparsedReason::Unfinished),
         ("a &&", UnparsedReason::Unfinished),
         ("a <<EOF\nb\nEOF", UnparsedReason::HereDocument),
-        ("for i in 1; do a; done", UnparsedReason::Compound),
+        ("for ((i = 0; i < 2; i++)); do a; done", UnparsedReason::Compound),
         ("case a in b) c;; esac", UnparsedReason::Compound),
         ("f() { a; }", UnparsedReason::Compound),
         ("eval a", UnparsedReason::Eval),
@@ -53,6 +69,13 @@ fn what_only_running_it_tells_is_given_up_on() {
         ("a )", UnparsedReason::Syntax),
         ("&& a", UnparsedReason::Syntax),
         ("a > ; b", UnparsedReason::Syntax),
+        ("if a; then b", UnparsedReason::Unfinished),
+        ("for a in b", UnparsedReason::Unfinished),
+        ("if a; do b; done", UnparsedReason::Syntax),
+        ("while a; do b; fi", UnparsedReason::Syntax),
+        ("a; then b", UnparsedReason::Syntax),
+        ("if a; b; fi", UnparsedReason::Syntax),
+        ("{ a; )", UnparsedReason::Syntax),
     ];
     for (line, gave_up) in cases {
         assert_eq!(ShellLine::parse(line), Err(gave_up), "{line}");
@@ -70,7 +93,7 @@ fn brackets_of_a_substitution_are_closed_by_their_own_kind() {
 fn shell_texts() -> impl Strategy<Value = String> {
     let pieces = vec![
         "a", "b/c", "é", " ", " ", "\t", "\n", "'", "\"", "\\ ", "\\'", "\\\n", "$", "$(", "${", ")", "}", "`", "(",
-        "<(", ">", "2>", "<<", "&", "|", ";", "#", "=", "A=", "[[ ", "]]", "$'", "{ ", "!",
+        "<(", ">", "2>", "<<", "&", "|", ";", "#", "=", "A=", "[[ ", "]]", "$'", "{ ", "!", "if ", "then ", "fi", "for x in ", "do ", "done", "time ",
     ];
     prop::collection::vec(prop::sample::select(pieces), 0..12).prop_map(|pieces| pieces.concat())
 }

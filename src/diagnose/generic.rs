@@ -49,7 +49,7 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
 
 static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     constant_regex(
-        r"command not found|: not found$|[0-9]:ERROR \[|No such file or directory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
+        r"command not found|: not found$|[0-9]:ERROR \[|No such file or directory|No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
     )
 });
 
@@ -62,7 +62,7 @@ static WEAK: LazyLock<Regex> = LazyLock::new(|| {
 /// Counts of nothing, and words about errors that did not happen.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
     constant_regex(
-        r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?|issues?|violations?|offenses?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?|issues?|warnings?|violations?|offenses?)|[ \t]+error [0-9]+ \(ignored\)$|^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
+        r"(?i)(?:^|[^0-9.])0+(?:\.0+)?%?[ \t]+(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?|issues?|violations?|offenses?)|(?:errors?|failed|failures?|exceptions?)(?:[ \t]+[a-z]+)?[ \t]*[:=][ \t]*(?:0+(?:\.0+%?)?|none)(?:$|[^0-9.])|(?:no|without|non-fatal)[ \t]+(?:errors?|failures?|problems?|issues?|warnings?|violations?|offenses?)|[ \t]+error [0-9]+ \(ignored\)$|^(?:\[[A-Z]+\] )?Picked up _?JAVA_[A-Z_]*OPTIONS: |^[ \t]*(?:ok|PASS|PASSED|passed|✓|✔|√)[ \t:]|[ \t](?:ok|PASSED|PASS|passed|OK)$",
     )
 });
 
@@ -273,6 +273,9 @@ fn may_matter(line: &[u8]) -> bool {
             "not found",
             "no such",
             "no module",
+            "no space left",
+            "read-only",
+            "too many open",
             "cannot",
             "can't",
             "unable",
@@ -358,8 +361,14 @@ fn capture_location<'a>(line: &'a str, captures: &Captures<'a>) -> Option<Frame<
     })
 }
 
-/// Whether a number goes on as a version (`shop/api:1.2.0-beta1`): what precedes the colon is no file.
+/// Whether a number goes on as a version (`shop/api:1.2.0-beta1`, `org.tukaani:xz:1.9:test`): what precedes the colon is
+/// no file.
 pub(super) fn is_version(behind: &str) -> bool {
+    let scope = behind.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit()).strip_prefix(':');
+    let scope = scope.map(|text| text.split(char::is_whitespace).next().unwrap_or(""));
+    if scope.is_some_and(|scope| MAVEN_SCOPES.contains(&scope)) {
+        return true;
+    }
     let Some(minor) = behind.strip_prefix('.') else { return false };
     let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());
     let next = |mark| rest.strip_prefix(mark).and_then(|behind: &str| behind.bytes().next());
@@ -367,6 +376,9 @@ pub(super) fn is_version(behind: &str) -> bool {
         && (next('.').is_some_and(|byte| byte.is_ascii_digit())
             || next('-').is_some_and(|byte| byte.is_ascii_alphabetic()))
 }
+
+/// What Maven prints behind the version of a dependency.
+const MAVEN_SCOPES: &[&str] = &["compile", "provided", "runtime", "test", "system", "import"];
 
 /// The place that a line begins with, as compilers and linters print it (`a b.go:3:1: …`, `a.cs(3,1): …`).
 pub(super) fn leading_place(line: &str) -> Option<Frame<'_>> {

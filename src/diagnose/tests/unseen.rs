@@ -149,9 +149,20 @@ fn commands_that_a_shell_traces_are_noise() {
 fn a_name_with_a_version_and_a_count_of_lines_are_no_places() {
     let said = diagnosed(
         "frob",
-        "pulling docker.io/shop/api.x:1.2.0-beta1\n\"po/de.po\" 7097 lines, 12 errors\nFAILED for shop/api:3.4.1\n",
+        "pulling docker.io/shop/api.x:1.2.0-beta1\n\"po/de.po\" 7097 lines, 12 errors\nFAILED for shop/api:3.4.1\n\
+         \torg.tukaani:xz:1.9:test (113 KB)\n\tjavax.inject:javax.inject:1:compile (2 KB)\n",
     );
     assert!(said.items.iter().all(|item| item.line.is_none()), "{:?}", said.items);
+    assert!(!said.lines.iter().any(|line| line.contains("KB")), "{:?}", said.lines);
+}
+
+#[test]
+fn a_full_disk_is_a_reason_and_options_of_the_virtual_machine_are_none() {
+    let full = "cp: error writing 'out/a.bin': No space left on device";
+    let said = diagnosed("./frob.sh", &format!("[ERROR] Picked up JAVA_TOOL_OPTIONS: -Dfile.encoding=UTF8\n{full}\n"));
+    assert_eq!(said.lines, [full]);
+    let said = diagnosed("./frob.sh", "bash: line 169: out/b.xml: No space left on device\n");
+    assert_eq!(said.items[0].message, "out/b.xml: No space left on device");
 }
 
 #[test]
