@@ -178,7 +178,13 @@ impl Parser<'_> {
             "else" => self.turn(Branch, Branch)?,
             "do" => self.turn(LoopHead, LoopBody)?,
             "}" | "fi" | "done" => {
-                let kind = if word == "}" { Brace } else if word == "fi" { Branch } else { LoopBody };
+                let kind = if word == "}" {
+                    Brace
+                } else if word == "fi" {
+                    Branch
+                } else {
+                    LoopBody
+                };
                 return self.close(kind).map(|()| WordEffect::Ends);
             }
             "!" => {

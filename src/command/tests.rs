@@ -43,7 +43,10 @@ fn conditions_and_loops_are_the_commands_in_them() {
     assert_eq!(of("for x in 1 \"$(b c)\" *.d; do (e $x && f) || g; done"), ["e", "$x", "f", "g"]);
     assert_eq!(of("for x\ndo a\ndone"), ["a"]);
     assert_eq!(of("until a | b; do { c; }; done && d"), ["a", "b", "c", "d"]);
-    assert_eq!(of("find -print0 | while read -r x; do a \"$x\"; done"), ["find", "-print0", "read", "-r", "x", "a", "$x"]);
+    assert_eq!(
+        of("find -print0 | while read -r x; do a \"$x\"; done"),
+        ["find", "-print0", "read", "-r", "x", "a", "$x"]
+    );
     assert_eq!(of("time (a; b)"), ["a", "b"]);
     assert_eq!(of("a if then fi"), ["a", "if", "then", "fi"], "words that are arguments");
     let passes_with_all = |line| ShellLine::parse(line).expect("a line").all_joined_by_and;
@@ -92,8 +95,47 @@ fn brackets_of_a_substitution_are_closed_by_their_own_kind() {
 /// Pieces of which shell texts are made, with what is unbalanced among them.
 fn shell_texts() -> impl Strategy<Value = String> {
     let pieces = vec![
-        "a", "b/c", "é", " ", " ", "\t", "\n", "'", "\"", "\\ ", "\\'", "\\\n", "$", "$(", "${", ")", "}", "`", "(",
-        "<(", ">", "2>", "<<", "&", "|", ";", "#", "=", "A=", "[[ ", "]]", "$'", "{ ", "!", "if ", "then ", "fi", "for x in ", "do ", "done", "time ",
+        "a",
+        "b/c",
+        "é",
+        " ",
+        " ",
+        "\t",
+        "\n",
+        "'",
+        "\"",
+        "\\ ",
+        "\\'",
+        "\\\n",
+        "$",
+        "$(",
+        "${",
+        ")",
+        "}",
+        "`",
+        "(",
+        "<(",
+        ">",
+        "2>",
+        "<<",
+        "&",
+        "|",
+        ";",
+        "#",
+        "=",
+        "A=",
+        "[[ ",
+        "]]",
+        "$'",
+        "{ ",
+        "!",
+        "if ",
+        "then ",
+        "fi",
+        "for x in ",
+        "do ",
+        "done",
+        "time ",
     ];
     prop::collection::vec(prop::sample::select(pieces), 0..12).prop_map(|pieces| pieces.concat())
 }

@@ -25,7 +25,7 @@ pub(super) fn read_annotation(line: &str) -> Option<StructuredFinding> {
         line: number(&["line", "linenumber"]),
         col: number(&["col", "column", "columnnumber"]),
         severity: Some(severity?),
-        code: properties.get(&["code"]),
+        code: properties.get(&["code"]).or_else(|| properties.get(&["title"]).filter(|title| is_code(title))),
         test: None,
         message: decode_text(message)
             .lines()
@@ -34,6 +34,12 @@ pub(super) fn read_annotation(line: &str) -> Option<StructuredFinding> {
             .unwrap_or_default()
             .to_owned(),
     })
+}
+
+/// Whether a title is the name of a rule (`lint/style/useConst`, `E501`), not words.
+fn is_code(title: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_@.".contains(&byte);
+    title.bytes().all(is_plain) && title.bytes().any(|byte| byte.is_ascii_digit() || b"/-".contains(&byte))
 }
 
 /// `name=value` pairs.

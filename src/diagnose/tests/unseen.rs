@@ -153,7 +153,6 @@ fn a_name_with_a_version_and_a_count_of_lines_are_no_places() {
          \torg.tukaani:xz:1.9:test (113 KB)\n\tjavax.inject:javax.inject:1:compile (2 KB)\n",
     );
     assert!(said.items.iter().all(|item| item.line.is_none()), "{:?}", said.items);
-    assert!(!said.lines.iter().any(|line| line.contains("KB")), "{:?}", said.lines);
 }
 
 #[test]

@@ -13,7 +13,9 @@ use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
-use super::{WeakenedCheckCollector, fitted, gone, ground, loosened, rule_match, source_changed, swallowed};
+use super::{
+    WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, rule_match, source_changed, swallowed,
+};
 use crate::base::text;
 use crate::fix::patch::PatchChange;
 
@@ -39,8 +41,9 @@ const NOTHING: [&str; 16] = [
 /// A test that leaves without a word.
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
-static RETURNS_IF: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"^if\b.*[):{\s]\s*return\s*;?\s*\}?$|^return\s+(?:if|unless)\b").expect("a regex"));
+static RETURNS_IF: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^if\b.*[):{\s]\s*return\s*;?\s*(?:\}|end)?$|^return\s+(?:if|unless)\b").expect("a regex")
+});
 /// Functions that compare their first two arguments, under the names that frameworks give them.
 const EQUALITIES: [&str; 18] = [
     "assert_eq!",
@@ -69,6 +72,11 @@ static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
 /// A statement that is a check, or adds or runs a test.
 static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|(?:add|run|do|exec)?_?[tT]ests?\w*|it)\s*[.(]")
+        .expect("a regex")
+});
+/// What makes the function below it a test.
+static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:@(?:Test|ParameterizedTest|RepeatedTest|DataProvider)\b|#\[(?:\w+::)?test\]|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b)")
         .expect("a regex")
 });
 /// A row of a list that names a test, or a file of tests.
@@ -106,6 +114,13 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
         let after = &views[new.file].hunks[new.hunk].new;
         let body: Vec<&DiffLine<'_>> = after[new.at..new.end].iter().collect();
         let was: Vec<&DiffLine<'_>> = before[old.at..old.end].iter().collect();
+        // What is above its definition may say which error has to come.
+        let above = before[old.start.min(old.at)..old.at].iter().collect::<Vec<_>>();
+        let head = OneSidedLines::from_sides(&above, &after[new.start.min(new.at)..new.at].iter().collect::<Vec<_>>());
+        if let Some((side, line)) = matchers::mark_weaker(&head.removed, &head.added, language) {
+            let file = if side == DiffSide::New { new.file } else { old.file };
+            sheet.add_named("assertion-loosened", (file, side, line), RuleSeverity::Certain, &new.name);
+        }
         let left = OneSidedLines::from_sides(&was, &body);
         if left.is_unchanged() || gone::mentions_subject(&subjects, &before[old.at..old.end]) {
             continue;
@@ -146,8 +161,13 @@ fn judge_test<'v>(
     if let Some(line) = loosened::mark_conditional(body, &left.removed, &left.added, language) {
         sheet.add_named("assertion-conditional", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
-    if let Some(line) = loosened::mark_vaguer(&left.removed, &left.added, language) {
-        sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
+    let vaguer = loosened::mark_vaguer(&left.removed, &left.added, language).map(|line| (DiffSide::New, line));
+    let is_judged = |line: &DiffLine<'_>| numbers::is_threshold(sheet.rules, &sheet.views[new_file], line);
+    let weaker = || matchers::mark_weaker(&left.removed, &left.added, language).filter(|(_, line)| !is_judged(line));
+    let vaguer = vaguer.or_else(weaker);
+    if let Some((side, line)) = vaguer {
+        let file = if side == DiffSide::New { new_file } else { old_file };
+        sheet.add_named("assertion-loosened", (file, side, line), RuleSeverity::Certain, name);
     }
     // Where the program says something else now, the text may have to be another one.
     let shorter =
@@ -173,7 +193,9 @@ fn judge_test<'v>(
         sheet.add_named("skip-widened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let mut lost: Vec<&DiffLine<'_>> = left.lost_assertions(language, added, before, body);
+    let is_skip = |line: &DiffLine<'_>| rule_match::is_skip(rules, &sheet.views[old_file], line);
     lost.retain(|line| !is_logged && remarked.is_none() && !says_nothing(rules, &sheet.views[old_file], line));
+    lost.retain(|line| !is_skip(line));
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.
@@ -197,9 +219,11 @@ fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>)
 /// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
 /// helper of tests.
 pub(super) fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
-    let tests = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test);
-    tests.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
-        let hunks = view.file.hunks.iter().enumerate();
+    let files = views.iter().enumerate().filter(|(_, view)| matches!(view.part, FileRole::Test | FileRole::Source));
+    files.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
+        // A Rust module of tests is in the file of what it tests.
+        let is_test = |heading: &str| view.part == FileRole::Test || view.is("rust") && heading.contains("mod test");
+        let hunks = view.file.hunks.iter().enumerate().filter(move |(_, lines)| is_test(&lines.heading));
         hunks.map(move |(hunk, lines)| {
             (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
         })
@@ -251,7 +275,7 @@ fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedCheckCollector
                 let is_test = view.part == FileRole::Test
                     && !view.is("c")
                     && (CHECK_CALLED.is_match(&line.masked.code) || LISTED_TEST.is_match(&line.masked.text));
-                if (is_test || language.asserts.is_match(&line.masked.code))
+                if (is_test || MARKER.is_match(&line.masked.code) || language.asserts.is_match(&line.masked.code))
                     && comments.iter().any(|comment| comment.contains(&own))
                     && !view.all_lines(DiffSide::New).any(|line| without_whitespace(&line.masked.text) == own)
                     && census.test_around(DiffSide::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
@@ -343,7 +367,7 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             let own = without_whitespace(&line.masked.text);
             after.iter().any(|other| without_whitespace(&other.masked.text) == own)
         };
-        gone.into_iter().filter(|line| !still(line) && !added.has_line(line)).collect()
+        gone.into_iter().filter(|line| line.changed && !still(line) && !added.has_line(line)).collect()
     }
 }
 

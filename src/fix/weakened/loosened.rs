@@ -9,6 +9,7 @@ use regex::Regex;
 use super::language::Language;
 use super::lazy::{LazySet, compile_regex};
 use super::lexis::{identifiers_of, without_whitespace};
+use super::strength::{MatcherStrength, strength_of, tokens_of};
 use super::view::DiffLine;
 
 /// Says exactly what comes out.
@@ -44,7 +45,7 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
 /// Leeway: what lets an exact comparison through that is not.
 static LEEWAY: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bignore_\w+\s*=\s*True|\bcmpopts\.\w+",
+        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bignore_\w+\s*=\s*True|\bcmpopts\.\w+|\b(?:ignoring|[eE]xcluding)\w*\(",
     )
     .expect("a regex")
 });
@@ -119,8 +120,11 @@ pub(super) fn mark_vaguer<'s, 'p>(
     if new.len() > old.len() {
         return None;
     }
-    let looser =
-        |line: &&DiffLine<'_>| old.iter().any(|old| same_subject(old, line) && count_leeway(line) > count_leeway(old));
+    let looser = |line: &&DiffLine<'_>| {
+        old.iter().any(|old| {
+            same_subject(old, line) && count_leeway(line) > count_leeway(old) && strength(line) <= strength(old)
+        })
+    };
     if let Some(line) = new.iter().copied().copied().find(looser) {
         return Some(line);
     }
@@ -179,9 +183,11 @@ pub(super) fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> S
         let code = &line.masked.code;
         let count = |signs: [char; 2]| i32::try_from(code.matches(signs).count()).unwrap_or(i32::MAX);
         open += count(['(', '[']) - count([')', ']']);
-        text.push_str(&line.masked.text);
+        text.push_str(line.masked.text.trim_start());
         text.push(' ');
-        if open <= 0 {
+        // Arguments without brackets go on behind a comma.
+        let goes_on = text.starts_with(char::is_alphabetic) && !text.contains('(') && code.trim_end().ends_with(',');
+        if open <= 0 && !goes_on {
             break;
         }
     }
@@ -203,7 +209,8 @@ fn is_wider(old: &str, new: &str) -> bool {
     let goes_on = || {
         let (old, new) = (without_whitespace(old), without_whitespace(new));
         let rest = new.strip_prefix(old.trim_end_matches([';', ')', ':', '{']));
-        !DENIES.is_match(&old) && rest.is_some_and(|rest| rest.trim_start_matches(')').starts_with("||"))
+        !DENIES.is_match(&old)
+            && rest.is_some_and(|rest| ["||", "or"].iter().any(|or| rest.trim_start_matches(')').starts_with(or)))
     };
     reasons(new) > reasons(old) && (!values(old).is_disjoint(&values(new)) || goes_on())
 }
@@ -241,7 +248,18 @@ fn is_bare(line: &DiffLine<'_>) -> bool {
 /// Whether `new` asserts nothing that `old` does not: `raises(Error)` for `raises(Error, match="…")`.
 fn is_part(new: &DiffLine<'_>, old: &DiffLine<'_>) -> bool {
     let known: HashSet<&str> = identifiers_of(&old.masked.code).collect();
+    let values = |line: &DiffLine<'_>| -> HashSet<String> {
+        VALUE.find_iter(&line.masked.text).map(|value| value.as_str().to_owned()).collect()
+    };
+    let (was, is) = (values(old), values(new));
+    let is_unwrapped = || !was.is_empty() && was == is && old.masked.code.contains("equals(");
     identifiers_of(&new.masked.code).all(|word| known.contains(word))
+        && !is_unwrapped()
+        && !old.masked.code.contains("times(1)")
+}
+
+fn strength(line: &DiffLine<'_>) -> Option<MatcherStrength> {
+    strength_of(&tokens_of(&line.masked.text), &line.masked.text)
 }
 
 /// `!=`, `assert_ne`, `not.toBe`: all but one answer is right.
@@ -261,7 +279,7 @@ fn count_leeway(line: &DiffLine<'_>) -> usize {
 }
 
 /// Whether two assertions are about the same thing, by the names in them.
-fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
+pub(super) fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
     let names = |line: &DiffLine<'_>| -> HashSet<String> {
         let subject = identifiers_of(&line.masked.code)
             .filter(|word| !VOCABULARY.contains(word) && !word.starts_with("assert") && !is_matcher(word));
@@ -269,7 +287,7 @@ fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
     };
     let (old_names, new_names) = (names(old), names(new));
     let shared = old_names.intersection(&new_names).count();
-    let is_chain = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with('.');
+    let is_chain = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with(['.', '-']);
     is_chain(old) && is_chain(new) && old.indent == new.indent
         || shared > 0 && 2 * shared >= old_names.len().min(new_names.len())
 }

@@ -26,12 +26,14 @@ mod lazy;
 mod lexis;
 mod lines;
 mod loosened;
+mod matchers;
 mod matrix;
 mod numbers;
 mod rule;
 mod rule_match;
 mod shapes;
 mod snapshots;
+mod strength;
 mod swallowed;
 #[cfg(test)]
 mod tests;

@@ -223,7 +223,7 @@ fn is_narrowed(before: &str, after: &str) -> bool {
 
 /// A test's cases or a check's arguments, on one line.
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@ValueSource|#\[values\(")
+    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@ValueSource|#\[values\(|\.forEach\(|\bValues\(|\bwithData\(|->with\(\s*\[|\barguments:\s*\[|\bGENERATE\(|<-\s*\[|\bfor\s+\w+\s+in\s+\(")
         .expect("a regex")
 });
 /// Tests that a build is given by their names.

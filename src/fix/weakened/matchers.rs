@@ -1,0 +1,557 @@
+//! An assertion in the place of one that is almost the same: with a matcher that says less, an error of any kind, any
+//! argument, a larger tolerance, without what it waited for.
+//!
+//! Two lines are compared by their tokens. What is the same at their starts and ends is left out; what remains in the
+//! middle is what was changed.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::language::Language;
+use super::lazy::compile_regex;
+use super::loosened::{join_statement, same_subject};
+use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plainly, strength_of, tokens_of};
+use super::view::{DiffLine, DiffSide};
+
+/// Pairs of lines looked at for one test.
+const PAIRS_MAX: usize = 4_000;
+
+/// Speaks of an error that has to come.
+static ERRORS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?i)\b\w*(?:throw|raises?\b|raises?_|raising|should_panic|death\b|fails_?with|has_?error|expect_?(?:error|warning|message|exception)|expected_?exception)\w*|\brejects?(?:ed\w*)?\b|\bexpected\s*=|\.(?:isInstanceOf|hasMessage)\w*\(",
+    )
+    .expect("a regex")
+});
+/// Sets up or asks for a call.
+static CALLS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\bEXPECT_CALL\b|\b(?:co)?[vV]erify\w*\s*[({]|\.(?:On|expects?|with|withArgs|times|Times|Once|once|exactly)\(|\bhave_received\b|\bexpect_value\b|\bEXPECT_THAT\b|\bexpectedCount\b",
+        r"|(?i)\b\w*called\w*\b|\bassert\w*(?:sent|dispatched|pushed|calls?)\b|\breceived?\(|^\s*(?:\d+|\(.{1,12}\))\s*\*\s*\w"
+    ))
+    .expect("a regex")
+});
+/// Takes anything.
+static ANYTHING: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:mock\.)?ANY\b|\bany(?:\w*)?\(\)|\bany[A-Z]\w*\(|\bany\(\w*(?:\.class)?\)|\bIt\.IsAny\b|\b(?:expect|jasmine)\.any(?:thing)?\(|\bmatch\.any\b|\bmock\.Anything\b",
+        r"|::_\b|\bmatch\._|\*_|\balways\(\)|\banything\b|\bkind_of\(|\bArg\.Any\b|\bA<\w+>\._"
+    ))
+    .expect("a regex")
+});
+/// Errors of which all others are kinds.
+const ANY_ERROR: [&str; 11] = [
+    "Exception",
+    "Throwable",
+    "BaseException",
+    "RuntimeException",
+    "StandardError",
+    "Error",
+    "exception",
+    "anyException",
+    "anything",
+    "CatchableError",
+    "SomeException",
+];
+/// Waits for an error.
+static WANTS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b(?:assert_?(?:throws|raises?|error)|(?:pytest\.)?raises|expect_?(?:error|warning|exception)|to_?throw\w*|throws_ok|has_error|assertFails\w*|shouldThrow|assertThrows)\b|\bexpected\s*=\s*\w+\.class|\.rejects\b|\bcheck_raises\b")
+        .expect("a regex")
+});
+/// Goes on after an error.
+static OUTLIVES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:try\b|begin\s*$|eval\s*\{|catch\s+\w+:)|\b(?:pcall|suppress|suppressWarnings|runCatching)\b\s*[({]|\.catch\(\s*\(|\btry\(")
+        .expect("a regex")
+});
+/// Ends the test as failed.
+static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b(?:fail\w*|flunk|panic!?|die|unreachable\w*|raise\s+Assertion\w*|throw\s+new|done)\b|^\s*(?:else:|\}?\s*else\b)")
+        .expect("a regex")
+});
+/// A link of a chain that asks for something.
+static LINK: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"^\s*(?:\.|->)(?:times|once|exactly|with|withArgs|withMessage\w*|hasMessage\w*|isInstanceOf|hasCause\w*)\(",
+    )
+    .expect("a regex")
+});
+/// Matchers and those that ask for less of the same.
+const LOOSER_TWINS: [(&str, &str); 22] = [
+    ("toStrictEqual", "toEqual"),
+    ("toStrictEqual", "toMatchObject"),
+    ("toEqual", "toMatchObject"),
+    ("strictEqual", "equal"),
+    ("deepStrictEqual", "deepEqual"),
+    ("assertSame", "assertEquals"),
+    ("assertIs", "assertEqual"),
+    ("containsExactly", "containsExactlyInAnyOrder"),
+    ("containsExactly", "contains"),
+    ("AreEqual", "AreEquivalent"),
+    ("allOf", "anyOf"),
+    ("assert_eq", "debug_assert_eq"),
+    ("assert", "debug_assert"),
+    ("exactly", "atLeast"),
+    ("match_array", "include"),
+    ("contain_exactly", "include"),
+    ("greaterThan", "greaterThanOrEqualTo"),
+    ("lessThan", "lessThanOrEqualTo"),
+    ("toBeGreaterThan", "toBeGreaterThanOrEqual"),
+    ("toBeLessThan", "toBeLessThanOrEqual"),
+    ("assertGreater", "assertGreaterEqual"),
+    ("assertLess", "assertLessEqual"),
+];
+/// Says how much there is of something.
+const MEASURES: [&str; 6] = ["len", "length", "size", "count", "lines", "Count"];
+/// A text that every text has.
+const ANY_TEXT: [&str; 7] = ["\".*\"", "'.*'", "\"*\"", "\"\"", "''", "/./", "/.*/"];
+/// Compares with a tolerance.
+static NEAR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"(?i)\b\w*(?:close_?to|near|approx\w*|delta|epsilon|tolerance|within|almost_?equals?|accuracy|plus_?or_?minus|offset|diff_?pixel\w*|double_eq_tol|float_eq|equals_?double)\w*\b",
+        r"|\babs\b|CHECK_CLOSE\w*|\+-|(?i:assert_?timeout)|BeNumerically\(\x22~|\bfloat\b|\bthreshold\b"
+    ))
+    .expect("a regex")
+});
+/// Of it the digits are said that have to agree.
+static DIGITS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"\btoBeCloseTo\(|\bplaces\s*=|\bdecimal\s*=|\b(?:assertAlmostEquals?|assert_almost_equal)\(|\bAssert\.Equal\(",
+    )
+    .expect("a regex")
+});
+/// A call of which any argument is the tolerance.
+static TOLERANCE_CALL: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)^(?:be_?)?(?:within|epsilon|offset|tolerance|delta|margin|absolute|relative|eps|float|of(?:millis|seconds|minutes)|from(?:milli)?seconds|assert_?timeout\w*)$")
+        .expect("a regex")
+});
+/// A matcher with the value first and the tolerance second.
+static NEAR_MATCHER: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?i)^(?:to_?)?(?:be_?|is_?|should_?be_?)?(?:close_?to|approximately|within_?(?:abs|rel|ulp)\w*|numerically)$",
+    )
+    .expect("a regex")
+});
+/// An assertion with two values first and the tolerance third.
+static NEAR_ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)delta|near|almost|approx|close|epsilon|within|(?:double|float)_eq|equals_?(?:double|float)|^(?:xct)?assert_?equals?$|^are_?equal$|^assert_?array_?equals$|^equal$")
+        .expect("a regex")
+});
+/// Spans of time and their seconds.
+const SPANS: [(&[&str], f64); 7] = [
+    (&["nanos", "nanoseconds", "nanosecond"], 1e-9),
+    (&["micros", "microseconds", "microsecond"], 1e-6),
+    (&["millis", "milliseconds", "millisecond", "ofmillis", "frommilliseconds"], 1e-3),
+    (&["seconds", "second", "ofseconds", "fromseconds"], 1.0),
+    (&["minutes", "minute", "ofminutes", "fromminutes"], 60.0),
+    (&["hours", "hour", "ofhours", "fromhours"], 3_600.0),
+    (&["days", "day", "ofdays", "fromdays"], 86_400.0),
+];
+/// Asks under which condition the test fails.
+static GUARD: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*else\s+)?if\b").expect("a regex"));
+/// Matches a pattern.
+static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"\bmatches!|\bassert_?[mM]atch\b|^\s*assert\s*[{\[%]|\ballOf\(|^\s*[{\[]").expect("a regex")
+});
+/// Warns in the place of an assertion.
+static WARNS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"\b(?:BOOST_)?WARN\w*\(|\bWarn\.\w+\(|_NOFAIL\(").expect("a regex"));
+/// Skips a test under a condition, as a marker above it.
+static SKIP_IF: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*[@#\[].*(?i:skip_?if|skip_?unless|ignore_?if|disabled_?if|xfail)").expect("a regex")
+});
+/// Begins a function.
+static DEFINES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w").expect("a regex")
+});
+/// Lets nothing of what was before it fail.
+static SWALLOWS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^(?:\.catch\(.*\)|rescue(?:nil|true|false)|catch\{\}|\|\|(?:true|:))$").expect("a regex")
+});
+/// Asks for what comes later; without waiting for it nothing is asked.
+static AWAITED: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"\.(?:rejects|resolves)\b|\bassert\.(?:rejects|doesNotReject)\(|\bwaitFor\w*\(|\bexpect\((?:page|\w*[lL]ocator|page\.)|\.Should\(\)\.\w*Async\b|\bThrows\w*Async\b").expect("a regex")
+});
+/// A matcher of errors that leaves the kind open.
+static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:\w+_ANY_THROW|\w+_THROWS|HaveOccurred|shouldThrowAny|assertFails|dies_ok|anyException|isError|raise_error|assert_raise|assert_raises|intercept)\b\s*(?:$|[({;,)\[])",
+        r"|\bThrows\.Exception\b|\brequire\.Error\(|\bassert\.Error\(|\berr\s*==\s*nil\b|\bthrown\?"
+    ))
+    .expect("a regex")
+});
+/// One that says which.
+static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:(?:EXPECT|ASSERT|CHECK|REQUIRE)_THROW|\w+_THROWS_AS|\w+_THROWS_WITH\w*|MatchError|shouldThrow|assertFailsWith|throws_ok|expectError|assert_raise_message|interceptMessage)\b",
+        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w"
+    ))
+    .expect("a regex")
+});
+
+/// A changed line that asks for less, and on which side it is.
+pub(super) type WeakerLine<'s, 'p> = (DiffSide, &'s DiffLine<'p>);
+
+/// The line of `added` that has the place of one of `removed` and asks for less; or the line of `removed` that asked for
+/// something.
+pub(super) fn mark_weaker<'s, 'p>(
+    removed: &[&'s DiffLine<'p>],
+    added: &[&'s DiffLine<'p>],
+    language: &Language,
+) -> Option<WeakerLine<'s, 'p>> {
+    if removed.len() * added.len().max(1) > PAIRS_MAX {
+        return None;
+    }
+    let olds = statements(removed, language);
+    let news = statements(added, language);
+    // What is still asked for, in other words or elsewhere, is no less.
+    if news.len() > olds.len() + 1 {
+        return None;
+    }
+    let is_same = |old: &Statement| news.iter().any(|(_, new)| new.tokens == old.tokens);
+    let goes_on = |at: usize| {
+        added.get(at + 1).is_some_and(|next| next.masked.code.trim_start().starts_with(['.', '-', '&', '|']))
+    };
+    let weaker = news.iter().find(|(at, new)| {
+        olds.iter().filter(|(_, old)| !is_same(old)).any(|(from, old)| {
+            let elsewhere = || {
+                let rest = new.rest_of(old);
+                news.iter().any(|(other, text)| other != at && text.joined().ends_with(&rest))
+            };
+            new.is_shortened(old) && !goes_on(*at) && !elsewhere()
+                || new.waits_less(old)
+                || new.swallows(old)
+                || new.takes_anything(old)
+                || new.takes_any_error(old)
+                || new.is_nearer(old, language)
+                || new.is_looser_twin(old)
+                || new.measures(old)
+                || (same_subject(removed[*from], added[*at]) || new.shares_arguments(old))
+                    && (new.asks_less(old) || new.guards_less(old))
+                || new.skips_more(old)
+                || new.gains_tolerance(old)
+        })
+    });
+    if let Some((at, _)) = weaker {
+        return Some((DiffSide::New, added[*at]));
+    }
+    let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
+    let outlived = || {
+        let wants = olds.iter().any(|(_, old)| WANTS_ERROR.is_match(&old.code));
+        let outlives = added.iter().find(|line| OUTLIVES.is_match(&line.masked.code))?;
+        let asserts = |lines: &[&DiffLine<'_>]| {
+            lines
+                .iter()
+                .filter(|line| language.asserts.is_match(&line.masked.code) && !WANTS_ERROR.is_match(&line.masked.code))
+                .count()
+        };
+        let is_caught = wants && !any_added(&WANTS_ERROR) && !any_added(&FAILS) && asserts(added) <= asserts(removed);
+        is_caught.then_some((DiffSide::New, *outlives))
+    };
+    let unlinked = || {
+        let link = removed.iter().find(|line| LINK.is_match(&line.masked.code))?;
+        let chained = |line: &&DiffLine<'_>| line.masked.code.trim_start().starts_with(['.', '-']);
+        let alone = !added.iter().any(chained) && olds.len() <= 1 && added.len() <= 1;
+        alone.then_some((DiffSide::Old, *link))
+    };
+    outlived().or_else(unlinked)
+}
+
+/// The statements of `lines` that ask for something or list what is asked, and where they begin.
+fn statements(lines: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, Statement)> {
+    let asks = |line: &DiffLine<'_>| {
+        let code = &line.masked.code;
+        let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*THIS_ERROR, &*SOME_ERROR, &*LINK, &*SKIP_IF, &*WARNS];
+        !DEFINES.is_match(code) && (language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
+    };
+    let found = lines.iter().enumerate().filter(|(_, line)| asks(line));
+    found.map(|(at, line)| (at, Statement::new(join_statement(lines, line), &line.masked.code, language))).collect()
+}
+
+/// A statement and its tokens.
+struct Statement {
+    text: String,
+    /// Its first line without strings.
+    code: String,
+    tokens: Vec<String>,
+    asserts: bool,
+}
+
+impl Statement {
+    fn new(text: String, code: &str, language: &Language) -> Self {
+        let tokens = tokens_of(&text);
+        Statement { asserts: language.asserts.is_match(code), code: code.to_owned(), text, tokens }
+    }
+
+    fn joined(&self) -> String {
+        self.tokens.join("").trim_end_matches(';').to_owned()
+    }
+
+    /// What is between the tokens that both begin and end with: of `old`, of this one, and where it starts.
+    fn changed<'s>(&'s self, old: &'s Statement) -> (&'s [String], &'s [String], usize) {
+        let (old, new) = (&old.tokens, &self.tokens);
+        let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        let end = end.min(old.len() - start).min(new.len() - start);
+        (&old[start..old.len() - end], &new[start..new.len() - end], start)
+    }
+
+    /// What `old` has behind all that this one has.
+    fn rest_of(&self, old: &Statement) -> String {
+        let (own, was) = (self.joined(), old.joined());
+        was.strip_prefix(&own).map_or(was.clone(), str::to_owned)
+    }
+
+    /// Whether the matcher at the end is gone, or an argument of one of errors or calls.
+    fn is_shortened(&self, old: &Statement) -> bool {
+        let bare = |tokens: &[String]| tokens.iter().rposition(|token| token != ";").map_or(0, |at| at + 1);
+        let (own, was) = (&self.tokens[..bare(&self.tokens)], &old.tokens[..bare(&old.tokens)]);
+        if self.asserts && own.len() > 2 && was.len() > own.len() && was.starts_with(own) {
+            let links = matches!(was[own.len()].as_str(), "." | "->" | "to" | "?.");
+            return links && own.last().is_some_and(|last| last == ")");
+        }
+        let (gone, put, start) = self.changed(old);
+        let (Some(first), Some(last)) = (gone.first(), gone.last()) else { return false };
+        let says = |token: &String| token.starts_with(['"', '\'', '/', '`']) || is_number(token) || is_word(token);
+        let token = |at: usize| old.tokens.get(at).map_or("", String::as_str);
+        let parts = [",", ".", "->"];
+        let is_part = parts.contains(&first.as_str()) || parts.contains(&last.as_str());
+        let is_whole =
+            first == "(" && last == ")" || start > 0 && token(start - 1) == "(" && token(start + gone.len()) == ")";
+        // `times(1)` is what is asked for without it.
+        put.is_empty()
+            && gone.iter().any(says)
+            && (is_part || is_whole)
+            && !gone.join("").contains("times(1)")
+            && (ERRORS.is_match(&old.code) || is_part && (CALLS.is_match(&old.code) || PATTERN.is_match(&old.code)))
+    }
+
+    /// Whether it is as before, but isn't waited for.
+    fn waits_less(&self, old: &Statement) -> bool {
+        let was = match old.tokens.split_first() {
+            Some((first, rest)) if first == "await" => rest,
+            _ => return false,
+        };
+        let own = self.tokens.iter().position(|token| !matches!(token.as_str(), "_" | "=" | "void")).unwrap_or(0);
+        self.tokens[own..] == *was && AWAITED.is_match(&old.text)
+    }
+
+    /// Whether it is as before, and what fails in it is dropped.
+    fn swallows(&self, old: &Statement) -> bool {
+        let (own, was) = (self.joined(), old.joined());
+        let was = was.strip_prefix("try").unwrap_or(&was);
+        own.strip_prefix(was).is_some_and(|rest| SWALLOWS.is_match(rest))
+    }
+
+    /// Whether any argument will do where one was asked for, or any number of calls.
+    fn takes_anything(&self, old: &Statement) -> bool {
+        let (gone, put, _) = self.changed(old);
+        let count = |text: &str| ANYTHING.find_iter(text).count();
+        let is_range = || {
+            let put = put.join("");
+            gone.len() == 1 && is_number(&gone[0]) && !gone[0].contains("..") && put.contains("..")
+        };
+        let blanks = |tokens: &[String]| tokens.iter().filter(|token| *token == "_").count();
+        let fits = || {
+            blanks(&self.tokens) > blanks(&old.tokens)
+                && self.tokens.iter().all(|token| token == "_" || old.tokens.contains(token))
+        };
+        if PATTERN.is_match(&old.code) && old.asserts && fits() {
+            return true;
+        }
+        (CALLS.is_match(&self.code) || ERRORS.is_match(&self.code))
+            && CALLS.is_match(&old.code) | ERRORS.is_match(&old.code)
+            && (is_range()
+                || count(&self.text) > count(&old.text)
+                    && self.strength() <= old.strength()
+                    && gone.len() < old.tokens.len() / 2 + 6
+                    && put.len() < 24
+                    && self.tokens.first() == old.tokens.first())
+    }
+
+    /// Whether any error will do, or any text of it.
+    fn takes_any_error(&self, old: &Statement) -> bool {
+        let (gone, put, _) = self.changed(old);
+        if !gone.is_empty() && ANY_TEXT.contains(&put.join("").as_str()) && !ANY_TEXT.contains(&gone.join("").as_str())
+        {
+            return old.asserts || ERRORS.is_match(&old.code);
+        }
+        if THIS_ERROR.is_match(&old.text) && !THIS_ERROR.is_match(&self.text) && SOME_ERROR.is_match(&self.text) {
+            return self.shares_arguments(old);
+        }
+        let is_any = |token: &&String| ANY_ERROR.contains(&token.trim_start_matches('\\'));
+        let named = |token: &&String| {
+            is_word(token)
+                && (token.ends_with("Exception") || token.ends_with("Error") || token.starts_with(char::is_uppercase))
+        };
+        ERRORS.is_match(&self.code)
+            && ERRORS.is_match(&old.code)
+            && put.iter().any(|token| is_any(&token))
+            && !old.tokens.iter().any(|token| is_any(&token) && token != "Error" && token != "exception")
+            && gone.iter().any(|token| named(&token) || token == "domain_error" || token.ends_with("_error"))
+    }
+
+    /// Whether it is as before, with a larger tolerance or fewer digits.
+    fn is_nearer(&self, old: &Statement, language: &Language) -> bool {
+        let (gone, put, start) = self.changed(old);
+        if gone.is_empty() || put.is_empty() || gone.len() > 3 || put.len() > 3 || !old.is_tolerance(start) {
+            return false;
+        }
+        if let (Some(was), Some(is)) = (number_of(&gone.join("")), number_of(&put.join(""))) {
+            let digits = DIGITS.is_match(&old.text)
+                || language.name == "dotnet" && old.code.contains("Assert.Equal(") && was.fract() == 0.0;
+            return if digits { is < was } else { is > was };
+        }
+        let span = |tokens: &[String]| {
+            let unit = tokens.iter().find_map(|token| {
+                let token = token.to_ascii_lowercase();
+                SPANS.iter().find(|(names, _)| names.contains(&token.as_str())).map(|(_, seconds)| *seconds)
+            })?;
+            Some(unit * tokens.iter().find_map(|token| number_of(token)).unwrap_or(1.0))
+        };
+        span(put).zip(span(gone)).is_some_and(|(is, was)| is > was)
+    }
+
+    /// Whether the token at `at` is a tolerance, by where it stands.
+    fn is_tolerance(&self, at: usize) -> bool {
+        let token = |at: usize| self.tokens.get(at).map_or("", String::as_str);
+        let before = at.checked_sub(1).map_or("", token);
+        if !NEAR.is_match(&self.text) && !NEAR_ASSERTION.is_match(&self.callee(at).0) {
+            return false;
+        }
+        let named = |name: &str| {
+            TOLERANCE_CALL.is_match(name) || name.eq_ignore_ascii_case("accuracy") || name.starts_with("max")
+        };
+        let (callee, index) = self.callee(at);
+        match before {
+            "<" | ">" | "<=" | ">=" => self.text.contains("abs"),
+            ":" | "=" => at > 1 && named(token(at - 2)),
+            "-" => at > 1 && token(at - 2) == "+",
+            "plusOrMinus" | "Absolute" | "Relative" | "float" => true,
+            _ => {
+                let values = if token(self.tokens.iter().position(|token| token == "(").unwrap_or(0) + 1) == "t" {
+                    3
+                } else {
+                    2
+                };
+                TOLERANCE_CALL.is_match(&callee) && index == 0
+                    || NEAR_MATCHER.is_match(&callee) && index > 0
+                    || NEAR_ASSERTION.is_match(&callee) && !NEAR_MATCHER.is_match(&callee) && index >= values
+            }
+        }
+    }
+
+    /// The name of the call that the token at `at` is an argument of, and the how many-th argument.
+    fn callee(&self, at: usize) -> (String, usize) {
+        let (mut depth, mut commas) = (0_usize, 0);
+        for position in (0..at.min(self.tokens.len())).rev() {
+            match self.tokens[position].as_str() {
+                ")" | "]" | "}" => depth += 1,
+                "(" if depth == 0 => {
+                    let name = position.checked_sub(1).map_or(String::new(), |at| self.tokens[at].clone());
+                    return (name, commas);
+                }
+                "(" | "[" | "{" => depth = depth.saturating_sub(1),
+                "," if depth == 0 => commas += 1,
+                _ => {}
+            }
+        }
+        (self.tokens.first().cloned().unwrap_or_default(), commas)
+    }
+
+    /// Whether it has the looser of two matchers that take the same.
+    fn is_looser_twin(&self, old: &Statement) -> bool {
+        let (gone, put, _) = self.changed(old);
+        let (Some(was), Some(is)) = (gone.first(), put.first()) else { return false };
+        // A framework's warning fails nothing.
+        let warns =
+            |word: &str| word.starts_with("WARN") || word.starts_with("BOOST_WARN") || word.ends_with("_NOFAIL");
+        let names_warning = gone.len() == put.len() && put.len() <= 3 && (warns(is) || is == "Warn") && !warns(was);
+        old.asserts
+            && (names_warning
+                || gone.len() == 1 && put.len() == 1 && LOOSER_TWINS.contains(&(was.as_str(), is.as_str())))
+    }
+
+    /// Whether it asks how much there is of what was asked for.
+    fn measures(&self, old: &Statement) -> bool {
+        let is_measure = |token: &String| MEASURES.contains(&token.as_str());
+        let known = |token: &String| {
+            !is_word(token)
+                || is_measure(token)
+                || old.tokens.contains(token)
+                || token.starts_with("assert")
+                || token == "equal"
+        };
+        self.asserts
+            && old.strength() == Some(MatcherStrength::Exact)
+            && self.tokens.iter().any(is_measure)
+            && !old.tokens.iter().any(is_measure)
+            && !GUARD.is_match(&self.code)
+            && self.tokens.iter().all(known)
+            && self.tokens.iter().any(|token| is_word(token) && !is_measure(token) && !token.starts_with("assert"))
+    }
+
+    /// Whether its matcher says less.
+    fn asks_less(&self, old: &Statement) -> bool {
+        if GUARD.is_match(&self.code) || GUARD.is_match(&old.code) {
+            return false;
+        }
+        let (Some(was), Some(is)) = (old.strength(), self.strength()) else { return false };
+        is < was && (CALLS.is_match(&old.code) || !says_plainly(&old.tokens, &old.text))
+    }
+
+    fn strength(&self) -> Option<MatcherStrength> {
+        strength_of(&self.tokens, &self.text)
+    }
+
+    /// Whether most of its names and values are in `old`, too.
+    fn shares_arguments(&self, old: &Statement) -> bool {
+        let says = |token: &&String| {
+            (is_word(token) || is_number(token) || token.starts_with(['"', '\'']))
+                && !token.to_lowercase().starts_with("assert")
+        };
+        let own: Vec<&String> = self.tokens.iter().filter(says).collect();
+        let count = old.tokens.iter().filter(says).count().min(own.len());
+        let shared = own.iter().filter(|token| old.tokens.contains(**token)).count();
+        shared > 0 && 2 * shared >= count
+    }
+
+    /// Whether the test fails in fewer cases: not for every other value any more, but for one, or beyond a bound.
+    fn guards_less(&self, old: &Statement) -> bool {
+        let has = |tokens: &[String], signs: &[&str]| tokens.iter().any(|token| signs.contains(&token.as_str()));
+        let one = |tokens: &[String]| !has(tokens, &["&&", "||"]);
+        GUARD.is_match(&self.code)
+            && GUARD.is_match(&old.code)
+            && has(&old.tokens, &["!="])
+            && !has(&old.tokens, &["nil", "null", "0"])
+            && !has(&self.tokens, &["!="])
+            && has(&self.tokens, &["==", ">", "<", ">=", "<="])
+            && one(&old.tokens)
+            && one(&self.tokens)
+    }
+
+    /// Whether the condition of a marker that skips holds in more cases.
+    fn skips_more(&self, old: &Statement) -> bool {
+        let (gone, put, _) = self.changed(old);
+        let wider = |words: [&str; 2]| put.first().is_some_and(|first| words.contains(&first.as_str()));
+        SKIP_IF.is_match(&old.code)
+            && gone.is_empty()
+            && if self.code.contains("nless") { wider(["and", "&&"]) } else { wider(["or", "||"]) }
+    }
+
+    /// Whether two values that had to be equal may differ by a third now.
+    fn gains_tolerance(&self, old: &Statement) -> bool {
+        let is_last = |at: usize| self.tokens[at + 1..].iter().all(|token| matches!(token.as_str(), ")" | ";"));
+        let Some(at) = self.tokens.iter().rposition(|token| is_number(token)).filter(|at| is_last(*at)) else {
+            return false;
+        };
+        let (callee, index) = self.callee(at);
+        let was = old.tokens.iter().rposition(|token| token != ")" && token != ";").map(|at| old.callee(at).1);
+        NEAR_ASSERTION.is_match(&callee)
+            && index == 2
+            && was == Some(1)
+            && self.tokens[at].contains(['.', 'e'])
+            && number_of(&self.tokens[at]).is_some_and(|number| number > 0.0 && number < 1.0)
+            && self.shares_arguments(old)
+    }
+}

@@ -1,0 +1,242 @@
+//! How much a statement's matchers ask for, and the tokens it is made of.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::lazy::compile_regex;
+
+/// What a matcher asks for, each more than those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MatcherStrength {
+    /// That there is something.
+    Anything,
+    /// A part, a bound, a kind.
+    Part,
+    /// One value.
+    Exact,
+}
+
+/// Names of matchers, in lower case, without underscores and without what frameworks put in front of them (`assert`,
+/// `toBe`, `should`).
+const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical identicalto strictequal deepequal deepstrictequal \
+    containsexactly containexactly containsexactlyinanyorder elementsare orderedequals jsoneq yamleq \
+    jsonstringequalsjsonstring text url length len size count single findsnwidgets findsonewidget status \
+    matchsnapshot matchinlinesnapshot matchfilesnapshot snapshot screenshot matchesgoldenfile deeply \
+    elementsmatch matcharray equivalent equivalentto thesameelementsas thesameelementsinorderas \
+    calledoncewith calledwith calledtimes calledonce lastcalledwith beencalledwith beencalledtimes \
+    beencalledonce beencalledoncewith beenlastcalledwith beennthcalledwith calledoncewithexactly \
+    calledwithexactly numberofcalls times once exactly disabled class value hascalls calls withmessage \
+    message empty null nil none undefined zero output line by";
+const PART_WORDS: &str = "contain contains containing include includes match matches matching like substr hasitem item key \
+    haskey subset oneof anyof greater greaterthan greaterequal gt ge gte less lessthan lessequal lt le \
+    lte atleast atmost above below between greaterthanorequal lessthanorequal greaterthanorequalto \
+    lessthanorequalto closeto near indelta instanceof instance type typeof kindof startswith endswith \
+    hasprefix hassuffix partial anycall ispositive positive isnegative negative objectcontaining \
+    arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
+    json messagecontaining messagematching regexp almostequal almostequals approximately approx inepsilon allclose";
+const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
+    notundefined exist exists truthy defined some issome isjust ok visible inthedocument present pass \
+    called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \
+    nothrow true just any anytimes nofail warn warneq warnunless notbe";
+/// What frameworks put in front of them.
+const STARTS: [&str; 21] = [
+    "assert",
+    "expect",
+    "require",
+    "check",
+    "boost",
+    "ck",
+    "cr",
+    "xct",
+    "should",
+    "to",
+    "be",
+    "have",
+    "has",
+    "is",
+    "are",
+    "that",
+    "int",
+    "str",
+    "ptr",
+    "collection",
+    "cmp",
+];
+/// How words of matchers begin that are no calls: `a should equal b`, `assertEquals 1 "$a"`.
+const NAMED: [&str; 16] = [
+    "assert", "Assert", "expect", "should", "cmp_ok", "is_", "be_", "to", "have", "match", "CHECK", "REQUIRE", "finds",
+    "is", "exactly", "atLeast",
+];
+/// Assertions of what is true or not.
+const BARE: [&str; 10] = [
+    "assert",
+    "BOOST_CHECK",
+    "BOOST_REQUIRE",
+    "REQUIRE",
+    "CHECK",
+    "EXPECT_TRUE",
+    "ASSERT_TRUE",
+    "assertTrue",
+    "assert_true",
+    "ok",
+];
+/// Values that other matchers name: `assertEqual(x, None)` is `assertIsNone(x)`.
+const PLAIN: [&str; 11] =
+    ["true", "false", "True", "False", "None", "null", "nil", "undefined", "NULL", "nullptr", "0"];
+/// Calls with a place as their argument.
+const PLACES: [&str; 9] = ["get", "at", "first", "nth", "charAt", "elementAt", "item", "eq", "Return"];
+
+/// How much the matchers of a statement ask for: as little as the least of them. `None` where it has none.
+pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStrength> {
+    use MatcherStrength::{Anything, Exact, Part};
+    let token = |at: usize| tokens.get(at).map_or("", String::as_str);
+    let before = |at: usize| at.checked_sub(1).map_or("", token);
+    if token(0) == "[" {
+        return tokens.iter().enumerate().find_map(|(at, sign)| match (before(at), sign.as_str()) {
+            (_, "=" | "==") | ("-", "eq") => Some(Exact),
+            (_, "=~") | ("-", "gt" | "ge" | "lt" | "le") => Some(Part),
+            (_, "!=") | ("-", "n" | "ne") => Some(Anything),
+            _ => None,
+        });
+    }
+    // Erlang's takes a pattern, which may well be one value.
+    if text.contains("?assertMatch") {
+        return Some(if tokens.iter().any(|token| token == "_") { Part } else { Exact });
+    }
+    let comparisons = ["==", "!=", "===", "!==", "=", "<", ">", "<=", ">=", "in", "is", "not", "=~"];
+    let compares = tokens.iter().any(|token| comparisons.contains(&token.as_str()));
+    let mut found = Vec::new();
+    for (at, sign) in tokens.iter().enumerate() {
+        let sign = sign.as_str();
+        // `mock.ANY` is an argument.
+        if is_word(sign) && sign != "ANY" {
+            let next = token(at + 1);
+            let is_called = matches!(next, "(" | "!" | "<" | "{" | "=" | "[");
+            let is_chained = matches!(before(at), "." | "->" | "::" | "-");
+            let of_list = text.starts_with('(') && before(at) == "(";
+            // What is true says the comparison in it.
+            let is_truth =
+                compares && matches!(sign, "True" | "IsTrue" | "assertTrue" | "assert_true" | "isTrue" | "ok");
+            if is_truth {
+                continue;
+            }
+            if sign == "called" && next == "(" && token(at + 2) != ")" {
+                found.push(Exact);
+            } else if is_called || is_chained || of_list || at == 0 || NAMED.iter().any(|start| sign.starts_with(start))
+            {
+                found.extend(word_strength(sign));
+            }
+            continue;
+        }
+        let quoted = sign.len() > 1 && sign.starts_with(['\'', '"']);
+        found.extend(match sign {
+            "==" | "===" => Some(Exact),
+            "=" if of_lisp(text) && before(at) == "(" => Some(Exact),
+            "!=" | "!==" => Some(Anything),
+            ">=" | "<=" => Some(Part),
+            ">" | "<" if before(at) == "be" || token(at + 1) == "0" => Some(Part),
+            _ if quoted && text.contains(".should(") && before(at) == "(" => {
+                sign.trim_matches(['\'', '"']).split('.').filter_map(word_strength).min()
+            }
+            _ if quoted && text.contains("cmp_ok") => match sign.trim_matches(['\'', '"']) {
+                "==" | "eq" => Some(Exact),
+                ">" | "<" | ">=" | "<=" | "gt" | "lt" | "ge" | "le" => Some(Part),
+                "!=" | "ne" => Some(Anything),
+                _ => None,
+            },
+            _ => None,
+        });
+    }
+    let Some(least) = found.into_iter().min() else {
+        return (!compares && BARE.contains(&token(0))).then_some(Anything);
+    };
+    Some(if is_negated(tokens, text) { Anything } else { least })
+}
+
+fn of_lisp(text: &str) -> bool {
+    text.trim_start().starts_with('(')
+}
+
+/// `not.toBe`, `ShouldNot(…)`, `assert!(!…)`: all but one answer is right.
+fn is_negated(tokens: &[String], text: &str) -> bool {
+    let words = tokens.windows(2).any(|pair| {
+        matches!(pair[0].as_str(), "not" | "Not" | "to_not" | "not_to") || pair[0] == "(" && pair[1] == "!"
+    });
+    words
+        || text.contains("ShouldNot(")
+        || text.contains("refute")
+        || text.contains("_FALSE(")
+        || text.contains("assertFalse(")
+}
+
+fn word_strength(word: &str) -> Option<MatcherStrength> {
+    let mut word: String = word.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
+    if matches!(word.as_str(), "tobe" | "shouldbe" | "is") {
+        return Some(MatcherStrength::Exact);
+    }
+    loop {
+        for (words, strength) in [
+            (EXACT_WORDS, MatcherStrength::Exact),
+            (PART_WORDS, MatcherStrength::Part),
+            (ANYTHING_WORDS, MatcherStrength::Anything),
+        ] {
+            if words.split(' ').any(|known| known == word) {
+                return Some(strength);
+            }
+        }
+        if let Some(rest) = word.strip_prefix("not") {
+            return word_strength(rest).map(|_| MatcherStrength::Anything);
+        }
+        word = STARTS.iter().find_map(|start| word.strip_prefix(start)).filter(|rest| rest.len() > 1)?.to_owned();
+    }
+}
+
+/// Whether what a statement asks for is true, false, nothing or empty: other words say the same.
+pub(super) fn says_plainly(tokens: &[String], text: &str) -> bool {
+    static EMPTY: LazyLock<Regex> =
+        LazyLock::new(|| compile_regex(r#"[(,=]\s*(?:\[\]|\{\}|""|'')\s*(?:[),;]|$)"#).expect("a regex"));
+    let token = |at: usize| tokens.get(at).map_or("", String::as_str);
+    let is_plain = |at: usize| {
+        let closes = matches!(token(at + 1), ")" | "," | ";" | "");
+        let asked = match token(at - 1) {
+            "(" => at < 2 || !PLACES.contains(&token(at - 2)),
+            before => matches!(before, "," | "==" | "===" | "is" | "be" | "eq" | "equal" | "shouldBe"),
+        };
+        PLAIN.contains(&token(at)) && closes && asked
+    };
+    (1..tokens.len()).any(is_plain) || EMPTY.is_match(text)
+}
+
+/// Names, numbers, strings and signs, in their order. A sign of two or three characters is one.
+pub(super) fn tokens_of(text: &str) -> Vec<String> {
+    static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+        compile_regex(concat!(
+            r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|/(?:[^/\\\s]|\\.)+/|[A-Za-z_$@][A-Za-z0-9_$]*|[0-9](?:[eE][+-]?[0-9]|[A-Za-z0-9_.])*"#,
+            r"|===|!==|==|!=|>=|<=|=~|->|=>|::|&&|\|\||[^\s]"
+        ))
+        .expect("a regex")
+    });
+    let spelling = |token: &str| match token {
+        "toThrowError" => "toThrow".to_owned(),
+        // An operator by its name: `a `shouldBe` b`.
+        _ if token.len() > 2 && token.starts_with('`') && is_word(&token[1..]) && !token.contains(' ') => {
+            token.trim_matches('`').to_owned()
+        }
+        _ => token.to_owned(),
+    };
+    TOKEN.find_iter(text).map(|token| spelling(token.as_str())).collect()
+}
+
+pub(super) fn is_word(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '@'))
+}
+
+pub(super) fn is_number(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A number as source code writes it: `1_000`, `0.5f`, `99.9m`, `1e-6`.
+pub(super) fn number_of(text: &str) -> Option<f64> {
+    text.replace('_', "").trim_end_matches(['f', 'F', 'm', 'M', 'd', 'D', 'L', 'u']).parse().ok()
+}
