@@ -133,6 +133,24 @@ pub(super) fn lines_above<'s, 'p>(
     })
 }
 
+/// The block that the line at `at` is a key or a statement of: what is beside it and deeper, and what it is under.
+pub(super) fn block_around<'s, 'p>(lines: &'s [DiffLine<'p>], at: usize) -> &'s [DiffLine<'p>] {
+    // The keys of an item stand behind its dash.
+    let column = |line: &DiffLine<'_>| {
+        let text = line.masked.text.trim_start();
+        line.indent + text.len() - text.trim_start_matches("- ").len()
+    };
+    let own = column(&lines[at]);
+    let is_item = |line: &DiffLine<'_>| line.indent < own && column(line) == own;
+    let idle = |line: &DiffLine<'_>| line.raw.trim().is_empty();
+    let mut start = at;
+    while start > 0 && !is_item(&lines[start]) && (idle(&lines[start]) || lines[start].indent >= own) {
+        start -= 1;
+    }
+    let inside = lines[at + 1..].iter().take_while(|line| idle(line) || line.indent >= own).count();
+    &lines[start..=at + inside]
+}
+
 fn is_preprocessed(line: &DiffLine<'_>) -> bool {
     line.masked.code.starts_with('#') && !line.masked.code.starts_with("#[")
 }

@@ -78,10 +78,39 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
             if views[hit.file].changed_lines(DiffSide::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
                 continue;
             }
+            if is_listed_now(hit, &views[hit.file]) || is_extended(hit, &views[hit.file]) {
+                continue;
+            }
             let severity = hit_severity(hit, census, views, side);
             sheet.add(hit.rule, (hit.file, side, hit.line), severity, &hit_names(together));
         }
     }
+}
+
+/// Whether the options of a command that are gone from its line are items of a list now.
+fn is_listed_now(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let quotes = ['"', '\'', ',', ' '];
+    let is_item = |line: &DiffLine<'_>, unit: &str| {
+        let item = line.masked.text.trim().trim_start_matches("- ").trim_matches(quotes);
+        item.starts_with(unit)
+    };
+    hit.rule.text.kind == RuleKind::Removed
+        && hit.rule.text.along.is_some()
+        && hit.units.iter().all(|unit| view.changed_lines(DiffSide::New).any(|line| is_item(line, unit)))
+}
+
+/// Whether a plugin's rule of the same name is asked for in the place of one that is off: `ts/no-shadow` for
+/// `no-shadow`.
+fn is_extended(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let extends = |line: &DiffLine<'_>, unit: &str| {
+        let text = &line.masked.text;
+        text.contains(&format!("/{unit}")) && (text.contains("error") || text.contains("warn") || text.contains('2'))
+    };
+    hit.rule.text.id == "eslint-config-off"
+        && hit
+            .units
+            .iter()
+            .all(|unit| !unit.contains('/') && view.all_lines(DiffSide::New).any(|line| extends(line, unit)))
 }
 
 fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
@@ -274,7 +303,9 @@ pub(super) fn find_hits<'v, 'p>(
                     }
                     let heading = view.file.hunks[hunk].heading.as_str();
                     let above = ground::lines_above(sides.side_lines(side), at).map(|line| line.masked.text.as_str());
-                    if let Some(units) = units_of(rule, sides.side_lines(side), at)
+                    let block = || ground::block_around(sides.side_lines(side), at);
+                    if let Some(units) = units_of(rule, sides.side_lines(side), at).and_then(|all| own_units(rule, all))
+                        && rule.is_among(block().iter().map(|line| line.masked.text.as_str()))
                         && !(rule.text.kind == RuleKind::Added && is_excused(rule, sides.side_lines(side), at))
                         && rule.is_below(above.chain([heading]))
                     {
@@ -307,6 +338,12 @@ fn units_of(rule: &WeakenedRule, lines: &[DiffLine<'_>], at: usize) -> Option<Ve
     let text: String = [line].into_iter().chain(inside).map(|line| looked_at(rule, line).trim()).collect();
     let groups = rule.line_regex()?.captures(&text)?;
     Some(hit_units(rule, &groups))
+}
+
+/// Those that a rule is about, if there are any.
+fn own_units(rule: &WeakenedRule, mut units: Vec<String>) -> Option<Vec<String>> {
+    units.retain(|unit| rule.is_unit(unit));
+    (!units.is_empty()).then_some(units)
 }
 
 /// Whether `unless` speaks against a line, or against it and the one that its arguments begin on.
@@ -343,8 +380,10 @@ fn hit_units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
     let words =
         named.as_str().split([',', ' ', '\t', '|', '"', '\'']).map(|word| word.trim_end_matches([']', ')', '}', ';']));
     let words = words.filter(|word| word.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'*' || !b.is_ascii()));
-    let units: Vec<String> =
-        words.take_while(|word| !word.starts_with("reason") && !word.starts_with("--")).map(str::to_owned).collect();
+    // A reason ends the names; options are names that begin like one.
+    let is_option = named.as_str().starts_with("--");
+    let ends = |word: &&str| word.starts_with("reason") || word.starts_with("--") && !is_option;
+    let units: Vec<String> = words.take_while(|word| !ends(word)).map(str::to_owned).collect();
     if units.is_empty() { vec![EVERYTHING.to_owned()] } else { units }
 }
 

@@ -121,6 +121,14 @@ pub(super) struct WeakenedRuleText {
     pub(super) not_below: Option<String>,
     /// A regex of a line that the same file has to have, as far as the diff shows it.
     pub(super) beside: Option<String>,
+    /// A regex that a unit has to match to count.
+    pub(super) units_like: Option<String>,
+    /// A regex on units that don't count.
+    pub(super) units_unlike: Option<String>,
+    /// A regex on the lines of its block: the step, job or table with what is deeper, and the line that it is under.
+    pub(super) around: Option<String>,
+    /// A regex on these that says that the line is no finding after all, unless one of them matches `around`.
+    pub(super) not_around: Option<String>,
     /// Whether what it is in has to be there still.
     #[serde(default)]
     pub(super) owner_stays: bool,
@@ -217,6 +225,10 @@ pub(super) struct WeakenedRule {
     not_below: Option<LazyRegex>,
     beside: Option<LazyRegex>,
     replaced_by: Option<LazyRegex>,
+    units_like: Option<LazyRegex>,
+    units_unlike: Option<LazyRegex>,
+    around: Option<LazyRegex>,
+    not_around: Option<LazyRegex>,
 }
 
 impl WeakenedRule {
@@ -233,6 +245,10 @@ impl WeakenedRule {
             not_below: text.not_below.clone().map(LazyRegex::new),
             beside: text.beside.clone().map(LazyRegex::new),
             replaced_by: text.replaced_by.clone().map(LazyRegex::new),
+            units_like: text.units_like.clone().map(LazyRegex::new),
+            units_unlike: text.units_unlike.clone().map(LazyRegex::new),
+            around: text.around.clone().map(LazyRegex::new),
+            not_around: text.not_around.clone().map(LazyRegex::new),
             text,
         }
     }
@@ -265,6 +281,23 @@ impl WeakenedRule {
     pub(super) fn is_below<'l>(&self, above: impl Iterator<Item = &'l str> + Clone) -> bool {
         let any = |regex: &LazyRegex| above.clone().any(|line| regex.is_match(line));
         self.below.as_ref().is_none_or(any) && !self.not_below.as_ref().is_some_and(any)
+    }
+
+    /// Whether `unit` is one that the rule is about.
+    pub(super) fn is_unit(&self, unit: &str) -> bool {
+        self.units_like.as_ref().is_none_or(|like| like.is_match(unit))
+            && !self.units_unlike.as_ref().is_some_and(|unlike| unlike.is_match(unit))
+    }
+
+    /// Whether the block of a line is what the rule asks for.
+    pub(super) fn is_among<'l>(&self, block: impl Iterator<Item = &'l str> + Clone) -> bool {
+        let any = |regex: &LazyRegex| block.clone().any(|line| regex.is_match(line));
+        match (&self.around, &self.not_around) {
+            (Some(around), None) => any(around),
+            (None, Some(other)) => !any(other),
+            (Some(around), Some(other)) => any(around) || !any(other),
+            (None, None) => true,
+        }
     }
 
     /// Whether any of `lines` is what the rule asks for above its own.

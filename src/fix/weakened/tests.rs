@@ -128,6 +128,10 @@ fn every_rule_compiles_and_keeps_the_rules_of_rules() {
             &rule.below,
             &rule.not_below,
             &rule.replaced_by,
+            &rule.units_like,
+            &rule.units_unlike,
+            &rule.around,
+            &rule.not_around,
         ]
         .into_iter()
         .flatten()
