@@ -71,7 +71,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
     let whitelist = Whitelist::shipped_only();
     let (old, new) = (list_commands(views, DiffSide::Old, &whitelist), list_commands(views, DiffSide::New, &whitelist));
-    for command in new.iter().filter(|command| command.swallowed) {
+    for command in new.iter().filter(|command| command.swallowed && !is_new_script(command, &views[command.file])) {
         let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
         let before = old.iter().filter(same).filter(|other| other.swallowed).count();
         let after = new.iter().filter(same).filter(|other| other.swallowed).count();
@@ -106,7 +106,8 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     });
     let mut told = Vec::new();
     for command in old.iter().filter(|command| !command.swallowed) {
-        let Some(kind) = command.check.filter(|kind| !matches!(kind, CheckKind::Build)) else { continue };
+        let is_check = |kind: &CheckKind| !matches!(kind, CheckKind::Build) && !FOR_PEOPLE.is_match(&command.text);
+        let Some(kind) = command.check.filter(is_check) else { continue };
         let view = &views[command.file];
         let own = bare_command(&command.text);
         let like = |other: &CheckCommand<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
@@ -123,6 +124,22 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
     }
+}
+
+/// What people do with a check by hand: they watch it, look into it, read its report.
+static FOR_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"\s--(?:watch\w*|inspect(?:-brk)?|debug|ui|open|headed)\b|\bcoverage\s+(?:html|xml|json|lcov|combine|erase|annotate)\b",
+    )
+    .expect("a regex")
+});
+
+/// Whether a command is one more among the scripts of a manifest: nothing was stricter before.
+fn is_new_script(command: &CheckCommand<'_, '_>, view: &FileView<'_>) -> bool {
+    let same_key = |line: &DiffLine<'_>| line.path == command.line.path;
+    view.is("json")
+        && !view.all_lines(DiffSide::Old).any(same_key)
+        && !view.changed_lines(DiffSide::Old).any(|line| line.has_code() && command_on(view, line).is_some())
 }
 
 /// Whether a check of the one kind may take over what one of the other did: linters format, and formatters lint.
@@ -159,13 +176,18 @@ impl CheckCommand<'_, '_> {
             .take_while(|word| !word.starts_with(['-', '{', '$']) && (!word.contains(['.', '/']) || self.by_name))
             .collect();
         let words_max = match words.get(1) {
-            _ if kind == CheckKind::Type && !self.by_name => 1,
+            _ if kind == CheckKind::Type && !self.by_name && !runs_scripts(words.first()) => 1,
             Some(&("run" | "run-script")) if words.first() != Some(&"coverage") => 3,
             _ => 2,
         };
         let words = &words[..words.len().min(words_max)];
         (!words.is_empty()).then(|| bare_command(&words.concat()))
     }
+}
+
+/// Whether a program runs what the project names, and programs that it has installed.
+fn runs_scripts(program: Option<&&str>) -> bool {
+    program.is_some_and(|program| matches!(*program, "npm" | "yarn" | "pnpm" | "bun"))
 }
 
 fn command_place<'v, 'p>(command: &CheckCommand<'v, 'p>, side: DiffSide) -> (usize, DiffSide, &'v DiffLine<'p>) {
@@ -178,14 +200,29 @@ fn holds_commands(view: &FileView<'_>) -> bool {
         && view.part != FileRole::Test
         // What Cargo calls a test is no command.
         && !view.file.new.ends_with("Cargo.toml")
-        && view.language.is_some_and(|own| known.contains(&own.name.as_str()))
+        && (is_jenkinsfile(view) || view.language.is_some_and(|own| known.contains(&own.name.as_str())))
 }
+
+/// Whether a file is a pipeline of Jenkins: a program with commands in quotes.
+fn is_jenkinsfile(view: &FileView<'_>) -> bool {
+    let name = view.file.new.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    view.is("java") && name.contains("jenkinsfile")
+}
+
+/// A step of Jenkins that runs a command.
+static JENKINS_STEP: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r#"\b(?:sh|bat|powershell|pwsh)\s*\(?\s*(?:\w+:\s*[^'"]*,\s*)?(?:script:\s*)?(?:'([^']+)'|"([^"]+)")"#,
+    )
+    .expect("a regex")
+});
 
 /// Whether a file alone decides what is checked: pipelines, hooks, manifests with scripts.
 fn is_pipeline(view: &FileView<'_>) -> bool {
     let path = view.path_of_side(DiffSide::Old);
     let name = path.rsplit('/').next().unwrap_or(path);
     view.is("yaml")
+        || is_jenkinsfile(view)
         || matches!(name, "package.json" | "composer.json" | "tox.ini" | "deno.json")
         || path.contains(".husky/")
 }
@@ -235,6 +272,11 @@ fn command_on(view: &FileView<'_>, line: &DiffLine<'_>) -> Option<(String, bool)
     match language {
         "shell" => Some((text.to_owned(), false)),
         "docker" => Some((text.strip_prefix("RUN ")?.to_owned(), false)),
+        "java" => match JENKINS_STEP.captures(text) {
+            Some(groups) => Some((groups.get(1).or_else(|| groups.get(2))?.as_str().to_owned(), false)),
+            // Lines of a script in three quotes.
+            None => (!text.ends_with(['{', '}', '(', ')', '\'', '"', ','])).then(|| (text.to_owned(), false)),
+        },
         "make" => {
             let recipe = line.masked.text.strip_prefix('\t').or_else(|| line.masked.text.strip_prefix("    "))?.trim();
             let command = recipe.trim_start_matches(['@', '+', '-']);

@@ -33,6 +33,7 @@ mod rule;
 mod rule_match;
 mod shapes;
 mod snapshots;
+mod status;
 mod strength;
 mod swallowed;
 #[cfg(test)]
@@ -160,6 +161,8 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     swallowed::mark_conditions(&mut sheet);
     swallowed::fewer_builds(&mut sheet);
     swallowed::mark_shortened(&mut sheet);
+    status::mark_statuses(&mut sheet);
+    status::mark_open_scopes(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark_numbers(&mut sheet);
     numbers::mark_leeway(&mut sheet);

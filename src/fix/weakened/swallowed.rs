@@ -25,12 +25,13 @@ const SCRIPT_LINES_MIN: usize = 3;
 /// Attributes above one function.
 const ATTRIBUTES_MAX: usize = 3;
 /// Catches a failure.
-static CATCHES: LazyLock<Regex> =
+pub(super) static CATCHES: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:except\b|catch\b|rescue\b)").expect("a regex"));
 /// Begins what a failure is caught in.
-static TRIES: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*(?:try\b|begin\s*$)").expect("a regex"));
+pub(super) static TRIES: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?:try\b|begin\s*$)").expect("a regex"));
 /// Passes a failure on.
-static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static FAILS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\b(?:raise|throw|fail\w*|abort|panic|die|Fatalf?|Errorf?|reject|exit|assert\w*|expect|skip\w*|Skip\w*|xfail)\b|\?;")
         .expect("a regex")
 });
