@@ -23,6 +23,7 @@ mod ground;
 mod keys;
 mod language;
 mod lazy;
+mod levels;
 mod lexis;
 mod lines;
 mod loosened;
@@ -163,6 +164,7 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     swallowed::mark_shortened(&mut sheet);
     status::mark_statuses(&mut sheet);
     status::mark_open_scopes(&mut sheet);
+    levels::mark_levels(&mut sheet);
     assertions::same_operands(&mut sheet);
     numbers::mark_numbers(&mut sheet);
     numbers::mark_leeway(&mut sheet);
