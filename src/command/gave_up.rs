@@ -13,7 +13,7 @@ pub(crate) enum UnparsedReason {
     HereDocument,
     /// `case`, `select`, a function, a loop that counts.
     Compound,
-    /// `eval`.
+    /// `eval` of anything but one plain command.
     Eval,
     /// The program's name is substituted (`$(…)` in command position).
     SubstitutedProgram,

@@ -1,8 +1,8 @@
 //! A shell line as the simple commands in it.
 //!
 //! The POSIX grammar as far as recognising a command needs it: quoting, joins, subshells, brace groups, `if` and loops
-//! are understood, redirections are left out, and what is only known when the line runs (here-documents, `case`, `eval`,
-//! a substituted program name) is given up on instead of guessed.
+//! are understood, redirections are left out, and what is only known when the line runs (here-documents, `case`, `eval`
+//! of more than one plain command, a substituted program name) is given up on instead of guessed.
 
 use super::UnparsedReason;
 use super::tokenizer::{ShellTokenizer, ShellWord, is_variable_name, text_of};
@@ -158,6 +158,9 @@ impl Parser<'_> {
             // Only a group's end may be here; a join without a command is no line.
             return if self.peek(0) == b')' { Ok(true) } else { Err(UnparsedReason::Syntax) };
         }
+        if simple.words.first().is_some_and(|word| word == "eval") && !is_constant_eval(&simple.words[1..]) {
+            return Err(UnparsedReason::Eval);
+        }
         self.line.steps.push(LineStep::Run(simple));
         Ok(true)
     }
@@ -237,9 +240,6 @@ impl Parser<'_> {
             // another command says the folder alone.
             if word.is_substituted && !is_variable(word.text.as_bytes()) && !is_in_substituted_folder(&word.text) {
                 return Err(UnparsedReason::SubstitutedProgram);
-            }
-            if word.text == "eval" {
-                return Err(UnparsedReason::Eval);
             }
         }
         let is_program = |text: &str| [".ps1", ".bat", ".cmd", ".exe"].iter().any(|end| text.ends_with(end));
@@ -328,6 +328,20 @@ impl Parser<'_> {
     }
 }
 
+/// Whether what `eval` is given is one command of known words, that changes nothing for those after it.
+fn is_constant_eval(words: &[String]) -> bool {
+    const CHANGING: [&str; 10] = ["cd", "pushd", "popd", "export", "unset", "set", "source", ".", "alias", "exit"];
+    let text = words.join(" ");
+    if text.contains(['$', '`', '(']) || text.contains("eval") {
+        return false;
+    }
+    let Ok(line) = ShellLine::parse(&text) else { return false };
+    match line.steps.as_slice() {
+        [LineStep::Run(simple)] => simple.words.first().is_some_and(|word| !CHANGING.contains(&word.as_str())),
+        _ => false,
+    }
+}
+
 /// `$(NAME)`, and `$(NAME)/path`.
 fn is_variable(word: &[u8]) -> bool {
     let Some(inner) = word.strip_prefix(b"$(") else { return false };
@@ -349,9 +363,10 @@ fn is_in_substituted_folder(word: &str) -> bool {
 fn windows_path(word: &[u8]) -> Option<String> {
     let is_step = |at: usize| {
         let around = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_bin = word[at + 1..].starts_with(b".bin\\");
         let before = at.checked_sub(1).and_then(|at| word.get(at));
         before.is_some_and(|byte| around(*byte) || b".:".contains(byte))
-            && word.get(at + 1).is_some_and(|byte| around(*byte))
+            && (is_bin || word.get(at + 1).is_some_and(|byte| around(*byte)))
     };
     let mut places = word.iter().enumerate().filter(|(_, byte)| **byte == b'\\').map(|(at, _)| at).peekable();
     places.peek()?;

@@ -56,6 +56,12 @@ fn conditions_and_loops_are_the_commands_in_them() {
 }
 
 #[test]
+fn eval_of_a_plain_command_is_a_command() {
+    assert_eq!(words("eval \"a 'b c'\" && d"), [vec!["eval", "a 'b c'"], vec!["d"]]);
+    assert_eq!(words("eval a b"), [["eval", "a", "b"]]);
+}
+
+#[test]
 fn what_only_running_it_tells_is_given_up_on() {
     let cases = [
         ("a 'b", UnparsedReason::Unfinished),
@@ -65,7 +71,13 @@ fn what_only_running_it_tells_is_given_up_on() {
         ("for ((i = 0; i < 2; i++)); do a; done", UnparsedReason::Compound),
         ("case a in b) c;; esac", UnparsedReason::Compound),
         ("f() { a; }", UnparsedReason::Compound),
-        ("eval a", UnparsedReason::Eval),
+        ("eval \"$a\"", UnparsedReason::Eval),
+        ("eval 'a $b'", UnparsedReason::Eval),
+        ("eval `a`", UnparsedReason::Eval),
+        ("eval 'cd a'; b", UnparsedReason::Eval),
+        ("eval 'a; b'", UnparsedReason::Eval),
+        ("eval eval a", UnparsedReason::Eval),
+        ("eval", UnparsedReason::Eval),
         ("$(which a) b", UnparsedReason::SubstitutedProgram),
         ("\"$(which a)\" b", UnparsedReason::SubstitutedProgram),
         ("`a` b", UnparsedReason::SubstitutedProgram),

@@ -11,8 +11,8 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 /// What the shell itself does with the command behind it: the wrapper is a program and comes after.
 const BEFORE_A_COMMAND: [&str; 5] = ["time", "command", "exec", "noglob", "nocorrect"];
 /// With these in a line its text is looked at (`set -x`, `jobs`), or a name may mean something else than a program.
-const TELLING: [&str; 11] =
-    ["trap", "jobs", "fg", "bg", "alias", "unalias", "shopt", "enable", "hash", "history", "builtin"];
+const TELLING: [&str; 12] =
+    ["eval", "trap", "jobs", "fg", "bg", "alias", "unalias", "shopt", "enable", "hash", "history", "builtin"];
 /// What may bring programs that weren't there before.
 const PREPARING: [&str; 12] =
     ["source", ".", "export", "nvm", "fnm", "mise", "conda", "micromamba", "asdf", "rbenv", "pyenv", "workon"];
@@ -184,6 +184,9 @@ mod tests {
             "PATH=/opt/bin; npm test",
             "A=$(id) npm test",
             "npm() { :; }; npm test",
+            "eval 'PATH=/opt/bin' && npm test",
+            "x=$(npm test)",
+            "test -z \"$(gofmt -l .)\"",
             "for i in 1 2; do npm test; done",
             "npm test <<EOF\nx\nEOF",
             "eval npm test",

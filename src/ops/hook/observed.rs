@@ -87,6 +87,8 @@ fn spool_observed(
 /// Whether a wrapper is in the line.
 fn is_wrapped(line: &str) -> bool {
     match ShellLine::parse(line) {
+        // What `eval` is given is a line of its own.
+        Ok(parsed) if line_words(&parsed).any(|word| word == "eval") => line.contains("verify-run"),
         Ok(parsed) => line_words(&parsed).any(is_us),
         Err(_) => line.contains("verify-run"),
     }
