@@ -173,7 +173,7 @@ pub(super) fn find_sub_command_anywhere<'p>(
 /// The plugin's short name and the goal of one that Maven gets in full:
 /// `org.apache.maven.plugins:maven-jar-plugin:3.4:jar`.
 fn maven_goal(word: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = bytes::find(word, b"-plugin:")?;
+    let colon = bytes::find(word, b"-plugin:").or_else(|| bytes::find(word, b"-maven:"))?;
     let artifact = word[..colon].rsplit(|byte| *byte == b':').next()?;
     let plugin = artifact.strip_prefix(b"maven-").or_else(|| artifact.strip_suffix(b"-maven")).unwrap_or(artifact);
     let goal = word[colon..].rsplit(|byte| *byte == b':').next()?;

@@ -31,7 +31,10 @@ const DEPENDENCY_FOLDERS: [&str; 4] = ["node_modules/", "vendor/bin/", ".venv/bi
 const PROJECT_PROGRAMS: [&str; 2] = ["gradlew", "mvnw"];
 
 /// Runners that run as another user, elsewhere, or something that is not in the command line.
-const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl mpi wait-for dockerize bazel-run su chroot cargo-alias nimble-task swift-run cask-exec mono ";
+const REFUSED_RUNNERS: &str = " sudo gosu run0 xargs parallel flock script wsl mpi wait-for dockerize bazel-run su chroot cargo-alias nimble-task swift-run cask-exec mono java wp-env gitlab-runner cargo-workspaces \
+    fd debuggers rr busybox sg limits bwrap instances apptainer changed-roots hosted hosted-shell python-profilers \
+    memray py-spy nix-develop-of find watchexec entr cargo-watch cargo-watch-command nodemon chokidar reflex pytest-watch watch eval git-bisect \
+    git-rebase git-foreach git-hook faketime unshare proot toolbox distrobox lima envchain rvm nix-run phpdbg runuser ";
 /// Runners and their own options that only say how much, how long, how loud, or which part of the project.
 const RUNNER_OPTIONS: [(&str, &str); 44] = [
     ("command", "-p"),
@@ -146,7 +149,20 @@ const OPTIONS_REFUSED: &str = " embedded-tests matlab-tests ghc provers protoc d
     javascript-framework-tests salesforce more-test-runners ceedling wordpress drupal-check istanbul older- \
     javascript-tests native-addons minifiers default-tasks default-targets cabal-setup python-package-tests \
     conda-build cpanm-test devenv julia-test Rscript emacs-batch emacs-lint editor-tests vim-vader young-languages dart-older dotnet-run-tests \
-    more-linters typescript-kits wasm-compilers earthly-targets ";
+    more-linters typescript-kits wasm-compilers earthly-targets \
+    pipenv-check cargo-test-build go-test-build git-clang-format gn tup splint quartus mbed UV4 iarbuild arduino-lint \
+    qmk esphome ros catkin_make rostest ament java-test-launchers bloop npm-groovy-lint symfony-security tapioca \
+    importmap swift-api dart-lints patrol adb-instrument dialyzer ct_run boot clojure-lsp perl-cover podchecker \
+    raku-syntax lisp-tests logtalk_tester rdmd dscanner gnat-checks fortitude solidity-fuzzers medusa-fuzz \
+    solidity-analyzers clarinet kyverno cluster-linters skaffold jsonnet-lint bicep az aws-validate nomad \
+    terraform-docs-check vagrant-validate cloud-init sqlc data-tests csv-linters csvclean frictionless doctoc \
+    lessc-lint swagger rover relay-validate tsp smithy tsp-check autopkgtest makepkg package-linters snapcraft \
+    mock ebuild pkgcheck macports nix-checks nixos-rebuild nixpkgs-review nix-unit guix-build devenv-test godot-check \
+    godot-export unreal-tests renpy expo-doctor react-native heft electron-builder vscode-test mbake-validate \
+    qodana trunk-fmt zap system-tests tmt wire hack hack-tests hhast-lint p4c wasm-validate wat2wasm cyan \
+    semgrep-rules semgrep-scan circleci-local tilt-ci just-fmt matlab-checks air-format \
+    rustdoc-test b2-default ruby-require-tests rome storybook-build axe cfn-guard serverless kubectl-kuttl-test vector envoy postfix \
+    dive mimirtool fluent-bit crontab-check elixirc xctest ";
 /// Programs with a rule of the compilers' above: `-B` and the like mean something else to others.
 const COMPILERS: &str = " gcc g++ cc c++ gfortran clang clang++ clang-tidy rustc ";
 /// Programs to which `//name` is a part of the project.
@@ -398,6 +414,38 @@ mod tests {
         "bazel run //app:unit_test",
         "dart run test/a_test.dart",
         "docker compose run --rm lint",
+        "find . -execdir npm test ;",
+        "find . -name a.sh -exec shellcheck {} +",
+        "eval npm test",
+        "watch npm test",
+        "watchexec -- npm test",
+        "entr -c npm test",
+        "cargo watch -x test",
+        "nodemon --exec 'npm test'",
+        "nodemon --exec npm test",
+        "reflex -- npm test",
+        "chokidar a -c 'npm test'",
+        "ptw",
+        "git bisect run npm test",
+        "git rebase --exec 'npm test' main",
+        "git rebase --exec='npm test' main",
+        "git submodule foreach npm test",
+        "git hook run pre-commit",
+        "su - build -c 'npm test'",
+        "faketime 2020-01-01 npm test",
+        "unshare -n npm test",
+        "toolbox run npm test",
+        "lima npm test",
+        "rvm 3.2 do rake test",
+        "nix develop .#a --command npm test",
+        "nix run .#lint",
+        "fd -e sh -x shellcheck",
+        "gdb -batch -ex run --args ctest",
+        "busybox npm test",
+        "apptainer exec a.sif npm test",
+        "java -jar checkstyle.jar a",
+        "java org.junit.runner.JUnitCore ATest",
+        "phpdbg -qrr vendor/bin/phpunit",
         "make --eval=x test",
         "make test --eval=x",
         "make -E x test",

@@ -48,6 +48,7 @@ pub(super) const LATE_OPTIONS: u16 = 1 << 11;
 pub(super) const ELSEWHERE: u16 = 1 << 12;
 pub(super) const SKIP_SELECTS: u16 = 1 << 13;
 pub(super) const SKIP_VERSIONS: u16 = 1 << 14;
+pub(super) const OWN_STATUS: u16 = 1 << 15;
 
 /// Compiles `layer`.
 ///
@@ -213,6 +214,7 @@ impl LayerWriter {
             (runner.elsewhere, ELSEWHERE),
             (runner.skip_selects, SKIP_SELECTS),
             (runner.skip_versions, SKIP_VERSIONS),
+            (runner.own_status, OWN_STATUS),
         ];
         self.write_flags(&flags);
         self.bytes.push(target_number(runner.then));

@@ -230,6 +230,8 @@ pub(super) struct WhitelistRunner {
     #[serde(default)]
     pub elsewhere: bool,
     #[serde(default)]
+    pub own_status: bool,
+    #[serde(default)]
     pub versioned: bool,
 }
 

@@ -12,6 +12,7 @@ mod reason;
 mod recognise;
 mod resolution;
 mod runners;
+mod script_files;
 mod scripts;
 mod table;
 #[cfg(test)]

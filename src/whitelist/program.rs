@@ -74,6 +74,10 @@ pub fn base_name(path: &[u8]) -> &[u8] {
             return base;
         }
     }
+    // `checkstyle-10.12-all.jar`; the version goes as that of any program does.
+    if let Some(base) = base.strip_suffix(b".jar") {
+        return base.strip_suffix(b"-all").unwrap_or(base);
+    }
     if bytes::find(path, b"node_modules/").is_some() {
         for suffix in [&b".js"[..], b".mjs", b".cjs"] {
             if let Some(base) = base.strip_suffix(suffix) {

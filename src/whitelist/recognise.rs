@@ -12,7 +12,7 @@ use super::table::{TextList, ToolRule, WhitelistRule};
 use super::{Check, CheckKind, Whitelist};
 use crate::base::bytes;
 use crate::base::limits::RUNNERS_MAX;
-use crate::command::{LineStep, ShellLine};
+use crate::command::{LineStep, ShellLine, SimpleCommand};
 
 /// One decision.
 pub(super) struct CheckSearch<'w> {
@@ -61,7 +61,9 @@ impl<'w> CheckSearch<'w> {
                     let words: Vec<&[u8]> = simple.words.iter().map(String::as_bytes).collect();
                     if let Some(dir) = change_of_directory(&words) {
                         here.enter_directory(dir);
-                    } else if let Some(check) = self.find_in_command(&words, here) {
+                    } else if let Some(check) =
+                        self.find_in_command(&words, here).or_else(|| self.find_in_substitution(simple, here))
+                    {
                         match &mut found {
                             None => found = Some(check),
                             Some(first) => first.also.push(check.tool),
@@ -73,6 +75,23 @@ impl<'w> CheckSearch<'w> {
         let mut check = found?;
         check.status_is_own &= line.all_joined_by_and;
         Some(check)
+    }
+
+    /// The check whose output is kept or tested: `x=$(CMD)`, `[ -z "$(CMD)" ]`.
+    fn find_in_substitution(&mut self, simple: &SimpleCommand, trail: &Resolution) -> Option<Check> {
+        let inside = |text: &'_ str| -> Option<String> {
+            let line = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+            line.or_else(|| text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))).map(str::to_owned)
+        };
+        match (simple.words.as_slice(), simple.assignments.as_slice()) {
+            ([], [assignment]) => self.find_in_line(&inside(assignment.split_once('=')?.1)?, trail),
+            ([program, arguments @ ..], _) if matches!(program.as_str(), "test" | "[") => {
+                let line = arguments.iter().find_map(|argument| inside(argument))?;
+                // A tool that fails without a word passes such a test.
+                self.find_in_line(&line, trail).map(|check| Check { status_is_own: false, ..check })
+            }
+            _ => None,
+        }
     }
 
     /// The check that a simple command is.
@@ -359,8 +378,15 @@ impl<'w> CheckSearch<'w> {
         sub: Option<&SubCommandMatch<'_>>,
         words: impl Fn() -> W,
     ) -> Option<String> {
-        if let Some(argument) = self.whitelist.denied_everywhere(arguments) {
+        // `-V` asks some for the version, others for more words.
+        let everywhere = self.whitelist.denied_everywhere(arguments).filter(|argument| !tool.ignore.contains(argument));
+        if let Some(argument) = everywhere {
             return Some(lossy_text(argument));
+        }
+        // `cargo test -h`.
+        let of_sub = sub.map_or(0, |sub| sub.word_positions().len());
+        if of_sub > 0 && arguments.len() == of_sub + 1 && arguments[of_sub] == b"-h" {
+            return Some("-h".to_owned());
         }
         if tool.deny.is_empty() {
             return None;

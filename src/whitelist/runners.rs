@@ -4,14 +4,16 @@ use super::arguments::{
     self, WordPositions, collect_selectors, find_matching_pattern, is_assignment, is_option, is_version, split_project,
 };
 use super::encode::{
-    ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, PACKAGES, PROJECT, SKIP_SELECTS, SKIP_VERSIONS,
+    ASSIGNMENTS, DASHDASH, ELSEWHERE, LATE_OPTIONS, MANY, OR_COMMAND, OWN_STATUS, PACKAGES, PROJECT, SKIP_SELECTS,
+    SKIP_VERSIONS,
 };
 use super::program::{base_name, looked_up_program, lossy_text, package_name};
 use super::reason::NotACheckReason;
 use super::recognise::CheckSearch;
 use super::resolution::{Resolution, read_option, read_options};
-use super::scripts::{self, ScriptFile, ScriptNameMeaning};
-use super::table::{RunnerRule, ScriptNameRules, TextList, WhitelistRule};
+use super::script_files::is_checking_format;
+use super::scripts::{self, ScriptNameMeaning};
+use super::table::{RunnerRule, TextList, WhitelistRule};
 use super::{Check, CheckKind};
 use crate::base::bytes;
 
@@ -26,7 +28,23 @@ mod then {
 }
 
 impl<'w> CheckSearch<'w> {
+    /// The check that a runner runs.
     pub(super) fn find_in_runner(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        trail: &Resolution,
+    ) -> Option<Check> {
+        let mut check = self.find_behind_runner(runner, base, arguments, trail)?;
+        if runner.flags & OWN_STATUS != 0 {
+            self.beside = true;
+            check.status_is_own = false;
+        }
+        Some(check)
+    }
+
+    fn find_behind_runner(
         &mut self,
         runner: &RunnerRule<'w>,
         base: &[u8],
@@ -54,9 +72,14 @@ impl<'w> CheckSearch<'w> {
                 trail.is_past_dashes = true;
                 at += 1;
                 break;
-            } else if let Some(value) = option_value(argument, rest, runner.line_options, b'c') {
+            } else if let Some(value) =
+                option_value(argument, rest, runner.line_options, b'c').filter(|value| is_line(runner, argument, value))
+            {
                 self.confine_runner(runner, &arguments[..at]);
                 return self.find_in_line_option(runner, value, rest, &trail);
+            } else if let Some(line) = attached_value(argument, runner.line_options) {
+                self.confine_runner(runner, &arguments[..at]);
+                return self.find_in_line(&lossy_text(line), &trail);
             } else if let Some((module, rest)) =
                 option_value(argument, rest, runner.module_options, b'm').and_then(split_first_word)
             {
@@ -64,13 +87,33 @@ impl<'w> CheckSearch<'w> {
                 return self.find_in_module(module, rest, &trail);
             } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
                 self.confine_runner(runner, &arguments[..at]);
-                return self.find_in_command(words, &trail);
+                return match runner.name {
+                    "find" => self.find_in_executed_commands(words, &trail),
+                    _ => self.find_in_command(words, &trail),
+                };
+            } else if runner.then == then::AGAIN
+                && let Some((line, rest)) = script_option(argument, rest, runner.script_options)
+            {
+                // `cargo watch -x check -x 'test --workspace'`.
+                let own = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+                let words: Vec<&[u8]> = std::iter::once(base).chain(own).collect();
+                self.beside = true;
+                if let Some(check) = self.find_in_command(&words, &trail) {
+                    return Some(check);
+                }
+                at = arguments.len() - rest.len();
             } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
                 self.confine_runner(runner, &arguments[..at]);
                 return self.find_in_named_option(runner, names, rest, &trail);
             } else if runner.select_flags.contains(argument) {
                 trail.add_selector(b"*");
                 at += 1;
+            } else if matches!(argument, b"--help" | b"--version") {
+                self.note_reason(NotACheckReason::Denied {
+                    tool: runner.name.to_owned(),
+                    argument: lossy_text(argument),
+                });
+                return None;
             } else if is_option(argument) && !(skip > 0 && argument.starts_with(b"+")) {
                 at += read_option(arguments, at, &values, [runner.dir_options, runner.select_options], &mut trail);
             } else if has(ASSIGNMENTS) && is_assignment(argument) {
@@ -94,6 +137,24 @@ impl<'w> CheckSearch<'w> {
         }
         self.confine_runner(runner, &arguments[..at.min(arguments.len())]);
         self.find_in_runner_rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
+    }
+
+    /// The commands of `find … -exec CMD {} + -exec CMD \;`. The status of the latter kind isn't find's.
+    fn find_in_executed_commands(&mut self, words: &[&[u8]], trail: &Resolution) -> Option<Check> {
+        self.beside = true;
+        let mut rest = words;
+        loop {
+            let is_end =
+                |place: &usize| rest[*place] == b";" || rest[*place] == b"+" && *place > 0 && rest[*place - 1] == b"{}";
+            let end = (0..rest.len()).find(is_end).unwrap_or(rest.len());
+            let (command, behind) = rest.split_at(end);
+            if let Some(mut check) = self.find_in_command(command, trail) {
+                check.status_is_own &= behind.first().is_some_and(|sign| *sign == b"+");
+                return Some(check);
+            }
+            let next = behind.iter().position(|word| matches!(*word, b"-exec" | b"-execdir"))?;
+            rest = &behind[next + 1..];
+        }
     }
 
     /// The places of a runner's sub-command, and what it is called with it. `None` where it runs nothing.
@@ -252,6 +313,7 @@ impl<'w> CheckSearch<'w> {
             let program = split_project(runner, first).0;
             if self.whitelist.has_program_rule(base_name(program)) {
                 let before = std::mem::take(&mut self.reason);
+                let arguments = arguments.strip_prefix(&[&b"--"[..]]).unwrap_or(arguments);
                 let words: Vec<&[u8]> = std::iter::once(program).chain(arguments.iter().copied()).collect();
                 let check = self.find_in_command(&words, trail);
                 let refused = self.reason.is_refusal();
@@ -395,9 +457,10 @@ impl<'w> CheckSearch<'w> {
             read_options(arguments, [runner.dir_options, runner.select_options], &mut trail, &mut skip);
         }
         let left = || arguments.iter().enumerate().filter(|(at, _)| !skip.contains(at)).map(|(_, argument)| *argument);
-        if let Some(argument) =
-            left().find(|argument| layers.iter().any(|s| find_matching_pattern(argument, s.deny_args).is_some()))
-        {
+        let own: Vec<&[u8]> = left().collect();
+        let is_denied =
+            |argument: &&&[u8]| layers.iter().any(|s| find_matching_pattern(argument, s.deny_args).is_some());
+        if let Some(argument) = own.iter().find(is_denied).copied().or(self.whitelist.denied_everywhere(&own)) {
             self.note_reason(NotACheckReason::Denied { tool: lossy_text(name), argument: lossy_text(argument) });
             return None;
         }
@@ -412,143 +475,6 @@ impl<'w> CheckSearch<'w> {
         check.why = format!("the script name `{}` suggests a {} check", lossy_text(name), kind.as_str());
         Some(check)
     }
-}
-
-impl CheckSearch<'_> {
-    /// A script that is the program of its name, and is given the rest: `npm run ng -- test`.
-    fn find_in_program_script(&mut self, name: &[u8], arguments: &[&[u8]], trail: &Resolution) -> Option<Check> {
-        self.beside = true;
-        let rest = arguments.strip_prefix(&[&b"--"[..]]).unwrap_or(arguments);
-        let words: Vec<&[u8]> = std::iter::once(name).chain(rest.iter().copied()).collect();
-        self.find_in_command(&words, trail)
-    }
-
-    /// A project's own file by its name: `./run-tests.sh`, `bash ci/lint.sh`, `ruby -Itest test/cart_test.rb`.
-    pub(super) fn find_in_script_file(
-        &mut self,
-        path: &[u8],
-        arguments: &[&[u8]],
-        trail: &Resolution,
-    ) -> Option<Check> {
-        // Almost every command that is none of the known ones is no file of the project's.
-        let Some(file) = scripts::script_file_at(path) else {
-            self.note_reason(NotACheckReason::Unknown(lossy_text(base_name(path))));
-            return None;
-        };
-        let layers = self.whitelist.script_name_rules();
-        let kind = match self.interpret_file(file, arguments, &layers) {
-            ScriptNameMeaning::Check(kind) => kind,
-            ScriptNameMeaning::Denied(part) => {
-                self.note_reason(NotACheckReason::ScriptDenied { name: lossy_text(path), part: lossy_text(part) });
-                return None;
-            }
-            ScriptNameMeaning::Nothing => return self.find_behind_script(path, file, arguments, trail),
-        };
-        let is_denied =
-            |argument: &&&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.deny_args).is_some());
-        let denied = self.whitelist.denied_everywhere(arguments).or(arguments.iter().find(is_denied).copied());
-        if let Some(argument) = denied {
-            self.note_reason(NotACheckReason::Denied { tool: lossy_text(path), argument: lossy_text(argument) });
-            return None;
-        }
-        self.confine_file(path);
-        self.confine_arguments(path, arguments);
-        let mut check = trail.build_check(&format!("script:{}", lossy_text(base_name(path))), kind);
-        check.manifest = Some(lossy_text(path.strip_prefix(b"./").unwrap_or(path)));
-        collect_selectors(arguments, &[], &[], TextList::default(), &mut check.selectors);
-        check.selectors.sort();
-        check.why = format!("the file name `{}` suggests a {} check", lossy_text(path), kind.as_str());
-        Some(check)
-    }
-}
-
-impl CheckSearch<'_> {
-    /// The command that a shell script is given, whole, to run in some place of its own: `./in-container.sh cargo test`.
-    fn find_behind_script(
-        &mut self,
-        path: &[u8],
-        file: ScriptFile<'_>,
-        arguments: &[&[u8]],
-        trail: &Resolution,
-    ) -> Option<Check> {
-        let unknown = NotACheckReason::Unknown(lossy_text(base_name(path)));
-        let start = arguments.iter().position(|argument| *argument == b"--").map_or(0, |dashes| dashes + 1);
-        let words = arguments.get(start..).unwrap_or_default();
-        // A single word is as likely data (`./notify.sh pytest`).
-        let is_command = words.len() > usize::from(start == 0) && self.whitelist.has_program_rule(base_name(words[0]));
-        if file.is_program || !is_command {
-            self.note_reason(unknown);
-            return None;
-        }
-        let mut trail = trail.clone();
-        trail.via.push(lossy_text(base_name(path)));
-        trail.elsewhere = true;
-        self.beside = true;
-        self.confine_file(path);
-        self.find_in_command(words, &trail)
-    }
-
-    /// What a project's file does, by its name and by the task that it is given.
-    fn interpret_file<'a>(
-        &self,
-        file: ScriptFile<'a>,
-        arguments: &[&'a [u8]],
-        layers: &[ScriptNameRules<'_>],
-    ) -> ScriptNameMeaning<'a> {
-        let name = file.name;
-        let own = scripts::interpret_file_name(file, layers);
-        let takes_task = match own {
-            ScriptNameMeaning::Denied(part) if scripts::is_comparing(part, arguments) => {
-                return ScriptNameMeaning::Check(CheckKind::Lint);
-            }
-            ScriptNameMeaning::Denied(_) => return own,
-            ScriptNameMeaning::Check(kind) => kind == CheckKind::Build || scripts::is_driver(name, layers),
-            ScriptNameMeaning::Nothing => scripts::is_driver(name, layers),
-        };
-        if takes_task && let Some(task) = task_argument(arguments) {
-            match scripts::interpret_target_name(task, layers) {
-                ScriptNameMeaning::Nothing => {}
-                // `build.sh release` builds.
-                ScriptNameMeaning::Denied(part) if own != ScriptNameMeaning::Nothing && scripts::is_setting(part) => {}
-                read => return read,
-            }
-            if is_checking_format(task, arguments, layers) {
-                return ScriptNameMeaning::Check(CheckKind::Format);
-            }
-        }
-        match own {
-            ScriptNameMeaning::Nothing if is_checking_format(name, arguments, layers) => {
-                ScriptNameMeaning::Check(CheckKind::Format)
-            }
-            ScriptNameMeaning::Nothing if file.is_program => own,
-            ScriptNameMeaning::Nothing => self.bare_tool_kind(name).map_or(own, ScriptNameMeaning::Check),
-            _ => own,
-        }
-    }
-}
-
-/// The task that a script is given: its first argument, or the value of one that says so (`-Target Lint`).
-fn task_argument<'a>(arguments: &[&'a [u8]]) -> Option<&'a [u8]> {
-    let first = *arguments.first()?;
-    let is_naming = |option: &[u8]| {
-        let name = option.strip_prefix(b"-").unwrap_or(option);
-        let name = name.strip_prefix(b"-").unwrap_or(name);
-        name.eq_ignore_ascii_case(b"target") || name.eq_ignore_ascii_case(b"task") || name.eq_ignore_ascii_case(b"t")
-    };
-    let task = match bytes::find_byte(first, b'=') {
-        _ if !is_option(first) => first,
-        Some(end) if is_naming(&first[..end]) => &first[end + 1..],
-        None if is_naming(first) => arguments.get(1)?,
-        _ => return None,
-    };
-    task.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(byte)).then_some(task)
-}
-
-/// `just format --check`, `npm run fmt -- --check`.
-fn is_checking_format(name: &[u8], arguments: &[&[u8]], layers: &[ScriptNameRules<'_>]) -> bool {
-    let is_asked =
-        |argument: &&[u8]| layers.iter().any(|layer| find_matching_pattern(argument, layer.check_args).is_some());
-    arguments.iter().any(is_asked) && scripts::is_formatter(name, layers)
 }
 
 /// The values that an option of `list` takes from `rest`: everything from its value on.
@@ -573,6 +499,21 @@ fn option_value<'s, 'a>(
         is_cluster.then_some(())
     };
     (list.contains(argument) || (letter != 0 && cluster().is_some())).then_some(rest)
+}
+
+/// Whether the value of an option is a whole line. Where the option may have the words of a command behind it as well
+/// (`nodemon --exec npm test`), only one with a blank is.
+fn is_line(runner: &RunnerRule<'_>, argument: &[u8], value: &[&[u8]]) -> bool {
+    !runner.command_options.contains(argument) || value.first().is_some_and(|line| line.contains(&b' '))
+}
+
+/// The value that a long option of `list` has attached: `--exec='make test'`.
+fn attached_value<'a>(argument: &'a [u8], list: TextList<'_>) -> Option<&'a [u8]> {
+    if list.is_empty() || !argument.starts_with(b"--") {
+        return None;
+    }
+    let end = bytes::find_byte(argument, b'=')?;
+    list.contains(&argument[..end]).then_some(&argument[end + 1..])
 }
 
 fn split_first_word<'s, 'a>(words: &'s [&'a [u8]]) -> Option<(&'a [u8], &'s [&'a [u8]])> {

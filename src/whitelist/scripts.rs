@@ -71,8 +71,9 @@ impl<'a> ScriptFile<'a> {
         const OTHERS: &str = " bench benches benchmark benchmarks perf fixtures helpers support utils util tools data \
              scripts examples manual ";
         let folders = || path.split(|byte| *byte == b'/').rev().skip(1);
-        let is_in_tests =
-            folders().any(|folder| is_among(TESTS, folder)) && !folders().any(|folder| is_among(OTHERS, folder));
+        // `t/basic.t` is what Perl calls a test.
+        let is_in_tests = path.ends_with(b".t")
+            || folders().any(|folder| is_among(TESTS, folder)) && !folders().any(|folder| is_among(OTHERS, folder));
         let is_in_ci = folders().any(|folder| is_among(" .travis travis .ci ci .circleci appveyor .appveyor ", folder));
         ScriptFile { name, is_program, is_in_tests, is_in_ci }
     }

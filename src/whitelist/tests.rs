@@ -169,9 +169,17 @@ fn the_first_check_names_a_line_and_the_others_are_listed() {
 
 #[test]
 fn a_lines_status_is_the_checks_own_only_behind_and() {
-    for line in
-        ["pytest", "cd a && pytest", "(cd a && pytest)", "{ pytest; }", "pytest > log 2>&1", "sh -c 'a && pytest'"]
-    {
+    for line in [
+        "pytest",
+        "cd a && pytest",
+        "(cd a && pytest)",
+        "{ pytest; }",
+        "pytest > log 2>&1",
+        "sh -c 'a && pytest'",
+        "x=$(pytest)",
+        "eval 'pytest -q'",
+        "find . -name '*.sh' -exec shellcheck {} +",
+    ] {
         assert!(of(line).expect("a check").status_is_own, "{line}");
     }
     let masked = [
@@ -184,6 +192,14 @@ fn a_lines_status_is_the_checks_own_only_behind_and() {
         "pytest\ntrue",
         "sh -c 'pytest; true'",
         "(pytest | tail) && true",
+        "find . -name setup.py -execdir pytest \\;",
+        "watchexec -- pytest",
+        "cargo watch -x test",
+        "git bisect run pytest",
+        "git rebase -x 'make test' main",
+        "test -z \"$(gofmt -l .)\"",
+        "x=$(pytest | tail)",
+        "eval 'pytest' | tail",
     ];
     for line in masked {
         assert!(!of(line).expect("a check").status_is_own, "{line}");
