@@ -21,6 +21,8 @@ pub(super) struct CheckSearch<'w> {
     pub reason: NotACheckReason,
     /// Something was looked through that may run other commands beside the check.
     pub(super) beside: bool,
+    /// What runs the check has an exit code of its own, and may not end with it.
+    pub(super) has_own_status: bool,
     /// Look for what a call brings along that isn't the project's.
     pub(super) is_strict: bool,
     /// The first of that; see [`super::confined`].
@@ -29,7 +31,14 @@ pub(super) struct CheckSearch<'w> {
 
 impl<'w> CheckSearch<'w> {
     pub(super) fn new(whitelist: &'w Whitelist) -> Self {
-        CheckSearch { whitelist, reason: NotACheckReason::None, beside: false, is_strict: false, foreign: None }
+        CheckSearch {
+            whitelist,
+            reason: NotACheckReason::None,
+            beside: false,
+            has_own_status: false,
+            is_strict: false,
+            foreign: None,
+        }
     }
 
     /// As [`CheckSearch::new`], for `--only-checks`.

@@ -27,6 +27,14 @@ mod then {
     pub(super) const AGAIN: u8 = 5;
 }
 
+/// What an option of a runner's says.
+enum OptionReading {
+    /// What is run, and whether that is a check.
+    Runs(Option<Box<Check>>),
+    /// The named is no check; where the arguments go on.
+    GoesOn(usize),
+}
+
 impl<'w> CheckSearch<'w> {
     /// The check that a runner runs.
     pub(super) fn find_in_runner(
@@ -39,6 +47,7 @@ impl<'w> CheckSearch<'w> {
         let mut check = self.find_behind_runner(runner, base, arguments, trail)?;
         if runner.flags & OWN_STATUS != 0 {
             self.beside = true;
+            self.has_own_status = true;
             check.status_is_own = false;
         }
         Some(check)
@@ -65,46 +74,17 @@ impl<'w> CheckSearch<'w> {
         let mut at = 0;
         while at < end {
             let argument = arguments[at];
-            let rest = &arguments[at + 1..];
             if sub_places.contains(&at) {
                 at += 1;
             } else if argument == b"--" {
                 trail.is_past_dashes = true;
                 at += 1;
                 break;
-            } else if let Some(value) =
-                option_value(argument, rest, runner.line_options, b'c').filter(|value| is_line(runner, argument, value))
-            {
-                self.confine_runner(runner, &arguments[..at]);
-                return self.find_in_line_option(runner, value, rest, &trail);
-            } else if let Some(line) = attached_value(argument, runner.line_options) {
-                self.confine_runner(runner, &arguments[..at]);
-                return self.find_in_line(&lossy_text(line), &trail);
-            } else if let Some((module, rest)) =
-                option_value(argument, rest, runner.module_options, b'm').and_then(split_first_word)
-            {
-                self.confine_runner(runner, &arguments[..at]);
-                return self.find_in_module(module, rest, &trail);
-            } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
-                self.confine_runner(runner, &arguments[..at]);
-                return match runner.name {
-                    "find" => self.find_in_executed_commands(words, &trail),
-                    _ => self.find_in_command(words, &trail),
-                };
-            } else if runner.then == then::AGAIN
-                && let Some((line, rest)) = script_option(argument, rest, runner.script_options)
-            {
-                // `cargo watch -x check -x 'test --workspace'`.
-                let own = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-                let words: Vec<&[u8]> = std::iter::once(base).chain(own).collect();
-                self.beside = true;
-                if let Some(check) = self.find_in_command(&words, &trail) {
-                    return Some(check);
+            } else if let Some(reading) = self.read_running_option(runner, base, arguments, at, &trail) {
+                match reading {
+                    OptionReading::Runs(check) => return check.map(|check| *check),
+                    OptionReading::GoesOn(place) => at = place,
                 }
-                at = arguments.len() - rest.len();
-            } else if let Some((names, rest)) = script_option(argument, rest, runner.script_options) {
-                self.confine_runner(runner, &arguments[..at]);
-                return self.find_in_named_option(runner, names, rest, &trail);
             } else if runner.select_flags.contains(argument) {
                 trail.add_selector(b"*");
                 at += 1;
@@ -137,6 +117,54 @@ impl<'w> CheckSearch<'w> {
         }
         self.confine_runner(runner, &arguments[..at.min(arguments.len())]);
         self.find_in_runner_rest(runner, base, arguments.get(at..).unwrap_or_default(), &trail)
+    }
+
+    /// An option that names what is run: a line, a module, a command, a script. `None` where it is none of these.
+    fn read_running_option(
+        &mut self,
+        runner: &RunnerRule<'w>,
+        base: &[u8],
+        arguments: &[&[u8]],
+        at: usize,
+        trail: &Resolution,
+    ) -> Option<OptionReading> {
+        let (argument, own, rest) = (arguments[at], &arguments[..at], &arguments[at + 1..]);
+        let line =
+            option_value(argument, rest, runner.line_options, b'c').filter(|value| is_line(runner, argument, value));
+        let check = if let Some(value) = line {
+            self.confine_runner(runner, own);
+            self.find_in_line_option(runner, value, rest, trail)
+        } else if let Some(line) = attached_value(argument, runner.line_options) {
+            self.confine_runner(runner, own);
+            self.find_in_line(&lossy_text(line), trail)
+        } else if let Some((module, rest)) =
+            option_value(argument, rest, runner.module_options, b'm').and_then(split_first_word)
+        {
+            self.confine_runner(runner, own);
+            self.find_in_module(module, rest, trail)
+        } else if let Some(words) = option_value(argument, rest, runner.command_options, 0) {
+            self.confine_runner(runner, own);
+            match runner.name {
+                "find" => self.find_in_executed_commands(words, trail),
+                _ => self.find_in_command(words, trail),
+            }
+        } else {
+            let (names, rest) = script_option(argument, rest, runner.script_options)?;
+            self.confine_runner(runner, own);
+            if runner.then == then::AGAIN {
+                // `cargo watch -x check -x 'test --workspace'`.
+                self.beside = true;
+                let named = names.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+                let words: Vec<&[u8]> = std::iter::once(base).chain(named).collect();
+                let Some(check) = self.find_in_command(&words, trail) else {
+                    return Some(OptionReading::GoesOn(arguments.len() - rest.len()));
+                };
+                Some(check)
+            } else {
+                self.find_in_named_option(runner, names, rest, trail)
+            }
+        };
+        Some(OptionReading::Runs(check.map(Box::new)))
     }
 
     /// The commands of `find … -exec CMD {} + -exec CMD \;`. The status of the latter kind isn't find's.

@@ -89,6 +89,10 @@ impl Whitelist {
         }
         let mut search = CheckSearch::new(self);
         let check = search.find_in_command(&words[start..], trail)?;
+        // A watcher doesn't end with the check, and its exit code is no verdict.
+        if search.has_own_status {
+            return None;
+        }
         let alone = !search.beside && !check.elsewhere && simple.assignments.is_empty();
         Some((start, Check { alone, ..check }))
     }
@@ -186,6 +190,9 @@ mod tests {
             "npm() { :; }; npm test",
             "eval 'PATH=/opt/bin' && npm test",
             "x=$(npm test)",
+            "watchexec -- npm test",
+            "cargo watch -x test",
+            "git rebase -x 'npm test' main",
             "test -z \"$(gofmt -l .)\"",
             "for i in 1 2; do npm test; done",
             "npm test <<EOF\nx\nEOF",
