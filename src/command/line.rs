@@ -14,6 +14,8 @@ pub(crate) struct ShellLine {
     pub steps: Vec<LineStep>,
     /// Every join is `&&` and nothing turns the status around: the line passes only if every command in it passed.
     pub all_joined_by_and: bool,
+    /// Something in it may run many times.
+    pub has_loop: bool,
 }
 
 /// A part of a line.
@@ -46,7 +48,7 @@ impl ShellLine {
     pub(crate) fn parse(line: &str) -> Result<ShellLine, UnparsedReason> {
         let mut parser = Parser {
             tokens: ShellTokenizer::new(line),
-            line: ShellLine { steps: Vec::new(), all_joined_by_and: true },
+            line: ShellLine { steps: Vec::new(), all_joined_by_and: true, has_loop: false },
             open: Vec::new(),
         };
         parser.line()?;
@@ -204,6 +206,7 @@ impl Parser<'_> {
         };
         // What is asked or repeated decides nothing about the line's status.
         self.line.all_joined_by_and &= opens == Brace;
+        self.line.has_loop |= opens == LoopHead;
         self.open.push(opens);
         Ok(WordEffect::Precedes)
     }

@@ -34,13 +34,13 @@ pub struct WrapperPosition {
 
 impl Whitelist {
     /// The places in a line where the wrapper may be, in the line's order: right before each simple command that is a
-    /// check. None where anything in the line leaves a doubt: where it can't be parsed without running it, where the
+    /// check. None where anything in the line leaves a doubt: where it can't be parsed without running it, where it has a loop, where the
     /// wrapper is already there, where the shell is asked to print what it runs, or where `PATH` is replaced.
     pub fn wrapper_positions(&self, line: &str) -> Vec<WrapperPosition> {
         if line.len() > LINE_BYTES_MAX {
             return Vec::new();
         }
-        let Ok(parsed) = ShellLine::parse(line) else { return Vec::new() };
+        let Some(parsed) = ShellLine::parse(line).ok().filter(|parsed| !parsed.has_loop) else { return Vec::new() };
         let mut trails = vec![Resolution::default()];
         let (mut found, mut prepared) = (Vec::new(), false);
         for step in &parsed.steps {

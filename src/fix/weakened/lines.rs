@@ -411,7 +411,7 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
         let tools = ["clippy::", "rustdoc::"];
         tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit).replace('-', "_")
     };
-    let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
+    let mut pool: HashMap<(&'h str, String), Vec<usize>> = HashMap::new();
     let mut everything = HashSet::new();
     for hit in other {
         for unit in &hit.units {
@@ -421,29 +421,47 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
             pool.entry((hit.rule.group_name(), alike(unit))).or_default().push(hit.file);
         }
     }
-    let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
-        let places = pool.get_mut(&(group, alike(unit)))?;
-        let at = match file {
-            Some(file) => places.iter().position(|other| *other == file)?,
-            None => places.len().checked_sub(1)?,
+    let take =
+        |pool: &mut HashMap<(&'h str, String), Vec<usize>>, group: &'h str, unit: &'h str, file: Option<usize>| {
+            let places = pool.get_mut(&(group, alike(unit)))?;
+            let at = match file {
+                Some(file) => places.iter().position(|other| *other == file)?,
+                None => places.len().checked_sub(1)?,
+            };
+            Some(places.swap_remove(at))
         };
-        Some(places.swap_remove(at))
-    };
     let mut open: Vec<(&LineHit<'_, '_>, Vec<&'h str>)> =
         wanted.iter().map(|hit| (*hit, hit.units.iter().map(String::as_str).collect())).collect();
     for same_file in [true, false] {
         for (hit, units) in &mut open {
             let file = same_file.then_some(hit.file);
-            units.retain(|unit| take(hit.rule.group_name(), unit, file).is_none());
+            units.retain(|unit| take(&mut pool, hit.rule.group_name(), unit, file).is_none());
+            // A part of what was left out before is no more.
+            if same_file && hit.rule.text.family == "excluded-file" {
+                units.retain(|unit| {
+                    let mut left_out = pool.keys().filter(|(group, _)| *group == hit.rule.group_name());
+                    !left_out.any(|(_, other)| is_part_of(unit, other))
+                });
+            }
             // What was hidden altogether is named now, in as many places as it takes.
             let named = same_file && hit.rule.text.family == "disabled-rule";
             let was_all = || named && everything.contains(&(hit.rule.group_name(), hit.file));
-            if !units.is_empty() && (was_all() || take(hit.rule.group_name(), EVERYTHING, file).is_some()) {
+            if !units.is_empty() && (was_all() || take(&mut pool, hit.rule.group_name(), EVERYTHING, file).is_some()) {
                 units.clear();
             }
         }
     }
     open.into_iter().filter(|(_, units)| !units.is_empty()).map(|(hit, _)| hit).collect()
+}
+
+/// Whether the files of the pattern `unit` are among those of `other`: `config/settings/*` of `config/*`, `^a\/b` of
+/// `^a/b`.
+fn is_part_of(unit: &str, other: &str) -> bool {
+    let plain = |text: &str| text.replace('\\', "").replace('-', "_");
+    let (unit, other) = (plain(unit), plain(other));
+    let folder = other.trim_end_matches(['|', '$', ')']).trim_end_matches("**").trim_end_matches(['*', '.', '+']);
+    let names = folder.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    unit == other && unit.contains('/') || names && folder.ends_with('/') && unit.starts_with(folder)
 }
 
 /// Whether the hunk takes away a line that says the same more strictly.
