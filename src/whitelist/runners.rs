@@ -31,7 +31,7 @@ mod then {
 enum OptionReading {
     /// What is run, and whether that is a check.
     Runs(Option<Box<Check>>),
-    /// The named is no check; where the arguments go on.
+    /// What it names is not a check; where the arguments go on.
     GoesOn(usize),
 }
 

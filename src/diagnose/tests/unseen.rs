@@ -158,7 +158,7 @@ fn a_name_with_a_version_and_a_count_of_lines_are_no_places() {
 #[test]
 fn a_full_disk_is_a_reason_and_options_of_the_virtual_machine_are_none() {
     let full = "cp: error writing 'out/a.bin': No space left on device";
-    let said = diagnosed("./frob.sh", &format!("[ERROR] Picked up JAVA_TOOL_OPTIONS: -Dfile.encoding=UTF8\n{full}\n"));
+    let said = diagnosed("./frob.sh", format!("[ERROR] Picked up JAVA_TOOL_OPTIONS: -Dfile.encoding=UTF8\n{full}\n"));
     assert_eq!(said.lines, [full]);
     let said = diagnosed("./frob.sh", "bash: line 169: out/b.xml: No space left on device\n");
     assert_eq!(said.items[0].message, "out/b.xml: No space left on device");

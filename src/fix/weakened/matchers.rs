@@ -15,7 +15,7 @@ use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plain
 use super::view::{DiffLine, DiffSide};
 
 /// Pairs of lines looked at for one test.
-const PAIRS_MAX: usize = 4_000;
+const PAIRS_MAX: usize = 1_000;
 
 /// Speaks of an error that has to come.
 static ERRORS: LazyLock<Regex> = LazyLock::new(|| {
@@ -193,7 +193,7 @@ static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) type WeakerLine<'s, 'p> = (DiffSide, &'s DiffLine<'p>);
 
 /// The line of `added` that has the place of one of `removed` and asks for less; or the line of `removed` that asked for
-/// something.
+/// something. `None` for a test with very many changed lines.
 pub(super) fn mark_weaker<'s, 'p>(
     removed: &[&'s DiffLine<'p>],
     added: &[&'s DiffLine<'p>],
@@ -208,15 +208,18 @@ pub(super) fn mark_weaker<'s, 'p>(
     if news.len() > olds.len() + 1 {
         return None;
     }
-    let is_same = |old: &Statement| news.iter().any(|(_, new)| new.tokens == old.tokens);
+    let gone: Vec<&(usize, Statement)> =
+        olds.iter().filter(|(_, old)| !news.iter().any(|(_, new)| new.joined == old.joined)).collect();
     let goes_on = |at: usize| {
         added.get(at + 1).is_some_and(|next| next.masked.code.trim_start().starts_with(['.', '-', '&', '|']))
     };
     let weaker = news.iter().find(|(at, new)| {
-        olds.iter().filter(|(_, old)| !is_same(old)).any(|(from, old)| {
+        let alike =
+            |(from, old): &&(usize, Statement)| new.shares_arguments(old) || same_subject(removed[*from], added[*at]);
+        gone.iter().copied().filter(alike).any(|(_, old)| {
             let elsewhere = || {
                 let rest = new.rest_of(old);
-                news.iter().any(|(other, text)| other != at && text.joined().ends_with(&rest))
+                news.iter().any(|(other, text)| other != at && text.joined.ends_with(rest))
             };
             new.is_shortened(old) && !goes_on(*at) && !elsewhere()
                 || new.waits_less(old)
@@ -226,8 +229,8 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.is_nearer(old, language)
                 || new.is_looser_twin(old)
                 || new.measures(old)
-                || (same_subject(removed[*from], added[*at]) || new.shares_arguments(old))
-                    && (new.asks_less(old) || new.guards_less(old))
+                || new.asks_less(old)
+                || new.guards_less(old)
                 || new.skips_more(old)
                 || new.gains_tolerance(old)
         })
@@ -268,23 +271,43 @@ fn statements(lines: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, State
     found.map(|(at, line)| (at, Statement::new(join_statement(lines, line), &line.masked.code, language))).collect()
 }
 
-/// A statement and its tokens.
+/// A statement and its tokens. What is asked of it for each other one is found once.
 struct Statement {
     text: String,
     /// Its first line without strings.
     code: String,
     tokens: Vec<String>,
+    /// The tokens in a row, without the last semicolon.
+    joined: String,
+    strength: Option<MatcherStrength>,
     asserts: bool,
+    is_guard: bool,
+    is_pattern: bool,
+    speaks_of_errors: bool,
+    speaks_of_calls: bool,
+    /// It asks for any error, or for a certain one.
+    asks_for: (bool, bool),
+    /// Arguments that may be anything.
+    anything: usize,
 }
 
 impl Statement {
     fn new(text: String, code: &str, language: &Language) -> Self {
         let tokens = tokens_of(&text);
-        Statement { asserts: language.asserts.is_match(code), code: code.to_owned(), text, tokens }
-    }
-
-    fn joined(&self) -> String {
-        self.tokens.join("").trim_end_matches(';').to_owned()
+        Statement {
+            joined: tokens.concat().trim_end_matches(';').to_owned(),
+            strength: strength_of(&tokens, &text),
+            asserts: language.asserts.is_match(code),
+            is_guard: GUARD.is_match(code),
+            speaks_of_errors: ERRORS.is_match(code),
+            speaks_of_calls: CALLS.is_match(code),
+            is_pattern: PATTERN.is_match(code),
+            asks_for: (SOME_ERROR.is_match(&text), THIS_ERROR.is_match(&text)),
+            anything: ANYTHING.find_iter(&text).count(),
+            code: code.to_owned(),
+            text,
+            tokens,
+        }
     }
 
     /// What is between the tokens that both begin and end with: of `old`, of this one, and where it starts.
@@ -297,9 +320,8 @@ impl Statement {
     }
 
     /// What `old` has behind all that this one has.
-    fn rest_of(&self, old: &Statement) -> String {
-        let (own, was) = (self.joined(), old.joined());
-        was.strip_prefix(&own).map_or(was.clone(), str::to_owned)
+    fn rest_of<'s>(&self, old: &'s Statement) -> &'s str {
+        old.joined.strip_prefix(&self.joined).unwrap_or(&old.joined)
     }
 
     /// Whether the matcher at the end is gone, or an argument of one of errors or calls.
@@ -323,7 +345,7 @@ impl Statement {
             && gone.iter().any(says)
             && (is_part || is_whole)
             && !gone.join("").contains("times(1)")
-            && (ERRORS.is_match(&old.code) || is_part && (CALLS.is_match(&old.code) || PATTERN.is_match(&old.code)))
+            && (old.speaks_of_errors || is_part && (old.speaks_of_calls || old.is_pattern))
     }
 
     /// Whether it is as before, but isn't waited for.
@@ -338,15 +360,13 @@ impl Statement {
 
     /// Whether it is as before, and what fails in it is dropped.
     fn swallows(&self, old: &Statement) -> bool {
-        let (own, was) = (self.joined(), old.joined());
-        let was = was.strip_prefix("try").unwrap_or(&was);
-        own.strip_prefix(was).is_some_and(|rest| SWALLOWS.is_match(rest))
+        let was = old.joined.strip_prefix("try").unwrap_or(&old.joined);
+        self.joined.strip_prefix(was).is_some_and(|rest| SWALLOWS.is_match(rest))
     }
 
     /// Whether any argument will do where one was asked for, or any number of calls.
     fn takes_anything(&self, old: &Statement) -> bool {
         let (gone, put, _) = self.changed(old);
-        let count = |text: &str| ANYTHING.find_iter(text).count();
         let is_range = || {
             let put = put.join("");
             gone.len() == 1 && is_number(&gone[0]) && !gone[0].contains("..") && put.contains("..")
@@ -356,14 +376,14 @@ impl Statement {
             blanks(&self.tokens) > blanks(&old.tokens)
                 && self.tokens.iter().all(|token| token == "_" || old.tokens.contains(token))
         };
-        if PATTERN.is_match(&old.code) && old.asserts && fits() {
+        if old.is_pattern && old.asserts && fits() {
             return true;
         }
-        (CALLS.is_match(&self.code) || ERRORS.is_match(&self.code))
-            && CALLS.is_match(&old.code) | ERRORS.is_match(&old.code)
+        (self.speaks_of_calls || self.speaks_of_errors)
+            && old.speaks_of_calls | old.speaks_of_errors
             && (is_range()
-                || count(&self.text) > count(&old.text)
-                    && self.strength() <= old.strength()
+                || self.anything > old.anything
+                    && self.strength <= old.strength
                     && gone.len() < old.tokens.len() / 2 + 6
                     && put.len() < 24
                     && self.tokens.first() == old.tokens.first())
@@ -374,9 +394,9 @@ impl Statement {
         let (gone, put, _) = self.changed(old);
         if !gone.is_empty() && ANY_TEXT.contains(&put.join("").as_str()) && !ANY_TEXT.contains(&gone.join("").as_str())
         {
-            return old.asserts || ERRORS.is_match(&old.code);
+            return old.asserts || old.speaks_of_errors;
         }
-        if THIS_ERROR.is_match(&old.text) && !THIS_ERROR.is_match(&self.text) && SOME_ERROR.is_match(&self.text) {
+        if old.asks_for.1 && !self.asks_for.1 && self.asks_for.0 {
             return self.shares_arguments(old);
         }
         let is_any = |token: &&String| ANY_ERROR.contains(&token.trim_start_matches('\\'));
@@ -384,8 +404,8 @@ impl Statement {
             is_word(token)
                 && (token.ends_with("Exception") || token.ends_with("Error") || token.starts_with(char::is_uppercase))
         };
-        ERRORS.is_match(&self.code)
-            && ERRORS.is_match(&old.code)
+        self.speaks_of_errors
+            && old.speaks_of_errors
             && put.iter().any(|token| is_any(&token))
             && !old.tokens.iter().any(|token| is_any(&token) && token != "Error" && token != "exception")
             && gone.iter().any(|token| named(&token) || token == "domain_error" || token.ends_with("_error"))
@@ -412,7 +432,7 @@ impl Statement {
         span(put).zip(span(gone)).is_some_and(|(is, was)| is > was)
     }
 
-    /// Whether the token at `at` is a tolerance, by where it stands.
+    /// Whether the token at `at` is a tolerance, by its place in the call.
     fn is_tolerance(&self, at: usize) -> bool {
         let token = |at: usize| self.tokens.get(at).map_or("", String::as_str);
         let before = at.checked_sub(1).map_or("", token);
@@ -483,25 +503,21 @@ impl Statement {
                 || token == "equal"
         };
         self.asserts
-            && old.strength() == Some(MatcherStrength::Exact)
+            && old.strength == Some(MatcherStrength::Exact)
             && self.tokens.iter().any(is_measure)
             && !old.tokens.iter().any(is_measure)
-            && !GUARD.is_match(&self.code)
+            && !self.is_guard
             && self.tokens.iter().all(known)
             && self.tokens.iter().any(|token| is_word(token) && !is_measure(token) && !token.starts_with("assert"))
     }
 
     /// Whether its matcher says less.
     fn asks_less(&self, old: &Statement) -> bool {
-        if GUARD.is_match(&self.code) || GUARD.is_match(&old.code) {
+        if self.is_guard || old.is_guard {
             return false;
         }
-        let (Some(was), Some(is)) = (old.strength(), self.strength()) else { return false };
-        is < was && (CALLS.is_match(&old.code) || !says_plainly(&old.tokens, &old.text))
-    }
-
-    fn strength(&self) -> Option<MatcherStrength> {
-        strength_of(&self.tokens, &self.text)
+        let (Some(was), Some(is)) = (old.strength, self.strength) else { return false };
+        is < was && (old.speaks_of_calls || !says_plainly(&old.tokens, &old.text))
     }
 
     /// Whether most of its names and values are in `old`, too.
@@ -520,8 +536,8 @@ impl Statement {
     fn guards_less(&self, old: &Statement) -> bool {
         let has = |tokens: &[String], signs: &[&str]| tokens.iter().any(|token| signs.contains(&token.as_str()));
         let one = |tokens: &[String]| !has(tokens, &["&&", "||"]);
-        GUARD.is_match(&self.code)
-            && GUARD.is_match(&old.code)
+        self.is_guard
+            && old.is_guard
             && has(&old.tokens, &["!="])
             && !has(&old.tokens, &["nil", "null", "0"])
             && !has(&self.tokens, &["!="])
