@@ -193,9 +193,10 @@ fn judge_test<'v>(
         sheet.add_named("skip-widened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let mut lost: Vec<&DiffLine<'_>> = left.lost_assertions(language, added, before, body);
-    let is_skip = |line: &DiffLine<'_>| rule_match::is_skip(rules, &sheet.views[old_file], line);
-    lost.retain(|line| !is_logged && remarked.is_none() && !says_nothing(rules, &sheet.views[old_file], line));
-    lost.retain(|line| !is_skip(line));
+    let old_view = &sheet.views[old_file];
+    let is_idle =
+        |line: &DiffLine<'_>| says_nothing(rules, old_view, line) || rule_match::is_skip(rules, old_view, line);
+    lost.retain(|line| !is_logged && remarked.is_none() && !is_idle(line));
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.

@@ -36,6 +36,8 @@ const CONDITION_WORDS: [&str; 10] = ["if", "cfg", "not", "and", "or", "let", "se
 const CONDITION: &str = "condition";
 /// The unit of a suppression that names no rule: all of them.
 const EVERYTHING: &str = "*";
+/// The family of rules on what is left out.
+const EXCLUDED: &str = "excluded-file";
 
 /// A rule's match on one side.
 pub(super) struct LineHit<'v, 'p> {
@@ -411,42 +413,45 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
         let tools = ["clippy::", "rustdoc::"];
         tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit).replace('-', "_")
     };
-    let mut pool: HashMap<(&'h str, String), Vec<usize>> = HashMap::new();
+    let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     let mut everything = HashSet::new();
+    let mut left_out: Vec<(&LineHit<'_, '_>, &str)> = Vec::new();
     for hit in other {
         for unit in &hit.units {
+            if hit.rule.text.family == EXCLUDED {
+                left_out.push((hit, unit));
+            }
             if unit == EVERYTHING {
                 everything.insert((hit.rule.group_name(), hit.file));
             }
             pool.entry((hit.rule.group_name(), alike(unit))).or_default().push(hit.file);
         }
     }
-    let take =
-        |pool: &mut HashMap<(&'h str, String), Vec<usize>>, group: &'h str, unit: &'h str, file: Option<usize>| {
-            let places = pool.get_mut(&(group, alike(unit)))?;
-            let at = match file {
-                Some(file) => places.iter().position(|other| *other == file)?,
-                None => places.len().checked_sub(1)?,
-            };
-            Some(places.swap_remove(at))
+    let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
+        let places = pool.get_mut(&(group, alike(unit)))?;
+        let at = match file {
+            Some(file) => places.iter().position(|other| *other == file)?,
+            None => places.len().checked_sub(1)?,
         };
+        Some(places.swap_remove(at))
+    };
     let mut open: Vec<(&LineHit<'_, '_>, Vec<&'h str>)> =
         wanted.iter().map(|hit| (*hit, hit.units.iter().map(String::as_str).collect())).collect();
     for same_file in [true, false] {
         for (hit, units) in &mut open {
             let file = same_file.then_some(hit.file);
-            units.retain(|unit| take(&mut pool, hit.rule.group_name(), unit, file).is_none());
+            units.retain(|unit| take(hit.rule.group_name(), unit, file).is_none());
             // A part of what was left out before is no more.
-            if same_file && hit.rule.text.family == "excluded-file" {
-                units.retain(|unit| {
-                    let mut left_out = pool.keys().filter(|(group, _)| *group == hit.rule.group_name());
-                    !left_out.any(|(_, other)| is_part_of(unit, other))
-                });
+            if same_file && hit.rule.text.family == EXCLUDED {
+                let is_beside = |other: &LineHit<'_, '_>| {
+                    other.file == hit.file && other.rule.group_name() == hit.rule.group_name()
+                };
+                units.retain(|unit| !left_out.iter().any(|(other, was)| is_beside(other) && is_part_of(unit, was)));
             }
             // What was hidden altogether is named now, in as many places as it takes.
             let named = same_file && hit.rule.text.family == "disabled-rule";
             let was_all = || named && everything.contains(&(hit.rule.group_name(), hit.file));
-            if !units.is_empty() && (was_all() || take(&mut pool, hit.rule.group_name(), EVERYTHING, file).is_some()) {
+            if !units.is_empty() && (was_all() || take(hit.rule.group_name(), EVERYTHING, file).is_some()) {
                 units.clear();
             }
         }

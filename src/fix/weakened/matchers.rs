@@ -380,7 +380,7 @@ impl Statement {
             return true;
         }
         (self.speaks_of_calls || self.speaks_of_errors)
-            && old.speaks_of_calls | old.speaks_of_errors
+            && (old.speaks_of_calls || old.speaks_of_errors)
             && (is_range()
                 || self.anything > old.anything
                     && self.strength <= old.strength
@@ -436,13 +436,13 @@ impl Statement {
     fn is_tolerance(&self, at: usize) -> bool {
         let token = |at: usize| self.tokens.get(at).map_or("", String::as_str);
         let before = at.checked_sub(1).map_or("", token);
-        if !NEAR.is_match(&self.text) && !NEAR_ASSERTION.is_match(&self.callee(at).0) {
+        let (callee, index) = self.callee(at);
+        if !NEAR.is_match(&self.text) && !NEAR_ASSERTION.is_match(&callee) {
             return false;
         }
         let named = |name: &str| {
             TOLERANCE_CALL.is_match(name) || name.eq_ignore_ascii_case("accuracy") || name.starts_with("max")
         };
-        let (callee, index) = self.callee(at);
         match before {
             "<" | ">" | "<=" | ">=" => self.text.contains("abs"),
             ":" | "=" => at > 1 && named(token(at - 2)),
