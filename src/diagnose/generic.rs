@@ -49,7 +49,7 @@ static STRONG: LazyLock<Regex> = LazyLock::new(|| {
 
 static STRONG_ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     constant_regex(
-        r"command not found|: not found$|[0-9]:ERROR \[|No such file or directory|No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
+        r"command not found|\b[Dd]ead (?:link|anchor)s?\b|\b[Bb]roken (?:link|anchor|reference)s?\b|: not found$|[0-9]:ERROR \[|No such file or directory|No space left on device|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|[Nn]o module named|[Cc]annot find (?:module|package)|undefined reference to|[Pp]ermission denied|core dumped|panicked at|Assertion .* failed|: syntax error|(?:^|[^A-Za-z0-9_\x22'`-])(?:[Ee]rror|ERROR)(?: [A-Z]{1,6}[0-9]+)?: [^ 0-9]|[Uu]nknown option|unrecognized (?:option|argument)|(?:[A-Z][A-Za-z]*Error|[A-Z][A-Za-z]*Exception)(?::|\))",
     )
 });
 
@@ -257,6 +257,11 @@ fn may_matter(line: &[u8]) -> bool {
             "exception",
             "panic",
             "not ok",
+            "dead link",
+            "dead anchor",
+            "broken link",
+            "broken anchor",
+            "broken reference",
             "✖",
             "✘",
             "×",

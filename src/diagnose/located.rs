@@ -192,7 +192,8 @@ pub(super) fn bare_place(line: &str) -> Option<BarePlace<'_>> {
     (looks_like_a_file(file) && place.line.is_some()).then_some(BarePlace { place, colon, framed })
 }
 
-/// A row below the file that it speaks of: a line and a column, or a line and how bad it is.
+/// A row below the file that it speaks of: a line and a column, or a line and how bad it is, which may come first
+/// (`ERROR: 3:1  no-console  …`).
 pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
     static ROW: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
@@ -200,6 +201,9 @@ pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
         )
     });
     let line = prefix(line, LINE_MATCH_BYTES_MAX).trim_end();
+    let leading = line.split_once(": ").filter(|(_, row)| row.starts_with(|c: char| c.is_ascii_digit()));
+    let leading = leading.and_then(|(word, row)| Some((severity_of_word(word.trim_start())?, row)));
+    let line = leading.map_or(line, |(_, row)| row);
     if !line.starts_with([' ', '\t', 'l', 'L', '|']) && !line.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -215,7 +219,7 @@ pub(super) fn read_row(line: &str) -> Option<LocatedRow> {
         is_plain: false,
         line,
         col,
-        severity: said.severity,
+        severity: leading.map(|(severity, _)| severity).or(said.severity),
         code: said.code,
         message: said.message.to_owned(),
     }))

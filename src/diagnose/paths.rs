@@ -98,7 +98,7 @@ const GENERATED: &[&str] =
 
 /// Whether `path` is a dependency's, the standard library's or the interpreter's.
 pub(super) fn is_foreign(path: &str) -> bool {
-    let path = path.strip_prefix("file://").unwrap_or(path);
+    let path = without_scheme(path);
     let first = path.as_bytes().first();
     if FOREIGN_STARTS.iter().any(|start| start.as_bytes().first() == first && path.starts_with(start)) {
         return true;
@@ -143,6 +143,9 @@ impl<'a> PathResolver<'a> {
         if path.is_empty() || path.contains("://") || is_foreign(&path) || path.contains(['\n', '\0']) {
             return None;
         }
+        if let Some(compiled) = ["o", "obj", "lo"].iter().find_map(|end| path.strip_suffix(end)?.strip_suffix('.')) {
+            return self.resolve_object(compiled);
+        }
         let found = if is_absolute(&path) { self.resolve_absolute(&path) } else { self.resolve_relative(&path, dirs) };
         let found = found.or_else(|| (trust == PathTrust::Format).then(|| self.behind_label(&path, dirs))?);
         match found {
@@ -151,6 +154,13 @@ impl<'a> PathResolver<'a> {
             None => None,
         }
         .filter(|path| !path.is_empty() && (!is_generated(path) || self.tree.contains(path)))
+    }
+
+    /// The source of an object file of CMake's, below the folder of its target (`CMakeFiles/app.dir/src/a.c.o`). Of another one
+    /// the name doesn't say it, and it is no file that a person changes.
+    fn resolve_object(&self, path: &str) -> Option<String> {
+        let (_, source) = path.split_once("CMakeFiles/")?.1.split_once(".dir/")?;
+        self.resolve_relative(source, &[]).filter(|source| self.tree.contains(source))
     }
 
     /// Whether it is known which files the project has.
@@ -298,12 +308,30 @@ fn is_absolute(path: &str) -> bool {
 /// Without quotes, `file://`, `./` and Windows separators.
 fn tidy_path(printed: &str) -> String {
     let path = printed.trim().trim_matches(['"', '\'', '`']).trim();
-    let path = path.strip_prefix("file://").unwrap_or(path);
+    let path = without_scheme(path);
     let mut path = if path.contains('\\') && !path.contains('/') { path.replace('\\', "/") } else { path.to_owned() };
     while let Some(rest) = path.strip_prefix("./") {
         path = rest.to_owned();
     }
-    path
+    if path.contains("/../") { without_detours(&path) } else { path }
+}
+
+/// Without `file://` or `file:/`.
+fn without_scheme(path: &str) -> &str {
+    let bare = path.strip_prefix("file:").filter(|path| path.starts_with('/'));
+    bare.map_or(path, |path| path.strip_prefix("//").unwrap_or(path))
+}
+
+/// Without folders that are left at once: `lib/a.pm` of `bin/../lib/a.pm`.
+fn without_detours(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match parts.last() {
+            Some(&before) if part == ".." && !before.is_empty() && before != ".." => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// `path` below `dir` with `.` and `..` resolved; `None` when it leaves the root.
@@ -347,6 +375,13 @@ mod tests {
             Some("src/a.ts")
         );
         assert_eq!(resolver.resolve_path("file:///app/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(
+            resolver.resolve_path("CMakeFiles/app.dir/src/a.ts.o", &[], PathTrust::Format).as_deref(),
+            Some("src/a.ts")
+        );
+        assert_eq!(resolver.resolve_path("build/src/a.o", &[], PathTrust::Format), None);
+        assert_eq!(resolver.resolve_path("file:/app/src/a.ts", &[], PathTrust::Looks).as_deref(), Some("src/a.ts"));
+        assert_eq!(resolver.resolve_path("/app/bin/../src/a.ts", &[], PathTrust::Format).as_deref(), Some("src/a.ts"));
         assert_eq!(resolver.resolve_path("/home/dev/node_modules/src/a.ts", &[], PathTrust::Format), None);
         assert_eq!(resolver.resolve_path("/elsewhere/x.ts", &[], PathTrust::Format), None);
         assert_eq!(resolver.resolve_path("/srv/here/gone.ts", &[], PathTrust::Format).as_deref(), Some("gone.ts"));

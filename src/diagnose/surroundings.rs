@@ -44,8 +44,10 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
             // What a line announces says more than what only follows.
             let next_filled = (at + 1..next.min(at + 3)).find(|&at| !self.is_blank(at));
             let announced = next_filled.filter(|_| self.text_at(at).trim_end().ends_with(':'));
-            let worth =
-                |at: usize| if Some(at) == announced { LineWorth::Detail(rank) } else { LineWorth::Context(rank) };
+            // … and what differs more than what is around it.
+            let in_diff = self.text_at(at).starts_with("--- ");
+            let says = |at: usize| Some(at) == announced || in_diff && self.text_at(at).starts_with(['+', '-']);
+            let worth = |at: usize| if says(at) { LineWorth::Detail(rank) } else { LineWorth::Context(rank) };
             let below = (at + 1..self.lines_below(at, next)).map(|at| (at, worth(at)));
             for (at, worth) in (self.lines_above(at, taken)..at).map(|at| (at, LineWorth::Detail(rank))).chain(below) {
                 let (index, _) = self.stream[at];
@@ -75,7 +77,11 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
         // What is announced may follow a blank line.
         let from = if announces && at + 2 < next && self.is_blank(at + 1) { at + 2 } else { at + 1 };
         let paragraph = self.run(from..next, PARAGRAPH_LINES_MAX, deeper);
-        frames.max(paragraph)
+        let below = |at: usize| if at + 1 < next { self.text_at(at + 1) } else { "" };
+        let heads = self.text_at(at).starts_with("--- ") && below(at).starts_with("+++ ");
+        let is_diff = |at: usize| self.text_at(at).is_empty() || self.text_at(at).starts_with(['+', '-', ' ', '@', '\\']);
+        let diff = if heads { self.run(at + 1..next, DIFF_LINES_MAX, is_diff) } else { at };
+        frames.max(paragraph).max(diff)
     }
 
     /// The end of the lines from the start of `range` on that are like this, at most `limit`.
@@ -109,6 +115,8 @@ pub(super) fn says_nothing(text: &str) -> bool {
 const GAP_LINES_MAX: usize = 6;
 /// Frames below a kept line.
 const FRAME_LINES_MAX: usize = 40;
+/// Lines of a difference below its head.
+const DIFF_LINES_MAX: usize = 60;
 /// Lines of a paragraph below a kept line.
 const PARAGRAPH_LINES_MAX: usize = 10;
 
@@ -138,6 +146,16 @@ mod tests {
         let stack = vec!["  at a.b(C.java:3)"; FRAME_LINES_MAX + 5];
         let found = completed(&[&["*boom"], stack.as_slice()].concat());
         assert_eq!(found.iter().filter(|worth| **worth == CONTEXT).count(), FRAME_LINES_MAX);
+    }
+
+    #[test]
+    fn a_difference_belongs_to_its_head() {
+        let lines = ["*", "--- old/a", "+++ new/a", "@@ -1 +1 @@", " same", "-was", "+is", "next"];
+        let streams = [(0..lines.len()).map(|index| (index, 0)).collect()];
+        let mut worths = vec![LineWorth::None; lines.len()];
+        worths[1] = CORE;
+        complete_worths(&lines, &streams, |_| false, &mut worths);
+        assert_eq!(worths[1..], [CORE, DETAIL, CONTEXT, CONTEXT, DETAIL, DETAIL, LineWorth::None]);
     }
 
     #[test]

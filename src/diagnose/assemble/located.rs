@@ -362,6 +362,8 @@ mod tests {
             of("docs/a.zz\n  1:5-1:9  warning  w  rule\n  7:1  error  e  rule\n\nb.zz:\n  line 4: bad\n");
         assert_eq!(failing, ["docs/a.zz:7", "b.zz:4"]);
         assert_eq!(others, ["docs/a.zz:1"]);
+        let leading = of("src/a.zz\nERROR: 3:1   no-console  not allowed\nWARNING: 1:1  order  e\n");
+        assert_eq!(leading, (vec!["src/a.zz:3".to_owned()], vec!["src/a.zz:1".to_owned()]));
     }
 
     #[test]

@@ -35,6 +35,7 @@ impl<'a> AssembledDiagnostics<'a> {
                     Some(Frame { line: None, .. }) => self.search_block(index, is_error_at_a_place, resolver),
                     Some(_) => self.prefer_what_exists(index, resolver),
                 }
+                self.adopt_origin(index, resolver);
             }
         }
         // Items are many and files are few: each is resolved once, as seen from the same folders.
@@ -87,6 +88,33 @@ impl<'a> AssembledDiagnostics<'a> {
         }
     }
 
+    /// What a compiler finds in a header or a template of a library's is wrong where the project includes or uses it.
+    fn adopt_origin(&mut self, index: usize, resolver: &PathResolver<'_>) {
+        let found = &self.outcome.items[index];
+        let above = &self.lines[found.span.0.saturating_sub(ORIGIN_LINES_MAX)..found.span.0];
+        let Some(place) = found.place.filter(|_| above.last().is_some_and(|line| origin(line).is_some())) else { return };
+        let is_inside = |file: &str| resolver.resolve_path(file, found.stack_dirs(), PathTrust::Looks).is_some();
+        if is_inside(place.file) || !found.all_frames().is_empty() {
+            return;
+        }
+        // Of several uses the one of the project's that is nearest; of several inclusions the innermost, which gcc prints first
+        // and clang last.
+        let lines = (0..found.span.0).rev().zip(above.iter().rev()).map_while(|(at, line)| Some((at, origin(line)?)));
+        let (mut used, mut included, mut chain) = (None, None, None);
+        for (at, (kind, frame)) in lines {
+            let frame = Some((at, frame)).filter(|(_, frame)| is_inside(frame.file));
+            match kind {
+                Origin::Used => used = used.or(frame),
+                Origin::IncludedFurther => chain = frame.or(chain),
+                Origin::Included => included = included.or(frame).or(chain.take()),
+            }
+        }
+        if let Some((at, frame)) = used.or(included) {
+            self.outcome.items[index].place = Some(frame);
+            self.outcome.roles[at] = LineRole::Detail(index);
+        }
+    }
+
     /// A block whose rules name no file may still hold one that exists, in the lines that `may_name` one.
     fn search_block(&mut self, index: usize, may_name: impl Fn(&str) -> bool, resolver: &PathResolver<'_>) {
         let (from, until) = self.outcome.items[index].span;
@@ -108,6 +136,37 @@ impl<'a> AssembledDiagnostics<'a> {
             }
         }
     }
+}
+
+/// Lines above a compiler's message that say how it came to the place.
+const ORIGIN_LINES_MAX: usize = 24;
+
+/// How a compiler came to a place in another file.
+enum Origin {
+    /// The template there was used here.
+    Used,
+    /// The file was included here.
+    Included,
+    /// … and the file that includes it here (gcc's second line).
+    IncludedFurther,
+}
+
+/// What a line above a compiler's message says about how the compiler came there.
+fn origin(line: &str) -> Option<(Origin, Frame<'_>)> {
+    let (kind, place) = if let Some(place) = line.strip_prefix("In file included from ") {
+        (Origin::Included, place.trim_end_matches([',', ':']))
+    } else if let Some(place) = line.strip_prefix("                 from ") {
+        (Origin::IncludedFurther, place.trim_end_matches([',', ':']))
+    } else if line.contains(": In ") {
+        (Origin::Used, line.split(": In ").next()?)
+    } else {
+        let (place, _) = line.split_once("   required from ")?;
+        (Origin::Used, place.trim_end().strip_suffix(':')?)
+    };
+    let mut parts = place.splitn(2, ':');
+    let file = parts.next().filter(|file| !file.is_empty())?;
+    let mut numbers = parts.next().unwrap_or_default().split(':').map(|number| number.parse().ok());
+    Some((kind, Frame { file, line: numbers.next().flatten(), col: numbers.next().flatten() }))
 }
 
 /// Whether a line says of a place that there is an error.

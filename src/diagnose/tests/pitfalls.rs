@@ -125,6 +125,21 @@ fn notes_belong_to_their_error() {
 }
 
 #[test]
+fn what_is_wrong_in_a_library_s_header_is_wrong_where_it_is_used() {
+    let error = "/usr/include/v:7:3: error: no matching function\n    7 | f();\n      | ^~~\n";
+    let tree = Files(&["src/pool.cpp", "include/pool.hpp"]);
+    let said = |above: &str| diagnosed_in(&tree, "make", format!("{above}{error}"));
+    let gcc = "In file included from /usr/include/w:1,\n                 from include/pool.hpp:4,\n                 from src/pool.cpp:1:\n";
+    assert_eq!(places(&said(gcc).items), ["include/pool.hpp:4"]);
+    let clang = "In file included from src/pool.cpp:1:\nIn file included from include/pool.hpp:4:\nIn file included from /usr/include/w:1:\n";
+    assert_eq!(places(&said(clang).items), ["include/pool.hpp:4"]);
+    let used = "/usr/include/v: In instantiation of 'T id(T)':\nsrc/pool.cpp:12:44:   required from here\n";
+    let used = said(&format!("{gcc}{used}"));
+    assert_eq!(places(&used.items), ["src/pool.cpp:12"]);
+    assert!(used.lines.contains(&"src/pool.cpp:12:44:   required from here".to_owned()), "{:?}", used.lines);
+}
+
+#[test]
 fn words_inside_names_and_counts_of_nothing_are_no_failure() {
     let output = "cc -c errorItem.c -o errorItem.o\n[ 12%] Building CXX object ErrorHandling.cpp.o\n\
                   ok 3 - reports a fatal error when failed\n  ✓ fails with an exception (3 ms)\n0 errors, 0 failed\n\
