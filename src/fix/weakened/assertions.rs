@@ -11,6 +11,7 @@ use super::census::{Test, TestInventory};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
+use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
 use super::{
@@ -364,9 +365,15 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             gone.retain(|line| is_cut_out(line, before, after));
         }
         gone.sort_by_key(|line| line.number);
+        // Of a head that several assertions have, what is below it says which of them is still there.
         let still = |line: &DiffLine<'_>| {
             let own = without_whitespace(&line.masked.text);
-            after.iter().any(|other| without_whitespace(&other.masked.text) == own)
+            let whole = |lines: &[&DiffLine<'_>]| -> Vec<String> {
+                let heads = lines.iter().filter(|other| without_whitespace(&other.masked.text) == own);
+                heads.map(|head| without_whitespace(&join_statement(lines, head))).collect()
+            };
+            let now = whole(after);
+            !now.is_empty() && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
         gone.into_iter().filter(|line| line.changed && !still(line) && !added.has_line(line)).collect()
     }

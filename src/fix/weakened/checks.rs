@@ -1,5 +1,6 @@
 //! Commands of scripts and pipelines: a check whose exit status no longer counts, and one that is no longer there.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -126,6 +127,9 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
 }
 
+/// Gives a makefile's variable its value.
+static ASSIGNS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^[\w.$(){}-]+\s*(?:[:+?!]|::)?=").expect("a regex"));
 /// What people do with a check by hand: they watch it, look into it, read its report.
 static FOR_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
@@ -234,7 +238,8 @@ fn list_commands<'v, 'p>(
 ) -> Vec<CheckCommand<'v, 'p>> {
     let mut found = Vec::new();
     for (file, view) in views.iter().enumerate().filter(|(_, view)| holds_commands(view)) {
-        for line in view.changed_lines(side) {
+        let assigned = assigned_lines(view, side);
+        for line in view.changed_lines(side).filter(|line| !assigned.contains(&line.number)) {
             let Some((text, ignored)) = command_on(view, line) else { continue };
             if found.len() >= COMMANDS_MAX || text.len() > COMMAND_BYTES_MAX {
                 continue;
@@ -261,6 +266,19 @@ fn list_commands<'v, 'p>(
                 });
             }
         }
+    }
+    found
+}
+
+/// The numbers of the lines of a makefile that go on with a variable's value.
+fn assigned_lines(view: &FileView<'_>, side: DiffSide) -> HashSet<u32> {
+    let (mut goes_on, mut found) = (false, HashSet::new());
+    for line in view.all_lines(side).filter(|_| view.is("make")) {
+        let text = line.masked.text.trim_end();
+        if goes_on {
+            found.insert(line.number);
+        }
+        goes_on = text.ends_with('\\') && (goes_on || ASSIGNS.is_match(text));
     }
     found
 }

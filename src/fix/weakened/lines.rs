@@ -9,6 +9,7 @@ use super::census::TestInventory;
 use super::language::FileRole;
 use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
+use super::renamed::current_name;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
@@ -244,6 +245,10 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
         line.path.strip_prefix(table).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     };
     let lines = view.hunks[hit.hunk].new.get(..=hit.at).unwrap_or_default();
+    // Every package has a library's table, written or not.
+    if table == "lib" {
+        return false;
+    }
     let opens = |line: &&&DiffLine<'_>| line.raw.trim_start().starts_with('[') || line.path == table;
     let headers: Vec<&DiffLine<'_>> = lines.iter().filter(within).collect();
     let Some(nearest) = headers.iter().rev().find(opens) else { return false };
@@ -411,6 +416,7 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
     // Some tools take both signs, and rustc's lints had no tool's name once.
     let alike = |unit: &str| {
         let tools = ["clippy::", "rustdoc::"];
+        let unit = current_name(tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit));
         tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit).replace('-', "_")
     };
     let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();

@@ -30,6 +30,7 @@ mod loosened;
 mod matchers;
 mod matrix;
 mod numbers;
+mod renamed;
 mod rule;
 mod rule_match;
 mod shapes;
@@ -40,6 +41,7 @@ mod swallowed;
 #[cfg(test)]
 mod tests;
 mod view;
+mod wildcards;
 
 use std::collections::HashSet;
 
@@ -166,6 +168,7 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     status::mark_open_scopes(&mut sheet);
     levels::mark_levels(&mut sheet);
     assertions::same_operands(&mut sheet);
+    wildcards::mark_wildcards(&mut sheet);
     numbers::mark_numbers(&mut sheet);
     numbers::mark_leeway(&mut sheet);
     snapshots::mark_snapshots(&mut sheet);

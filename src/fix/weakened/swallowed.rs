@@ -140,10 +140,16 @@ pub(super) fn mark_conditions(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 let own = without_whitespace(&inner.masked.text);
                 sides.old.iter().any(|old| without_whitespace(&old.masked.text) == own)
             };
+            // CMake's own option is on where its module is there.
+            let is_default = |line: &DiffLine<'_>| {
+                line.masked.code.contains("BUILD_TESTING")
+                    && sides.new.iter().any(|other| other.masked.code.trim_start().starts_with("include(CTest)"))
+            };
             let found = sides.new.iter().enumerate().find(|(at, line)| {
                 line.changed
                     && CONDITION.is_match(&line.masked.code)
                     && is_new(line)
+                    && !is_default(line)
                     && (block_lines(&sides.new, *at).any(|inner| {
                         (registers_test(sheet.rules, view, inner) || language.defines_test(&inner.masked.text))
                             && was(inner)
