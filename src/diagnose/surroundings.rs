@@ -79,7 +79,8 @@ impl<N: Fn(usize) -> bool> FailureSurroundings<'_, N> {
         let paragraph = self.run(from..next, PARAGRAPH_LINES_MAX, deeper);
         let below = |at: usize| if at + 1 < next { self.text_at(at + 1) } else { "" };
         let heads = self.text_at(at).starts_with("--- ") && below(at).starts_with("+++ ");
-        let is_diff = |at: usize| self.text_at(at).is_empty() || self.text_at(at).starts_with(['+', '-', ' ', '@', '\\']);
+        let is_diff =
+            |at: usize| self.text_at(at).is_empty() || self.text_at(at).starts_with(['+', '-', ' ', '@', '\\']);
         let diff = if heads { self.run(at + 1..next, DIFF_LINES_MAX, is_diff) } else { at };
         frames.max(paragraph).max(diff)
     }

@@ -92,7 +92,9 @@ impl<'a> AssembledDiagnostics<'a> {
     fn adopt_origin(&mut self, index: usize, resolver: &PathResolver<'_>) {
         let found = &self.outcome.items[index];
         let above = &self.lines[found.span.0.saturating_sub(ORIGIN_LINES_MAX)..found.span.0];
-        let Some(place) = found.place.filter(|_| above.last().is_some_and(|line| origin(line).is_some())) else { return };
+        let Some(place) = found.place.filter(|_| above.last().is_some_and(|line| origin(line).is_some())) else {
+            return;
+        };
         let is_inside = |file: &str| resolver.resolve_path(file, found.stack_dirs(), PathTrust::Looks).is_some();
         if is_inside(place.file) || !found.all_frames().is_empty() {
             return;

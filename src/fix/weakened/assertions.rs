@@ -18,7 +18,7 @@ use super::{
     WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, rule_match, source_changed, swallowed,
 };
 use crate::base::text;
-use crate::fix::patch::PatchChange;
+use crate::fix::patch::{Hunk, PatchChange, PatchKind};
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -224,8 +224,13 @@ pub(super) fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Ite
     let files = views.iter().enumerate().filter(|(_, view)| matches!(view.part, FileRole::Test | FileRole::Source));
     files.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
         // A Rust module of tests is in the file of what it tests.
-        let is_test = |heading: &str| view.part == FileRole::Test || view.is("rust") && heading.contains("mod test");
-        let hunks = view.file.hunks.iter().enumerate().filter(move |(_, lines)| is_test(&lines.heading));
+        let begins = |text: &str| text.contains("mod test") && text.trim_end().ends_with('{');
+        let is_test = move |lines: &Hunk| {
+            let opened =
+                || lines.lines.iter().take_while(|line| line.kind == PatchKind::Context).any(|line| begins(&line.text));
+            view.part == FileRole::Test || view.is("rust") && (lines.heading.contains("mod test") || opened())
+        };
+        let hunks = view.file.hunks.iter().enumerate().filter(move |(_, lines)| is_test(lines));
         hunks.map(move |(hunk, lines)| {
             (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
         })
@@ -373,7 +378,8 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
                 heads.map(|head| without_whitespace(&join_statement(lines, head))).collect()
             };
             let now = whole(after);
-            !now.is_empty() && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
+            !now.is_empty()
+                && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
         gone.into_iter().filter(|line| line.changed && !still(line) && !added.has_line(line)).collect()
     }

@@ -359,6 +359,7 @@ impl TestInventory {
                 PatchChange::Deleted
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
+                        && !gone::is_helper(view)
                         && !gone::subject_of_file(views, old)
                         && !added.has_most_of(view.all_lines(DiffSide::Old)) =>
                 {

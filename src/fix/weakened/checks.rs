@@ -116,6 +116,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
+        let there = there || script_in_its_place(view, command.line);
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
         }
@@ -127,9 +128,13 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
 }
 
+/// Runs a script whose name says that it checks something.
+static SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:-\s+)?(?:run:\s*)?(?P<program>python[0-9.]*|node|bash|sh|ruby|perl)\s+(?:-m\s+)?\S*(?i:lint|check|test|verify|audit|valid)")
+        .expect("a regex")
+});
 /// Gives a makefile's variable its value.
-static ASSIGNS: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"^[\w.$(){}-]+\s*(?:[:+?!]|::)?=").expect("a regex"));
+static ASSIGNS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^[\w.$(){}-]+\s*(?:[:+?!]|::)?=").expect("a regex"));
 /// What people do with a check by hand: they watch it, look into it, read its report.
 static FOR_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
@@ -268,6 +273,21 @@ fn list_commands<'v, 'p>(
         }
     }
     found
+}
+
+/// Whether a script that checks something runs in the place of another one, by the same interpreter: a hunk has as many
+/// new lines as old ones.
+fn script_in_its_place(view: &FileView<'_>, old: &DiffLine<'_>) -> bool {
+    let program = |line: &DiffLine<'_>| SCRIPT.captures(&line.masked.text).map(|groups| groups["program"].to_owned());
+    let Some(own) = program(old) else { return false };
+    view.hunks.iter().any(|sides| {
+        let changed = |line: &&DiffLine<'_>| line.changed;
+        let was: Vec<&DiffLine<'_>> = sides.old.iter().filter(changed).collect();
+        let is: Vec<&DiffLine<'_>> = sides.new.iter().filter(changed).collect();
+        let at = was.iter().position(|line| std::ptr::eq(*line, old));
+        let new = at.and_then(|at| is.get(at)).filter(|_| was.len() == is.len());
+        new.is_some_and(|new| program(new).is_some_and(|program| program == own))
+    })
 }
 
 /// The numbers of the lines of a makefile that go on with a variable's value.

@@ -79,6 +79,19 @@ pub(super) fn is_deprecated(line: &DiffLine<'_>) -> bool {
     line.masked.text.to_ascii_lowercase().contains("deprecat")
 }
 
+/// Inherits what is tested from another class, or is a list of data that another file tests with.
+static INHERITS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"\b(?:extends|:|<)\s*\w*(?:Test|Spec)\w*|\bTests?\(|@\w*Test\b").expect("a regex"));
+
+/// Whether a deleted file is one that tests only use: of Java's kin, where a name may say more, it asserts nothing and
+/// inherits no test.
+pub(super) fn is_helper(view: &FileView<'_>) -> bool {
+    let Some(language) = view.language.filter(|_| view.is("java")) else { return false };
+    let tells =
+        |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code) || INHERITS.is_match(&line.masked.code);
+    !view.all_lines(DiffSide::Old).any(tells)
+}
+
 /// Whether the file that the test file `path` is named after is deleted as well.
 pub(super) fn subject_of_file(views: &[FileView<'_>], path: &str) -> bool {
     let stem = path_stem(path);

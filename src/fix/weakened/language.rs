@@ -158,6 +158,11 @@ impl Language {
         if path.rsplit('/').next().is_none_or(|name| name.contains('.')) {
             return None;
         }
+        let first = lines.clone().next().and_then(|line| line.strip_prefix("#!"));
+        let told = first.and_then(|first| INTERPRETERS.iter().find(|(program, _)| first.contains(program)));
+        if let Some((_, name)) = told {
+            return LANGUAGES.languages.iter().find(|language| language.name == *name);
+        }
         let counted =
             SPEAKING.iter().map(|(name, regex)| (lines.clone().filter(|line| regex.is_match(line)).count(), *name));
         let (_, name) = counted.filter(|(count, _)| *count >= SPEAKING_LINES_MIN).max_by_key(|(count, _)| *count)?;
@@ -179,6 +184,18 @@ impl Language {
         self.collected.is_match(path)
     }
 }
+
+/// Parts of the names of programs that a script's first line asks for, and its language.
+const INTERPRETERS: [(&str, &str); 8] = [
+    ("python", "python"),
+    ("node", "javascript"),
+    ("deno", "javascript"),
+    ("ruby", "ruby"),
+    ("perl", "perl"),
+    ("php", "php"),
+    ("lua", "lua"),
+    ("sh", "shell"),
+];
 
 /// Lines that are of one language, by its name.
 static SPEAKING: LazyLock<[(&str, LazyRegex); 3]> = LazyLock::new(|| {
@@ -324,6 +341,8 @@ mod tests {
         assert_eq!(name("test/cart.dat", python), None);
         assert_eq!(name("tools/run", "if [ -z \"$1\" ]; then\n  exit 1\nfi\nmake \"${1}\""), Some("shell"));
         assert_eq!(name("tools/run", "one\ntwo\nthree"), None);
+        assert_eq!(name("bin/run", "#!/usr/bin/env python3\none"), Some("python"));
+        assert_eq!(name("bin/run", "#!/bin/bash\none"), Some("shell"));
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use regex::Captures;
+use regex::{Captures, Regex};
 
 use super::census::TestInventory;
 use super::language::FileRole;
-use super::lazy::LazySet;
+use super::lazy::{LazySet, compile_regex};
 use super::lexis::{identifiers_of, without_whitespace};
 use super::renamed::current_name;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
@@ -78,10 +78,18 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
             if hit.rule.text.replaceable && fresh.iter().any(|other| other.file == hit.file && same_rule(hit, other)) {
                 continue;
             }
-            if views[hit.file].changed_lines(DiffSide::New).any(|line| hit.rule.is_replaced_by(&line.masked.text)) {
+            let replaced = |side| {
+                views[hit.file].changed_lines(side).filter(|line| hit.rule.is_replaced_by(&line.masked.text)).count()
+            };
+            // What is added beside it has to be more than before.
+            let was = if side == DiffSide::New { replaced(DiffSide::Old) } else { 0 };
+            if replaced(DiffSide::New) > was {
                 continue;
             }
-            if is_listed_now(hit, &views[hit.file]) || is_extended(hit, &views[hit.file]) {
+            if is_listed_now(hit, &views[hit.file])
+                || is_extended(hit, &views[hit.file])
+                || is_asked_now(hit, other, views)
+            {
                 continue;
             }
             let severity = hit_severity(hit, census, views, side);
@@ -100,6 +108,35 @@ fn is_listed_now(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     hit.rule.text.kind == RuleKind::Removed
         && hit.rule.text.along.is_some()
         && hit.units.iter().all(|unit| view.changed_lines(DiffSide::New).any(|line| is_item(line, unit)))
+}
+
+/// Asks for a rule by its name.
+static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']"#).expect("a regex")
+});
+
+/// Whether the diff asks for the same rules elsewhere, and did not before: an exception to them makes nothing laxer.
+fn is_asked_now(hit: &LineHit<'_, '_>, old: &[LineHit<'_, '_>], views: &[FileView<'_>]) -> bool {
+    let asks = |line: &DiffLine<'_>, unit: &str| {
+        let names = |text: &str| {
+            let mut words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | ':' | '@'));
+            words.any(|word| word.trim_start_matches("-W").trim_start_matches("-D") == unit)
+        };
+        line.number != hit.line.number && names(line.raw) && ASKS.is_match(line.raw)
+    };
+    let count = |side: DiffSide, unit: &str| {
+        views.iter().flat_map(|view| view.changed_lines(side)).filter(|line| asks(line, unit)).count()
+    };
+    let is_asked = |unit: &String| !unit.is_empty() && count(DiffSide::New, unit) > count(DiffSide::Old, unit);
+    // Others of the same line may have been exceptions before.
+    let was_off = |unit: &String| {
+        old.iter().any(|other| other.file == hit.file && same_rule(hit, other) && other.units.contains(unit))
+    };
+    let mut new = hit.units.iter().filter(|unit| !was_off(unit)).peekable();
+    hit.rule.text.kind == RuleKind::Added
+        && hit.rule.text.family == "disabled-rule"
+        && new.peek().is_some()
+        && new.all(is_asked)
 }
 
 /// Whether a plugin's rule of the same name is asked for in the place of one that is off: `ts/no-shadow` for
@@ -157,6 +194,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()
                 .is_none_or(|owner| owner.changed))
+        && !(text.family == EXCLUDED && is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
         && !(text.heads
             && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
@@ -171,6 +209,12 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether a line belongs to an entry of a list of checks that is new: what it leaves out was never looked at.
+fn is_of_new_entry(lines: &[DiffLine<'_>], at: usize) -> bool {
+    let owner = ground::lines_above(lines, at).find(|line| line.masked.text.trim_start().starts_with("- "));
+    owner.is_some_and(|owner| owner.changed && owner.masked.text.trim_start().starts_with("- id:"))
 }
 
 /// Whether a hunk takes anything away.
@@ -236,7 +280,18 @@ fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
         return false;
     }
     // `tool.ruff` of `tool.ruff.lint.ignore`, `flake8` of `flake8.ignore`.
-    let depth = if hit.line.path.starts_with("tool.") { 2 } else { 1 };
+    let lints = hit.line.path.starts_with("workspace.lints.") || hit.line.path.starts_with("lints.");
+    // Exceptions to groups that are asked for with them.
+    let denies =
+        |line: &&DiffLine<'_>| ["\"deny\"", "\"warn\"", "\"forbid\""].iter().any(|word| line.raw.contains(word));
+    if lints && !view.hunks[hit.hunk].new.iter().filter(|line| line.changed).any(|line| denies(&line)) {
+        return false;
+    }
+    let depth = match hit.line.path.split('.').next() {
+        Some("tool" | "lints") => 2,
+        Some("workspace") if lints => 3,
+        _ => 1,
+    };
     let table: Vec<&str> = hit.line.path.split('.').take(depth).collect();
     let table = table.join(".");
     // `[mypy-cart.*]` is a part of what `[mypy]` says.

@@ -82,6 +82,7 @@ static MESSAGE_PART: LazyLock<Regex> =
 static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
         r"\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
+        r"|^\s*assert\s+[frb]?[\x22'].*[\x22']\s+in\b",
         r"|(?i)\b\w*(?:contains|containing|raises_?regexp?|has_?substr|errors?_?contains|starts_?with|_match)\w*\(",
     ))
     .expect("a regex")

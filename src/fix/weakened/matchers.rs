@@ -11,6 +11,7 @@ use regex::Regex;
 use super::language::Language;
 use super::lazy::compile_regex;
 use super::loosened::{join_statement, same_subject};
+use super::slack;
 use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plainly, strength_of, tokens_of};
 use super::view::{DiffLine, DiffSide};
 
@@ -77,7 +78,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regex")
 });
 /// Matchers and those that ask for less of the same.
-const LOOSER_TWINS: [(&str, &str); 22] = [
+const LOOSER_TWINS: [(&str, &str); 29] = [
     ("toStrictEqual", "toEqual"),
     ("toStrictEqual", "toMatchObject"),
     ("toEqual", "toMatchObject"),
@@ -93,6 +94,13 @@ const LOOSER_TWINS: [(&str, &str); 22] = [
     ("assert", "debug_assert"),
     ("exactly", "atLeast"),
     ("match_array", "include"),
+    ("eq", "match_array"),
+    ("eq", "contain_exactly"),
+    ("Equal", "ElementsMatch"),
+    ("assertEqual", "assertCountEqual"),
+    ("assertListEqual", "assertCountEqual"),
+    ("assertEquals", "assertEqualsCanonicalizing"),
+    ("shouldBe", "shouldContainExactlyInAnyOrder"),
     ("contain_exactly", "include"),
     ("greaterThan", "greaterThanOrEqualTo"),
     ("lessThan", "lessThanOrEqualTo"),
@@ -233,6 +241,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.guards_less(old)
                 || new.skips_more(old)
                 || new.gains_tolerance(old)
+                || new.is_slacker(old)
         })
     });
     if let Some((at, _)) = weaker {
@@ -553,6 +562,18 @@ impl Statement {
         SKIP_IF.is_match(&old.code)
             && gone.is_empty()
             && if self.code.contains("nless") { wider(["and", "&&"]) } else { wider(["or", "||"]) }
+    }
+
+    /// Whether it asks for the same with less care.
+    fn is_slacker(&self, old: &Statement) -> bool {
+        let renamed = || {
+            let (gone, put, _) = self.changed(old);
+            gone.len() == 1 && put.len() == 1 && slack::is_laxer_name(&gone[0], &put[0])
+        };
+        let asks = |text: &Statement| text.asserts || text.speaks_of_calls;
+        asks(old) && (slack::drops_order(&old.tokens, &self.tokens) || slack::waits_longer(&old.text, &self.text))
+            || slack::drops_value(&old.tokens, &self.tokens)
+            || renamed()
     }
 
     /// Whether two values that had to be equal may differ by a third now.

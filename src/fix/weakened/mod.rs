@@ -34,6 +34,7 @@ mod renamed;
 mod rule;
 mod rule_match;
 mod shapes;
+mod slack;
 mod snapshots;
 mod status;
 mod strength;

@@ -297,6 +297,14 @@ fn shell_words(text: &str) -> Vec<&str> {
     text.split([' ', '\t', ',', '[', ']', '(', ')', '{', '}', ';']).filter(|word| !word.is_empty()).collect()
 }
 
+/// What a checker is asked to do.
+const SUBCOMMANDS: [&str; 6] = ["analyse", "analyze", "check", "lint", "run", "test"];
+
+/// Whether a word gives what follows a name (`lint: flake8`, `python -m mypy`).
+fn is_named(word: &&&str) -> bool {
+    word.ends_with([':', '=']) || ["python", "python3", "-m", "-", "npx", "run"].contains(word)
+}
+
 /// Whether `now` is `was` without some values (or paths, where they need not be literals), in the same order.
 fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let mut rest = now.iter().peekable();
@@ -308,7 +316,10 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     };
     // Of a list of literals one may be all that is left; where words may be anything, most of them have to be.
     let is_left = if literal { now.iter().any(|word| is_literal(word)) } else { gone.len() * 2 < was.len() + 1 };
-    rest.next().is_none() && !gone.is_empty() && is_left && gone.iter().all(is_value)
+    // A checker without paths has them in its settings.
+    let is_path = |word: &&&str| is_value(word) && !SUBCOMMANDS.contains(word);
+    let settled = !literal && gone.len() > 1 && now.iter().skip_while(is_named).skip(1).all(|word| !is_path(&word));
+    rest.next().is_none() && !gone.is_empty() && is_left && !settled && gone.iter().all(is_value)
 }
 
 /// The lines under the condition at `at`.

@@ -44,12 +44,7 @@ pub(super) fn mark_wildcards(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                     && olds.into_iter().any(|old| lets_more_through(old.raw, line.raw, wildcard))
             });
             if let Some(line) = found {
-                sheet.add_named(
-                    "expected-output-loosened",
-                    (file, DiffSide::New, line),
-                    RuleSeverity::Certain,
-                    "",
-                );
+                sheet.add_named("expected-output-loosened", (file, DiffSide::New, line), RuleSeverity::Certain, "");
             }
         }
     }
