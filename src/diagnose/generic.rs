@@ -133,7 +133,7 @@ pub(super) fn is_wrapper(line: &str) -> bool {
 pub(super) fn is_detail(line: &str) -> bool {
     static DETAIL: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
-            r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused(?: by|:)|Also: {3}|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
+            r"^[ \t]*(?:at |from |in [`']|\.\.\.$|Caused(?: by|:)|Also: {3}|\.\.\. [0-9]+ more|#[0-9]+ |(?i:expected|actual|got|received|left|right|reason|diff|stack ?trace|message|but was|but|to equal|value|hint|note|help|details?)[a-z ]*:|[|^~+>]|[-+]{1,3} ?[^ -]|\*\* \(|[^ ]+:[0-9]+:in )",
         )
     });
     DETAIL.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
@@ -158,7 +158,7 @@ pub(super) fn is_announcement(line: &str) -> bool {
 pub(super) fn is_comparison(line: &str) -> bool {
     static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
         constant_regex(
-            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])|^E[ \t].* != ",
+            r"^[ \t]*(?:E[ \t]+)?(?:(?i:expected|actual|got|but got|received|have|want|wanted|left|right|found|but was|but|passed in|reason|result (?:was|should have been))[a-z ()]*[:=]|(?:have|want) \(|[Ee]xpected |[-+] ?[^-+ \t])|^E[ \t].* != ",
         )
     });
     COMPARISON.is_match(prefix(line, LINE_MATCH_BYTES_MAX).as_bytes())
