@@ -238,6 +238,7 @@ impl TestInventory {
         let views = sheet.views;
         let added = AddedTest::from_views(views);
         let subjects = LazyCell::new(|| gone::tested_subjects(views, self));
+        let texts = LazyCell::new(|| gone::lost_texts(views));
         let loses_deprecated = LazyCell::new(|| gone::loses_deprecated(views));
         let mut lost: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
         for test in self.old.iter().filter(|test| test.twin.is_none()) {
@@ -262,6 +263,9 @@ impl TestInventory {
                     &test.name,
                 ),
                 TestFate::Gone if gone::mentions_subject(&subjects, &lines[test.at..test.end]) => {}
+                TestFate::Gone
+                    if lines[test.at..test.end].iter().any(|line| texts.iter().any(|text| line.raw.contains(text))) => {
+                }
                 TestFate::Gone if *loses_deprecated && lines[test.at..test.end].iter().any(gone::is_deprecated) => {}
                 TestFate::Gone => lost.entry(test.file).or_default().push(test),
             }

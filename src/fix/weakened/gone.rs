@@ -54,6 +54,25 @@ pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInvent
     names
 }
 
+/// A text in a line of source.
+static TEXT: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""([^"\\]{8,})"|'([^'\\]{8,})'"#).expect("a regex"));
+
+/// Texts that the program said and no longer says.
+pub(super) fn lost_texts<'v>(views: &'v [FileView<'_>]) -> Vec<&'v str> {
+    let sources = || views.iter().filter(|view| view.part == FileRole::Source);
+    let lines = sources().flat_map(|view| view.changed_lines(DiffSide::Old)).filter(|line| line.has_code());
+    let texts = lines.flat_map(|line| TEXT.captures_iter(&line.masked.text));
+    let texts = texts.filter_map(|groups| groups.get(1).or_else(|| groups.get(2))).map(|text| text.as_str());
+    texts
+        .filter(|text| text.contains(' '))
+        .filter(|text| !sources().flat_map(|view| view.all_lines(DiffSide::New)).any(|line| line.raw.contains(text)))
+        .take(TEXTS_MAX)
+        .collect()
+}
+
+/// Texts that are looked for in tests.
+const TEXTS_MAX: usize = 100;
+
 /// Whether any of `lines` speaks of one of `subjects`.
 pub(super) fn mentions_subject<'l, 'p: 'l>(
     subjects: &HashSet<&str>,

@@ -101,7 +101,8 @@ pub(super) fn mark_levels(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                     .map(|change| ("level-lowered", change))
                     .or_else(|| lowered(&asks_less).filter(|_| configures).map(|change| ("preset-laxer", change)))
                     .or_else(|| {
-                        let deeper = lowered(&leads_deeper).filter(|_| says_what_is_checked(view))?;
+                        let deeper = lowered(&leads_deeper)
+                            .filter(|_| says_what_is_checked(view) && !now.contains("install"))?;
                         let is_split =
                             new.iter().filter(|other| other.masked.text.contains(first_folder(&deeper))).count() > 1;
                         let moves = |other: &FileView<'_>| {

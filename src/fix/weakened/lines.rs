@@ -194,6 +194,8 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()
                 .is_none_or(|owner| owner.changed))
+        && !(text.id == "failure-allowed-list" && is_of_new_value(hit, view))
+        && !(skips && is_in_macro(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(text.family == EXCLUDED && is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
         && !(text.heads
@@ -209,6 +211,23 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether what may fail (`php: 7.1`) is a value that the same change adds to what is run.
+fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let value = |text: &str| text.rsplit(": ").next().unwrap_or(text).trim_matches(['"', '\'', '-', ' ']).to_owned();
+    let own = value(&hit.line.masked.text);
+    let lists = |side: DiffSide| {
+        let mut lines = view.all_lines(side).filter(|line| !line.path.contains("allow_failure"));
+        lines.any(|line| line.masked.text.trim_start().starts_with("- ") && value(&line.masked.text) == own)
+    };
+    !own.is_empty() && lists(DiffSide::New) && !lists(DiffSide::Old)
+}
+
+/// Whether a line is in a macro's definition: what uses the macro says where it holds.
+fn is_in_macro(lines: &[DiffLine<'_>], at: usize) -> bool {
+    let above = lines[..at].iter().rev().take_while(|line| line.raw.trim_end().ends_with('\\'));
+    above.into_iter().any(|line| line.raw.trim_start().starts_with("#define"))
 }
 
 /// Whether a line belongs to an entry of a list of checks that is new: what it leaves out was never looked at.

@@ -256,7 +256,7 @@ fn is_part(new: &DiffLine<'_>, old: &DiffLine<'_>) -> bool {
     let is_unwrapped = || !was.is_empty() && was == is && old.masked.code.contains("equals(");
     identifiers_of(&new.masked.code).all(|word| known.contains(word))
         && !is_unwrapped()
-        && !old.masked.code.contains("times(1)")
+        && !old.masked.code.to_ascii_lowercase().contains("times(1)")
 }
 
 fn strength(line: &DiffLine<'_>) -> Option<MatcherStrength> {

@@ -14,7 +14,7 @@ use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
 static NO_VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*)(?:\.|$)")
+    compile_regex(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*|(?:before|after)_\w+|install|addons|services|branches)(?:\.|$)")
         .expect("a regex")
 });
 /// Where a project says which versions it supports.
@@ -84,6 +84,14 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             if gone.len() <= left || gone.iter().any(|entry| unit_stem(entry.unit).is_empty()) {
                 continue;
             }
+        }
+        // A matrix of one is none: what is there instead is another way to say where it runs.
+        let listed = |hits: &[LineHit<'_, '_>]| {
+            let here = hits.iter().filter(|hit| (hit.file, matrix_key(hit)) == place && hit.hunk == entry.hit.hunk);
+            here.map(|hit| hit.units.len()).sum::<usize>()
+        };
+        if entry.hit.line.masked.text.contains('[') && listed(&old) == 1 && listed(&new) == 0 {
+            continue;
         }
         let severity = match is_oldest(&gone, &views[entry.hit.file]) {
             true if supported() => continue,

@@ -208,7 +208,7 @@ macro_rules! shipped {
     };
 }
 
-shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "gates" "options" "packages" "linters" "thresholds" "snapshots" }
+shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "gates" "options" "packages" "linters" "laxer" "thresholds" "snapshots" }
 
 /// A rule, its regexes not compiled before they are needed.
 #[derive(Debug)]

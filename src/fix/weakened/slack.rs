@@ -24,6 +24,58 @@ const ORDERS: [&str; 13] = [
     "BTreeSet",
     "toSortedSet",
 ];
+/// Matchers and those that ask for less of the same.
+const LOOSER_TWINS: [(&str, &str); 49] = [
+    ("toStrictEqual", "toEqual"),
+    ("toStrictEqual", "toMatchObject"),
+    ("toEqual", "toMatchObject"),
+    ("strictEqual", "equal"),
+    ("deepStrictEqual", "deepEqual"),
+    ("assertSame", "assertEquals"),
+    ("assertIs", "assertEqual"),
+    ("containsExactly", "containsExactlyInAnyOrder"),
+    ("containsExactly", "contains"),
+    ("AreEqual", "AreEquivalent"),
+    ("allOf", "anyOf"),
+    ("assert_eq", "debug_assert_eq"),
+    ("assert", "debug_assert"),
+    ("exactly", "atLeast"),
+    ("match_array", "include"),
+    ("AreEqual", "BeEquivalentTo"),
+    ("Equal", "BeEquivalentTo"),
+    ("ThrowExactly", "Throw"),
+    ("Times", "AnyTimes"),
+    ("assertEquals", "assertEqualsNoOrder"),
+    ("assertExactJson", "assertJson"),
+    ("assertRaisesRegex", "assertRaises"),
+    ("assertSame", "assertEqualsCanonicalizing"),
+    ("assertWarnsRegex", "assertWarns"),
+    ("assert_called_once", "assert_called"),
+    ("assert_called_once_with", "assert_called_with"),
+    ("contains", "hasItems"),
+    ("errorCall", "anyErrorCall"),
+    ("shouldBe", "shouldMatchList"),
+    ("theSameElementsInOrderAs", "theSameElementsAs"),
+    ("throwsA", "throwsException"),
+    ("toBeVisible", "toBeAttached"),
+    ("value", "exists"),
+    ("verifyOrder", "verifyAll"),
+    ("verifySequence", "verifyAll"),
+    ("eq", "match_array"),
+    ("eq", "contain_exactly"),
+    ("Equal", "ElementsMatch"),
+    ("assertEqual", "assertCountEqual"),
+    ("assertListEqual", "assertCountEqual"),
+    ("assertEquals", "assertEqualsCanonicalizing"),
+    ("shouldBe", "shouldContainExactlyInAnyOrder"),
+    ("contain_exactly", "include"),
+    ("greaterThan", "greaterThanOrEqualTo"),
+    ("lessThan", "lessThanOrEqualTo"),
+    ("toBeGreaterThan", "toBeGreaterThanOrEqual"),
+    ("toBeLessThan", "toBeLessThanOrEqual"),
+    ("assertGreater", "assertGreaterEqual"),
+    ("assertLess", "assertLessEqual"),
+];
 /// Words that tell a lax name from that of the exact one: `expectedMinimumMessageCount`.
 const LAX_WORDS: [&str; 10] = [
     "minimum",
@@ -65,6 +117,11 @@ pub(super) fn drops_order(old: &[String], new: &[String]) -> bool {
     orders(new) > orders(old) && !bare(old).is_empty() && bare(old) == bare(new)
 }
 
+/// Whether one matcher asks for less than another that takes the same.
+pub(super) fn is_looser(was: &str, is: &str) -> bool {
+    LOOSER_TWINS.contains(&(was, is))
+}
+
 /// Whether a name is another one with a word in it that makes it lax.
 pub(super) fn is_laxer_name(was: &str, is: &str) -> bool {
     let (was, is) = (was.to_ascii_lowercase(), is.to_ascii_lowercase());
@@ -85,6 +142,14 @@ pub(super) fn drops_value(old: &[String], new: &[String]) -> bool {
         && old[start + gone.len()..].first().is_some_and(|next| next == ")")
         && !gone[1..].iter().any(|token| token == ",")
         && HOLDS_VALUE.is_match(callee)
+}
+
+/// Whether two values that had to be equal only have to be in order: `EXPECT_LT` for `EXPECT_EQ`.
+pub(super) fn is_bound_of(was: &str, is: &str) -> bool {
+    let stem = |name: &str, ends: &[&str]| ends.iter().find_map(|end| name.strip_suffix(end).map(str::to_owned));
+    let exact = stem(was, &["_EQ", "Equal", "Equals"]).filter(|stem| !stem.is_empty());
+    let bound = stem(is, &["_LT", "_LE", "_GT", "_GE", "Less", "LessEqual", "Greater", "GreaterEqual"]);
+    exact.is_some() && exact == bound
 }
 
 /// Whether what had to be so at once may become so.
@@ -121,6 +186,8 @@ mod tests {
         assert!(is_laxer_name("expectedMessageCount", "expectedMinimumMessageCount"));
         assert!(!is_laxer_name("expectedMinimumMessageCount", "expectedMessageCount"));
         assert!(!is_laxer_name("minimumCount", "maximumCount"));
+        assert!(is_bound_of("EXPECT_EQ", "EXPECT_LT") && is_bound_of("assertEqual", "assertLess"));
+        assert!(!is_bound_of("EXPECT_LT", "EXPECT_EQ") && !is_bound_of("assertEqual", "assertIn"));
         assert!(waits_longer("verify(a).clear(b)", "verify(a, timeout(2000)).clear(b)"));
         assert!(!waits_longer("await().until(b)", "await().until(c)"));
     }
