@@ -63,11 +63,9 @@ pub(super) fn lost_texts<'v>(views: &'v [FileView<'_>]) -> Vec<&'v str> {
     let lines = sources().flat_map(|view| view.changed_lines(DiffSide::Old)).filter(|line| line.has_code());
     let texts = lines.flat_map(|line| TEXT.captures_iter(&line.masked.text));
     let texts = texts.filter_map(|groups| groups.get(1).or_else(|| groups.get(2))).map(|text| text.as_str());
-    texts
-        .filter(|text| text.contains(' '))
-        .filter(|text| !sources().flat_map(|view| view.all_lines(DiffSide::New)).any(|line| line.raw.contains(text)))
-        .take(TEXTS_MAX)
-        .collect()
+    let is_said =
+        |text: &str| sources().flat_map(|view| view.all_lines(DiffSide::New)).any(|line| line.raw.contains(text));
+    texts.filter(|text| text.contains(' ')).take(TEXTS_MAX).filter(|text| !is_said(text)).collect()
 }
 
 /// Texts that are looked for in tests.

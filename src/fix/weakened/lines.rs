@@ -1,5 +1,6 @@
 //! The rules that look at lines.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -57,6 +58,9 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
         find_hits(rules, views, side, &[RuleKind::Added, RuleKind::Removed, RuleKind::Replaced, RuleKind::Grown])
     };
     let (old, new) = (of(DiffSide::Old), of(DiffSide::New));
+    let excepts =
+        |hit: &LineHit<'_, '_>| hit.rule.text.kind == RuleKind::Added && hit.rule.text.family == "disabled-rule";
+    let asking = LazyCell::new(|| AskingLines::from_views(views));
     for (side, found, other) in [(DiffSide::New, &new, &old), (DiffSide::Old, &old, &new)] {
         let wanted: Vec<&LineHit<'_, '_>> =
             found.iter().filter(|hit| counts_as_weakened(hit, census, views, side)).collect();
@@ -88,7 +92,7 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
             }
             if is_listed_now(hit, &views[hit.file])
                 || is_extended(hit, &views[hit.file])
-                || is_asked_now(hit, other, views)
+                || excepts(hit) && asking.ask_for(hit, other)
             {
                 continue;
             }
@@ -115,29 +119,43 @@ static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']"#).expect("a regex")
 });
 
-/// Whether the diff asks for the same rules elsewhere, and did not before: an exception to them makes nothing laxer.
-fn is_asked_now(hit: &LineHit<'_, '_>, old: &[LineHit<'_, '_>], views: &[FileView<'_>]) -> bool {
-    let asks = |line: &DiffLine<'_>, unit: &str| {
-        let names = |text: &str| {
-            let mut words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | ':' | '@'));
+/// The changed lines that ask for rules, before and after.
+struct AskingLines<'v, 'p> {
+    old: Vec<&'v DiffLine<'p>>,
+    new: Vec<&'v DiffLine<'p>>,
+}
+
+impl<'v, 'p> AskingLines<'v, 'p> {
+    fn from_views(views: &'v [FileView<'p>]) -> Self {
+        let of = |side| {
+            let lines = views.iter().flat_map(move |view| view.changed_lines(side));
+            lines.filter(|line| ASKS.is_match(line.raw)).take(ASKING_LINES_MAX).collect()
+        };
+        AskingLines { old: of(DiffSide::Old), new: of(DiffSide::New) }
+    }
+
+    /// Whether the diff asks for the same rules elsewhere and did not before: an exception to them makes nothing laxer.
+    /// `old` is what the old side had of exceptions.
+    fn ask_for(&self, hit: &LineHit<'_, '_>, old: &[LineHit<'_, '_>]) -> bool {
+        let names = |line: &DiffLine<'_>, unit: &str| {
+            let mut words = line.raw.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | ':' | '@'));
             words.any(|word| word.trim_start_matches("-W").trim_start_matches("-D") == unit)
         };
-        line.number != hit.line.number && names(line.raw) && ASKS.is_match(line.raw)
-    };
-    let count = |side: DiffSide, unit: &str| {
-        views.iter().flat_map(|view| view.changed_lines(side)).filter(|line| asks(line, unit)).count()
-    };
-    let is_asked = |unit: &String| !unit.is_empty() && count(DiffSide::New, unit) > count(DiffSide::Old, unit);
-    // Others of the same line may have been exceptions before.
-    let was_off = |unit: &String| {
-        old.iter().any(|other| other.file == hit.file && same_rule(hit, other) && other.units.contains(unit))
-    };
-    let mut new = hit.units.iter().filter(|unit| !was_off(unit)).peekable();
-    hit.rule.text.kind == RuleKind::Added
-        && hit.rule.text.family == "disabled-rule"
-        && new.peek().is_some()
-        && new.all(is_asked)
+        let count = |lines: &[&DiffLine<'_>], unit: &str| {
+            lines.iter().filter(|line| !std::ptr::eq(**line, hit.line) && names(line, unit)).count()
+        };
+        let is_asked = |unit: &String| !unit.is_empty() && count(&self.new, unit) > count(&self.old, unit);
+        // Others of the same line may have been exceptions before.
+        let was_off = |unit: &String| {
+            old.iter().any(|other| other.file == hit.file && same_rule(hit, other) && other.units.contains(unit))
+        };
+        let mut new = hit.units.iter().filter(|unit| !was_off(unit)).peekable();
+        !self.new.is_empty() && new.peek().is_some() && new.all(is_asked)
+    }
 }
+
+/// Lines that ask for rules and are looked at on a side.
+const ASKING_LINES_MAX: usize = 200;
 
 /// Whether a plugin's rule of the same name is asked for in the place of one that is off: `ts/no-shadow` for
 /// `no-shadow`.
