@@ -96,7 +96,7 @@ pub(super) fn is_deprecated(line: &DiffLine<'_>) -> bool {
     line.masked.text.to_ascii_lowercase().contains("deprecat")
 }
 
-/// Inherits what is tested from another class, or is a list of data that another file tests with.
+/// Inherits from a test, or is marked as one.
 static INHERITS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\b(?:extends|:|<)\s*\w*(?:Test|Spec)\w*|\bTests?\(|@\w*Test\b").expect("a regex"));
 
