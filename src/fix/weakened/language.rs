@@ -159,9 +159,8 @@ impl Language {
             return None;
         }
         let first = lines.clone().next().and_then(|line| line.strip_prefix("#!"));
-        let told = first.and_then(|first| INTERPRETERS.iter().find(|(program, _)| first.contains(program)));
-        if let Some((_, name)) = told {
-            return LANGUAGES.languages.iter().find(|language| language.name == *name);
+        if let Some(name) = first.and_then(interpreted_language) {
+            return LANGUAGES.languages.iter().find(|language| language.name == name);
         }
         let counted =
             SPEAKING.iter().map(|(name, regex)| (lines.clone().filter(|line| regex.is_match(line)).count(), *name));
@@ -185,8 +184,18 @@ impl Language {
     }
 }
 
-/// Parts of the names of programs that a script's first line asks for, and its language.
-const INTERPRETERS: [(&str, &str); 8] = [
+/// The language of the program that a script's first line asks for, by its name (`python3`, `bash`).
+fn interpreted_language(first: &str) -> Option<&'static str> {
+    let mut words = first.split_whitespace().filter(|word| !word.starts_with('-'));
+    let name = |word: &'_ str| word.rsplit('/').next().map(str::to_owned);
+    let program = words.next().and_then(name)?;
+    let program = if program == "env" { words.next().and_then(name)? } else { program };
+    let begins = INTERPRETERS.iter().find(|(begin, _)| program.starts_with(begin));
+    begins.map(|(_, language)| *language).or_else(|| SHELLS.contains(&program.as_str()).then_some("shell"))
+}
+
+/// How the names of interpreters begin, and their languages.
+const INTERPRETERS: [(&str, &str); 7] = [
     ("python", "python"),
     ("node", "javascript"),
     ("deno", "javascript"),
@@ -194,8 +203,9 @@ const INTERPRETERS: [(&str, &str); 8] = [
     ("perl", "perl"),
     ("php", "php"),
     ("lua", "lua"),
-    ("sh", "shell"),
 ];
+/// Shells that read what POSIX describes.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "zsh", "busybox"];
 
 /// Lines that are of one language, by its name.
 static SPEAKING: LazyLock<[(&str, LazyRegex); 3]> = LazyLock::new(|| {
@@ -343,6 +353,7 @@ mod tests {
         assert_eq!(name("tools/run", "one\ntwo\nthree"), None);
         assert_eq!(name("bin/run", "#!/usr/bin/env python3\none"), Some("python"));
         assert_eq!(name("bin/run", "#!/bin/bash\none"), Some("shell"));
+        assert_eq!(name("bin/run", "#!/usr/share/awk/awk -f\none"), None);
     }
 
     #[test]

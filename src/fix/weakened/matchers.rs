@@ -533,7 +533,7 @@ impl Statement {
 
     /// Whether it asks for the same with less care.
     fn is_slacker(&self, old: &Statement) -> bool {
-        let (gone, put, _) = self.changed(old);
+        let (gone, put, start) = self.changed(old);
         let alone = gone.len() == 1 && put.len() == 1;
         let pair = gone.first().zip(put.first());
         let is_bound = || pair.is_some_and(|(was, is)| slack::is_bound_of(was, is)) && self.shares_arguments(old);
@@ -541,7 +541,7 @@ impl Statement {
         let asks = |text: &Statement| text.asserts || text.speaks_of_calls;
         asks(old) && (slack::drops_order(&old.tokens, &self.tokens) || slack::waits_longer(&old.text, &self.text))
             || old.asserts && is_bound()
-            || slack::drops_value(&old.tokens, &self.tokens)
+            || put.is_empty() && slack::drops_value(&old.tokens, gone, start)
             || renamed()
     }
 
