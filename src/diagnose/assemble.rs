@@ -389,9 +389,10 @@ impl<'a> AssembledDiagnostics<'a> {
 
     /// Nothing is known: the lines that were not in the last passing output, else the last paragraphs.
     fn add_tail(&mut self, resolver: &PathResolver<'_>, baseline: Option<&Baseline>) {
-        let room = if baseline.is_some() { NEWS_LINES_MAX } else { TAIL_LINES };
+        let (room, looks) =
+            if baseline.is_some() { (NEWS_LINES_MAX, usize::MAX) } else { (TAIL_LINES, TAIL_LOOKS_MAX) };
         let mut taken = 0;
-        for index in (0..self.lines.len()).rev() {
+        for index in (0..self.lines.len()).rev().take(looks) {
             let line = self.lines[index];
             let blank = line.trim().is_empty();
             if taken == room || blank && baseline.is_none() && taken >= TAIL_LINES_MIN {
@@ -497,6 +498,8 @@ const UNKNOWN_LINES_MAX: usize = 100;
 const NEAR_BEST: f32 = 3.0;
 /// Words of a file's name that isn't known.
 const NAME_WORDS_MAX: usize = 3;
+/// Last lines that are looked at for those that say something.
+const TAIL_LOOKS_MAX: usize = 2_000;
 /// Last paragraphs are taken until there are this many lines.
 const TAIL_LINES_MIN: usize = 6;
 /// New lines kept of an output of which nothing else is known.

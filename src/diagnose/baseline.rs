@@ -1,7 +1,9 @@
 //! The last passing output of a command as a set of masked lines: what is not in it is news.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher};
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use crate::base::limits::{BASELINE_LINES_MAX, LINE_MATCH_BYTES_MAX};
@@ -40,20 +42,34 @@ impl Baseline {
 /// 64 bits of the masked line: words with a digit in them are all the same, but for a count of zero.
 pub(super) fn line_key(line: &str) -> u64 {
     let mut hasher = blake3::Hasher::new();
+    mask_line(line, |part| {
+        hasher.update(part);
+    });
+    let hash = hasher.finalize();
+    u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
+}
+
+/// The same for lines that are compared in one run alone, and much faster; another number each time.
+pub(super) fn alike_key(line: &str, hashes: &RandomState) -> u64 {
+    let mut hasher = hashes.build_hasher();
+    mask_line(line, |part| hasher.write(part));
+    hasher.finish()
+}
+
+/// The parts of the masked line.
+fn mask_line(line: &str, mut take: impl FnMut(&[u8])) {
     for word in prefix(line, LINE_MATCH_BYTES_MAX).split_whitespace() {
         let zero = word.trim_matches(|c: char| !c.is_alphanumeric()) == "0";
         for part in word.split_inclusive(|c: char| !c.is_alphanumeric()) {
             let number = !zero && part.contains(|c: char| c.is_ascii_digit());
             let end = if number { part.trim_start_matches(char::is_alphanumeric) } else { part };
             if number {
-                hasher.update(b"#");
+                take(b"#");
             }
-            hasher.update(end.as_bytes());
+            take(end.as_bytes());
         }
-        hasher.update(b" ");
+        take(b" ");
     }
-    let hash = hasher.finalize();
-    u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
 }
 
 #[cfg(test)]

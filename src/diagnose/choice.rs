@@ -8,6 +8,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use crate::base::limits::{CORE_DETAILS_MAX, DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
 use crate::base::text::ellipsis;
 
@@ -63,8 +65,9 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
     let (mut used, mut full) = (0, [false; 4]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
-    let mut matched = HashSet::new();
-    let mut alike: HashMap<u64, usize> = HashMap::new();
+    let mut matched = HashSet::default();
+    let hashes = RandomState::default();
+    let mut alike: HashMap<u64, usize, RandomState> = HashMap::default();
     for &index in &order {
         let (line, worth) = lines[index];
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
@@ -83,7 +86,7 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
         }
         // What goes on and on, numbers aside, is chatter, though it is in a block; not so a difference.
         let mut goes_on = || {
-            let times = alike.entry(baseline::line_key(line)).or_default();
+            let times = alike.entry(baseline::alike_key(line, &hashes)).or_default();
             *times += 1;
             *times > ALIKE_LINES_MAX
         };
@@ -99,7 +102,7 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
 }
 
 /// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
-fn is_said<'a>(matched: &mut HashSet<&'a str>, line: &'a str) -> bool {
+fn is_said<'a>(matched: &mut HashSet<&'a str, RandomState>, line: &'a str) -> bool {
     !is_side(line) && !matched.insert(line.trim())
 }
 

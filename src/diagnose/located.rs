@@ -7,6 +7,7 @@
 
 use std::sync::LazyLock;
 
+use memchr::memchr;
 use regex::bytes::{Captures, Regex};
 
 use crate::base::limits::LINE_MATCH_BYTES_MAX;
@@ -95,6 +96,11 @@ fn read_bulleted(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
         code: rule.map(str::to_owned).or_else(|| before.code.clone()),
         message: message.to_owned(),
     })
+}
+
+/// Whether a line may have a place: none of what reads one finds anything where it has not.
+pub(super) fn may_hold_place(line: &str) -> bool {
+    may_locate(prefix(line, LINE_MATCH_BYTES_MAX).trim().as_bytes())
 }
 
 /// A cheap look before the regexes: a number where a place has one, and not as a time, a size or a count has it.
@@ -363,7 +369,8 @@ fn read_leading(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
         ]
     });
     let rest = before.rest;
-    for (index, place) in PLACES.iter().enumerate() {
+    let may_be = leading_signs(rest);
+    for (index, place) in PLACES.iter().enumerate().filter(|(index, _)| may_be[*index]) {
         let Some(captures) = place.captures(rest.as_bytes()) else { continue };
         let (Some(file), Some(line)) = (captured_text(&captures, "file"), captured_number(&captures, "line")) else {
             continue;
@@ -400,6 +407,15 @@ fn read_leading(before: &TextBeforeLocation<'_>) -> Option<LocatedLine> {
         });
     }
     None
+}
+
+/// What each form of [`read_leading`] needs, in their order.
+fn leading_signs(text: &str) -> [bool; 9] {
+    let has = |sign: u8| memchr(sign, text.as_bytes()).is_some();
+    let begins = |signs: &[char]| text.starts_with(signs);
+    let (colon, blank) = (has(b':'), has(b' '));
+    let (round, square) = (begins(&['(']), begins(&['[']));
+    [begins(&['[', '"', '\'']), colon, has(b'('), has(b'['), blank, round, square, colon && blank, has(b'@')]
 }
 
 /// Whether the number before a text counts what a file has (`"de.po" 7097 lines`).

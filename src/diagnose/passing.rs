@@ -86,7 +86,8 @@ fn may_mark(line: &str) -> bool {
         Some(byte) => *byte >= 0x80,
     };
     let ends = ["PASSED", "FAILED", "SKIPPED", "[ok]", "[OK]", "[FAIL]", "[ERROR]", "%]"];
-    marked || ends.iter().any(|end| line.ends_with(end)) || DOTS.find(text).is_some()
+    let ended = || matches!(line.as_bytes().last(), Some(b'D' | b']')) && ends.iter().any(|end| line.ends_with(end));
+    marked || ended() || DOTS.find(text).is_some()
 }
 
 /// Whether a line is a verdict of automake's form on a test that failed: the test's output is above it.

@@ -99,7 +99,7 @@ impl LinePrefixes {
         } else if most(bar_length) {
             LinePrefixes::Bar
         } else if most(bracket_length)
-            && (lines.iter().any(|line| line.contains(" exited with code ")) || are_tasks(lines))
+            && (are_tasks(lines) || lines.iter().any(|line| EXITED.find(line.as_bytes()).is_some()))
         {
             LinePrefixes::Bracket
         } else {
@@ -122,6 +122,9 @@ impl LinePrefixes {
         }
     }
 }
+
+/// What a runner says of a task that ended.
+static EXITED: LazyLock<Finder> = LazyLock::new(|| Finder::new(" exited with code "));
 
 /// The prefix that a task runner's header line announces.
 fn announced_name(line: &str) -> Option<String> {
@@ -169,13 +172,16 @@ fn are_tasks(lines: &[&str]) -> bool {
         if !label.is_empty() {
             *times.entry(label.trim_matches(['[', ']', ' '])).or_default() += 1;
         }
+        if times.len() > TASKS_MAX {
+            return false;
+        }
     }
     let is_task = |(label, times): (&&str, &usize)| {
         *times >= REPEATED_MIN
             && label.starts_with(|c: char| c.is_ascii_lowercase())
             && severity_of_word(label).is_none()
     };
-    times.len() <= TASKS_MAX && times.iter().all(is_task)
+    times.iter().all(is_task)
 }
 
 /// What precedes the lines below a task's header.
@@ -186,9 +192,13 @@ const REPEATED_MIN: usize = 3;
 const TASKS_MAX: usize = 16;
 
 fn bracket_length(line: &str) -> usize {
+    if !line.starts_with('[') {
+        return 0;
+    }
+    static CLOSES: LazyLock<Finder> = LazyLock::new(|| Finder::new("] "));
     let line = prefix(line, NAMES_BYTES_MAX);
-    match (line.starts_with('['), line.find("] ")) {
-        (true, Some(end)) if !line[..end].trim_end().contains(' ') => end + 2,
+    match CLOSES.find(line.as_bytes()) {
+        Some(end) if !line[..end].trim_end().contains(' ') => end + 2,
         _ => 0,
     }
 }

@@ -33,6 +33,9 @@ impl AssembledDiagnostics<'_> {
 
     /// Makes items of what the documents say.
     pub(super) fn take_documents(&mut self, documents: Vec<StructuredDocument>, resolver: &PathResolver<'_>) {
+        if documents.is_empty() {
+            return;
+        }
         let known = self.failing.iter().any(|failing| *failing);
         let entries = || documents.iter().flat_map(|document| &document.entries);
         let bad = |entry: &StructuredFinding| entry.severity.unwrap_or(Severity::Error);

@@ -1,5 +1,7 @@
 //! Diagnostics with a place that no definition knows.
 
+use memchr::{memchr, memchr3};
+
 use crate::base::limits::{LINE_KEEP_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::base::text::{ellipsis, prefix};
 use crate::diagnose::block::Block;
@@ -156,9 +158,12 @@ impl AssembledDiagnostics<'_> {
                 (header, index) = (None, index + 1);
                 continue;
             }
-            let said = self.beside_message(index).or_else(|| {
-                let row = located::read_row(line).zip(header).map(|(row, file)| row.in_file(file));
-                row.or_else(|| located::read_located(line)).map(|said| ((index, index), said))
+            // Nearly every line has no place at all.
+            let has_place = located::may_hold_place(line);
+            let said = Some(index).filter(|_| has_place).and_then(|index| self.beside_message(index)).or_else(|| {
+                let row = header.and_then(|file| Some(located::read_row(line)?.in_file(file)));
+                row.or_else(|| Some(line).filter(|_| has_place).and_then(located::read_located))
+                    .map(|said| ((index, index), said))
             });
             let Some(((start, last), said)) = said else {
                 header = heading_path(line, resolver).or(header.filter(|_| line.trim().is_empty()));
@@ -295,7 +300,8 @@ fn heading_path<'l>(line: &'l str, resolver: &PathResolver<'_>) -> Option<&'l st
     let text = line.trim();
     let text = ["FILE:", "File:", "file:"].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim();
     let text = text.strip_suffix(':').unwrap_or(text);
-    let may_be = !text.contains(['"', '(', '=', '<']) && text.len() < 400 && looks_like_a_file(text);
+    let is_other = |text: &[u8]| memchr3(b'"', b'(', b'=', text).is_some() || memchr(b'<', text).is_some();
+    let may_be = text.len() < 400 && !is_other(text.as_bytes()) && looks_like_a_file(text);
     (may_be && (!text.contains(' ') || resolver.exists_as_printed(Some(text)))).then_some(text)
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
+use memchr::memmem::Finder;
 
 use crate::base::limits::FRAMES_MAX;
 use crate::diagnose::Severity;
@@ -155,6 +157,11 @@ enum Origin {
 
 /// What a line above a compiler's message says about how the compiler came there.
 fn origin(line: &str) -> Option<(Origin, Frame<'_>)> {
+    // Every line above an error is asked.
+    static WORDS: LazyLock<[Finder; 2]> = LazyLock::new(|| ["from ", ": In "].map(Finder::new));
+    if !WORDS.iter().any(|word| word.find(line.as_bytes()).is_some()) {
+        return None;
+    }
     let (kind, place) = if let Some(place) = line.strip_prefix("In file included from ") {
         (Origin::Included, place.trim_end_matches([',', ':']))
     } else if let Some(place) = line.strip_prefix("                 from ") {

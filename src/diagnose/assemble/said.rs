@@ -1,6 +1,9 @@
 //! The worth of lines, by their use in items.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
 
 use crate::base::limits::LINE_KEEP_BYTES_MAX;
 use crate::base::text::ellipsis;
@@ -125,18 +128,23 @@ impl<'a> AssembledDiagnostics<'a> {
     /// Marks the items of which there are many of the same kind already. Where there isn't room for all, they come
     /// last: the log of a job has the thousand complaints of one step in front of the one error that ended another.
     fn mark_surplus(&self) -> Vec<bool> {
-        let mut seen: HashMap<(usize, u64), usize> = HashMap::new();
+        let items = &self.outcome.items;
+        if items.len() <= ALIKE_ITEMS_MAX {
+            return vec![false; items.len()];
+        }
+        let hashes = RandomState::default();
+        let mut seen: HashMap<(usize, u64), usize, RandomState> = HashMap::default();
         let mut count = |item: &RawDiagnostic<'_>| {
-            let kind = item.code.unwrap_or(item.message);
-            if kind.is_empty() {
-                return 0;
-            }
-            let count = seen.entry((item.tool, baseline::line_key(kind))).or_default();
+            let kind = match item.code {
+                Some(code) => hashes.hash_one(code),
+                None if item.message.is_empty() => return 0,
+                None => baseline::alike_key(item.message, &hashes),
+            };
+            let count = seen.entry((item.tool, kind)).or_default();
             *count += 1;
             *count
         };
-        let items = self.outcome.items.iter().zip(&self.failing);
-        items.map(|(item, failing)| *failing && count(item) > ALIKE_ITEMS_MAX).collect()
+        items.iter().zip(&self.failing).map(|(item, failing)| *failing && count(item) > ALIKE_ITEMS_MAX).collect()
     }
 
     /// Says what the lines of items and the tools' counts are worth; the rank of what comes behind all items.

@@ -110,7 +110,7 @@ const PLACE_DEPTH_MAX: usize = 5;
 
 /// The value at the start of `text` and the bytes it has. What is read without finding one is taken from `budget`.
 pub(crate) fn read_value(text: &str, budget: &mut usize) -> Option<(usize, BoundedValue)> {
-    if *budget == 0 {
+    if *budget == 0 || !may_begin(text) {
         return None;
     }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<BoundedValue>();
@@ -121,6 +121,17 @@ pub(crate) fn read_value(text: &str, budget: &mut usize) -> Option<(usize, Bound
             *budget = budget.saturating_sub(if error.is_eof() { text.len() } else { lines });
             None
         }
+    }
+}
+
+/// Whether JSON goes on like this, so that a line of a log which begins with a bracket (`[00:12] up`) is not read as it.
+fn may_begin(text: &str) -> bool {
+    let mut bytes = text.bytes().skip(1).skip_while(u8::is_ascii_whitespace);
+    match (text.as_bytes().first(), bytes.next()) {
+        (Some(b'['), Some(b'0')) => bytes.next().is_some_and(|byte| b".eE,] \t\r\n".contains(&byte)),
+        (Some(b'['), Some(byte)) => byte.is_ascii_digit() || b"{[\"-tfn]".contains(&byte),
+        (Some(b'{'), Some(byte)) => matches!(byte, b'"' | b'}'),
+        _ => false,
     }
 }
 

@@ -103,7 +103,7 @@ fn read_document(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, V
         }
         // A comment is none.
         b'/' | b'#' => return None,
-        _ => match line.find("{\"").filter(|_| line.trim_end().ends_with('}')) {
+        _ => match Some(line).filter(|line| line.trim_end().ends_with('}')).and_then(|line| line.find("{\"")) {
             Some(start) => {
                 let (used, read) = json::read_value(&line[start..], budget)?;
                 return Some((start + used, json::findings_in(&read.value), read.left_out));
