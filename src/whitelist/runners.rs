@@ -17,6 +17,9 @@ use super::table::{RunnerRule, TextList, WhitelistRule};
 use super::{Check, CheckKind};
 use crate::base::bytes;
 
+/// Packages of Python that run other commands (`python3 -m poetry run pytest`).
+const PYTHON_RUNNERS: [&[u8]; 6] = [b"poetry", b"pipenv", b"uv", b"hatch", b"pdm", b"rye"];
+
 /// Values of `then` as [`super::encode`] writes them.
 mod then {
     pub(super) const COMMAND: u8 = 0;
@@ -297,7 +300,10 @@ impl<'w> CheckSearch<'w> {
             // A package of Python has most often the name of its program.
             let package = module.split(|byte| *byte == b'.').next().unwrap_or(module);
             rules = self.whitelist.program_rules(package, package);
-            rules.retain(|rule| matches!(rule, WhitelistRule::Tool(tool) if matches!(tool.language, "python" | "any")));
+            rules.retain(|rule| match rule {
+                WhitelistRule::Tool(tool) => matches!(tool.language, "python" | "any"),
+                WhitelistRule::Runner(_) => PYTHON_RUNNERS.contains(&package),
+            });
         }
         if rules.is_empty() {
             self.note_reason(NotACheckReason::Unknown(lossy_text(module)));
@@ -344,7 +350,10 @@ impl<'w> CheckSearch<'w> {
                 let arguments = arguments.strip_prefix(&[&b"--"[..]]).unwrap_or(arguments);
                 let words: Vec<&[u8]> = std::iter::once(program).chain(arguments.iter().copied()).collect();
                 let check = self.find_in_command(&words, trail);
-                let refused = self.reason.is_refusal();
+                // `yarn playwright install` is the tool's own command, not a script of that name.
+                let is_other_use = matches!(self.reason, NotACheckReason::OtherUse(_))
+                    && arguments.first().is_some_and(|argument| !is_option(argument));
+                let refused = self.reason.is_refusal() || is_other_use;
                 self.note_reason(before);
                 if check.is_some() || refused {
                     return check;

@@ -114,8 +114,20 @@ fn interpret_name<'a>(
     let builds = parts.len() > 1 && is_building(parts[0]);
     let asks_first = parts.len() == 2 && is_among(ASKING, parts[0]);
     let is_allowed = |part: &[u8]| asks_first && is_among(DONE, part) || builds && is_among(SETTINGS, part);
+    // `test-start-webpack` tests what a start does; `test:start` starts something.
+    let is_tested = |at: usize| {
+        at > 0
+            && at + 1 < parts.len()
+            && is_among(" test tests ", parts[0])
+            && is_among(" start stop restart ", parts[at])
+    };
+    let makes = |at: usize| at == 0 && parts.len() > 1 && is_among(" new create add ", parts[0]);
     let denied = parts.iter().enumerate().find(|(at, part)| {
-        is_in_any_layer(layers, part, |scripts| scripts.deny) && !is_before(*at) && !is_allowed(part)
+        makes(*at)
+            || is_in_any_layer(layers, part, |scripts| scripts.deny)
+                && !is_before(*at)
+                && !is_allowed(part)
+                && !is_tested(*at)
             || !is_asking && is_in_any_layer(layers, part, |scripts| scripts.deny_unasked)
     });
     if let Some((_, part)) = denied {
@@ -249,7 +261,8 @@ fn is_helper(name: &[u8]) -> bool {
 
 /// Whether what is built by this name is taken away again, or put somewhere.
 pub(super) fn is_no_product(name: &[u8]) -> bool {
-    is_among(" clean distclean install uninstall ", name)
+    const TAKEN_AWAY: &str = " clean distclean install uninstall fix ";
+    (ScriptNameParts { name }).any(|part| is_among(TAKEN_AWAY, part))
 }
 
 /// Whether a project's target does nothing but run it, so that the project's name says what it is (`nx run e2e:run`).
