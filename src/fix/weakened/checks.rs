@@ -19,6 +19,9 @@ const COMMANDS_MAX: usize = 2_000;
 /// A command, bytes.
 const COMMAND_BYTES_MAX: usize = 2_000;
 
+/// A command that may be found in a comment, bytes without blanks.
+const COMMENTED_BYTES_MIN: usize = 5;
+
 /// Whatever came before, the line succeeds.
 static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
     let always = r"(?:(?:/bin/)?true|:|exit\s+0|echo\b[^&;]*|printf\b[^&;]*)";
@@ -116,7 +119,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
-        let there = there || script_in_its_place(view, command.line);
+        let there = !is_commented_out(view, &own) && (there || script_in_its_place(view, command.line));
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
         }
@@ -126,6 +129,15 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
     }
+}
+
+/// Whether a command is a comment now.
+fn is_commented_out(view: &FileView<'_>, command: &str) -> bool {
+    let sign = |c: char| matches!(c, '#' | '/' | '-') || c.is_whitespace();
+    view.changed_lines(DiffSide::New).any(|line| {
+        let text = bare_command(line.masked.comment.trim_start_matches(sign));
+        line.masked.text.trim().is_empty() && command.len() >= COMMENTED_BYTES_MIN && text.ends_with(command)
+    })
 }
 
 /// Runs a script whose name says that it checks something.
@@ -138,7 +150,7 @@ static ASSIGNS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^[\w.$(){}-]+
 /// What people do with a check by hand: they watch it, look into it, read its report.
 static FOR_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r"\s--(?:watch\w*|inspect(?:-brk)?|debug|ui|open|headed)\b|\bcoverage\s+(?:html|xml|json|lcov|combine|erase|annotate)\b",
+        r"\s--(?:watch\w*(?:$|\s+[^f\s]|\s*[&|;]|=t)|(?:inspect(?:-brk)?|debug|ui|open|headed)\b)|\bcoverage\s+(?:html|xml|json|lcov|combine|erase|annotate)\b",
     )
     .expect("a regex")
 });

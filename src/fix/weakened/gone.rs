@@ -27,7 +27,17 @@ static DEFINED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 /// Shorter names are everywhere, bytes.
 const NAME_BYTES_MIN: usize = 4;
 
-/// Names that the diff takes out of the program and doesn't write elsewhere.
+/// A name of several words that only one thing has, bytes.
+const DISTINCTIVE_BYTES_MIN: usize = 10;
+
+/// Whether a name has several words, so that whoever says it means the same thing.
+fn is_distinctive(word: &str) -> bool {
+    let humps = || word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    word.len() >= DISTINCTIVE_BYTES_MIN && (word.trim_matches('_').contains('_') || humps())
+}
+
+/// Names that the diff takes out of the program and doesn't write elsewhere: what it defined, and what it called by a
+/// name of several words.
 pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInventory) -> HashSet<&'v str> {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
@@ -43,6 +53,7 @@ pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInvent
             let found = regex.captures_iter(&line.masked.code).filter_map(|groups| groups.get(1));
             names.extend(found.map(|name| name.as_str()).filter(|name| name.len() >= NAME_BYTES_MIN));
         }
+        names.extend(identifiers_of(&line.masked.code).filter(|word| is_distinctive(word)));
     }
     if !names.is_empty() {
         for line in sources().flat_map(|view| view.all_lines(DiffSide::New)) {
@@ -65,7 +76,9 @@ pub(super) fn lost_texts<'v>(views: &'v [FileView<'_>]) -> Vec<&'v str> {
     let texts = texts.filter_map(|groups| groups.get(1).or_else(|| groups.get(2))).map(|text| text.as_str());
     let is_said =
         |text: &str| sources().flat_map(|view| view.all_lines(DiffSide::New)).any(|line| line.raw.contains(text));
-    texts.filter(|text| text.contains(' ')).take(TEXTS_MAX).filter(|text| !is_said(text)).collect()
+    // A sentence, or a name in several parts.
+    let tells = |text: &&str| text.contains(' ') || text.matches(['.', '-', '_', '/', ':']).count() > 1;
+    texts.filter(tells).take(TEXTS_MAX).filter(|text| !is_said(text)).collect()
 }
 
 /// Texts that are looked for in tests.

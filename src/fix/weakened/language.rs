@@ -152,15 +152,17 @@ impl Language {
         Some(&all.languages[at])
     }
 
+    /// The language of a file without an ending, by the interpreter that its first line asks for.
+    pub(super) fn by_interpreter(path: &str, first: Option<&str>) -> Option<&'static Language> {
+        let name = first?.strip_prefix("#!").filter(|_| !has_ending(path)).and_then(interpreted_language)?;
+        LANGUAGES.languages.iter().find(|language| language.name == name)
+    }
+
     /// The language of a file without an ending, by its lines: most programs are in one of these. `None` where too few
     /// lines say it.
     pub(super) fn by_lines<'l>(path: &str, lines: impl Iterator<Item = &'l str> + Clone) -> Option<&'static Language> {
-        if path.rsplit('/').next().is_none_or(|name| name.contains('.')) {
+        if has_ending(path) {
             return None;
-        }
-        let first = lines.clone().next().and_then(|line| line.strip_prefix("#!"));
-        if let Some(name) = first.and_then(interpreted_language) {
-            return LANGUAGES.languages.iter().find(|language| language.name == name);
         }
         let counted =
             SPEAKING.iter().map(|(name, regex)| (lines.clone().filter(|line| regex.is_match(line)).count(), *name));
@@ -182,6 +184,10 @@ impl Language {
     pub(super) fn is_collected(&self, path: &str) -> bool {
         self.collected.is_match(path)
     }
+}
+
+fn has_ending(path: &str) -> bool {
+    path.rsplit('/').next().is_none_or(|name| name.contains('.'))
 }
 
 /// The language of the program that a script's first line asks for, by its name (`python3`, `bash`).
@@ -252,7 +258,7 @@ const SNAPSHOT_WORDS: [&str; 8] =
 
 static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     LazySet::from_sources(&[
-        r"(?:^|/)(?:fixtures?|__fixtures__|test-?data|corpus|corpora|samples?|test-?cases|resources)/",
+        r"(?:^|/)(?:fixtures?|__fixtures__|test-?[dD]ata|corpus|corpora|samples?|test-?cases|resources)/",
         r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
         r"\.min\.\w+$",
         r"(?:^|[._-])(?:generated|gen|pb)\.\w+$",
@@ -263,9 +269,10 @@ static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     ])
 });
 /// One of these is in every such path.
-const FOREIGN_WORDS: [&str; 21] = [
+const FOREIGN_WORDS: [&str; 22] = [
     "fixture",
     "testdata",
+    "testData",
     "test-data",
     "corp",
     "sample",
@@ -351,9 +358,15 @@ mod tests {
         assert_eq!(name("test/cart.dat", python), None);
         assert_eq!(name("tools/run", "if [ -z \"$1\" ]; then\n  exit 1\nfi\nmake \"${1}\""), Some("shell"));
         assert_eq!(name("tools/run", "one\ntwo\nthree"), None);
-        assert_eq!(name("bin/run", "#!/usr/bin/env python3\none"), Some("python"));
-        assert_eq!(name("bin/run", "#!/bin/bash\none"), Some("shell"));
-        assert_eq!(name("bin/run", "#!/usr/share/awk/awk -f\none"), None);
+    }
+
+    #[test]
+    fn a_script_is_in_the_language_of_its_interpreter() {
+        let name = |path, first| Language::by_interpreter(path, Some(first)).map(|language| language.name.as_str());
+        assert_eq!(name("bin/run", "#!/usr/bin/env python3"), Some("python"));
+        assert_eq!(name("bin/run", "#!/bin/bash"), Some("shell"));
+        assert_eq!(name("bin/run", "#!/usr/share/awk/awk -f"), None);
+        assert_eq!(name("bin/run.txt", "#!/bin/bash"), None);
     }
 
     #[test]

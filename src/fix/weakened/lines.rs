@@ -208,6 +208,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             || view.file.change != PatchChange::Added && (side == DiffSide::Old || !is_new_table(hit, view)))
         && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
         && hit.rule.is_beside(view.all_lines(side).map(|line| line.masked.text.as_str()))
+        && !hit.rule.is_made_up_for(view.all_lines(DiffSide::New).map(|line| line.masked.text.as_str()))
         && !(text.owner_stays
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()

@@ -146,7 +146,7 @@ static SWALLOWS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Asks for what comes later; without waiting for it nothing is asked.
 static AWAITED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\.(?:rejects|resolves)\b|\bassert\.(?:rejects|doesNotReject)\(|\bwaitFor\w*\(|\bexpect\((?:page|\w*[lL]ocator|page\.)|\.Should\(\)\.\w*Async\b|\bThrows\w*Async\b").expect("a regex")
+    compile_regex(r"\.(?:rejects|resolves|eventually|rejected\w*|fulfilled)\b|\bexpectLater\(|\bassert\.(?:rejects|doesNotReject)\(|\bwaitFor\w*\(|\bexpect\((?:page|\w*[lL]ocator|page\.)|\.Should\(\)\.\w*Async\b|\bThrows\w*Async\b").expect("a regex")
 });
 /// A matcher of errors that leaves the kind open.
 static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
@@ -164,6 +164,9 @@ static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("a regex")
 });
+
+/// Lines of a test that a small change takes away.
+const REPLACED_LINES_MAX: usize = 6;
 
 /// A changed line that asks for less, and on which side it is.
 pub(super) type WeakerLine<'s, 'p> = (DiffSide, &'s DiffLine<'p>);
@@ -234,7 +237,28 @@ pub(super) fn mark_weaker<'s, 'p>(
         let alone = !added.iter().any(chained) && olds.len() <= 1 && added.len() <= 1;
         alone.then_some((DiffSide::Old, *link))
     };
-    outlived().or_else(unlinked)
+    // A shell's test has rules of its own for what it compares.
+    let is_shell = matches!(language.name.as_str(), "shell" | "test-script");
+    let replaced = || replaced_by_less(&gone, &news, (removed, added)).filter(|_| !is_shell);
+    outlived().or_else(unlinked).or_else(replaced)
+}
+
+/// The assertion that came in the place of those that are gone, where none that came is as exact as the most exact of
+/// them, whatever it is about.
+fn replaced_by_less<'s, 'p>(
+    gone: &[&(usize, Statement)],
+    news: &[(usize, Statement)],
+    (removed, added): (&[&DiffLine<'_>], &[&'s DiffLine<'p>]),
+) -> Option<WeakerLine<'s, 'p>> {
+    let asks = |(_, text): &&(usize, Statement)| text.asserts && !text.is_guard;
+    let (was, is): (Vec<_>, Vec<_>) = (gone.iter().copied().filter(asks).collect(), news.iter().filter(asks).collect());
+    let strongest = |texts: &[&(usize, Statement)]| texts.iter().map(|(_, text)| text.strength).max().flatten();
+    let plain = |(_, text): &&(usize, Statement)| says_plainly(&text.tokens, &text.text);
+    let known = is.iter().all(|(_, text)| text.strength.is_some());
+    let small = removed.len() <= REPLACED_LINES_MAX && added.len() <= removed.len() + 1;
+    let less = strongest(&is) < strongest(&was) && strongest(&was) == Some(MatcherStrength::Exact);
+    let found = is.first().filter(|_| known && small && less && is.len() <= was.len() && !was.iter().any(plain))?;
+    Some((DiffSide::New, added[found.0]))
 }
 
 /// The statements of `lines` that ask for something or list what is asked, and where they begin.
@@ -321,14 +345,14 @@ impl Statement {
         put.is_empty()
             && gone.iter().any(says)
             && (is_part || is_whole)
-            && !gone.join("").to_ascii_lowercase().contains("times(1)")
+            && (old.text.contains(".expect_") || !gone.join("").to_ascii_lowercase().contains("times(1)"))
             && (old.speaks_of_errors || is_part && (old.speaks_of_calls || old.is_pattern))
     }
 
     /// Whether it is as before, but isn't waited for.
     fn waits_less(&self, old: &Statement) -> bool {
         let was = match old.tokens.split_first() {
-            Some((first, rest)) if first == "await" => rest,
+            Some((first, rest)) if matches!(first.as_str(), "await" | "return") => rest,
             _ => return false,
         };
         let own = self.tokens.iter().position(|token| !matches!(token.as_str(), "_" | "=" | "void")).unwrap_or(0);
@@ -493,7 +517,7 @@ impl Statement {
             return false;
         }
         let (Some(was), Some(is)) = (old.strength, self.strength) else { return false };
-        is < was && (old.speaks_of_calls || !says_plainly(&old.tokens, &old.text))
+        is < was && (old.speaks_of_calls || !says_plainly(&old.tokens, &old.text) || slack::puts_in_order(&self.tokens))
     }
 
     /// Whether most of its names and values are in `old`, too.
@@ -541,6 +565,9 @@ impl Statement {
         let asks = |text: &Statement| text.asserts || text.speaks_of_calls;
         asks(old) && (slack::drops_order(&old.tokens, &self.tokens) || slack::waits_longer(&old.text, &self.text))
             || old.asserts && is_bound()
+            || old.asserts && slack::takes_part(&old.tokens, &self.tokens)
+            || alone && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
+            || put == [".", "."] && !gone.is_empty()
             || put.is_empty() && slack::drops_value(&old.tokens, gone, start)
             || renamed()
     }

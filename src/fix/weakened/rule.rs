@@ -121,6 +121,8 @@ pub(super) struct WeakenedRuleText {
     pub(super) not_below: Option<String>,
     /// A regex of a line that the same file has to have, as far as the diff shows it.
     pub(super) beside: Option<String>,
+    /// A regex of a line of the new file, as far as the diff shows it, that says that this one is no finding after all.
+    pub(super) without: Option<String>,
     /// A regex that a unit has to match to count.
     pub(super) units_like: Option<String>,
     /// A regex on units that don't count.
@@ -208,7 +210,7 @@ macro_rules! shipped {
     };
 }
 
-shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "gates" "options" "packages" "linters" "laxer" "thresholds" "snapshots" }
+shipped! { "tests" "suites" "assertions" "skipped" "disabled" "configuration" "excluded" "pipelines" "gates" "options" "packages" "linters" "settings" "laxer" "thresholds" "snapshots" }
 
 /// A rule, its regexes not compiled before they are needed.
 #[derive(Debug)]
@@ -224,6 +226,7 @@ pub(super) struct WeakenedRule {
     below: Option<LazyRegex>,
     not_below: Option<LazyRegex>,
     beside: Option<LazyRegex>,
+    without: Option<LazyRegex>,
     replaced_by: Option<LazyRegex>,
     units_like: Option<LazyRegex>,
     units_unlike: Option<LazyRegex>,
@@ -244,6 +247,7 @@ impl WeakenedRule {
             below: text.below.clone().map(LazyRegex::new),
             not_below: text.not_below.clone().map(LazyRegex::new),
             beside: text.beside.clone().map(LazyRegex::new),
+            without: text.without.clone().map(LazyRegex::new),
             replaced_by: text.replaced_by.clone().map(LazyRegex::new),
             units_like: text.units_like.clone().map(LazyRegex::new),
             units_unlike: text.units_unlike.clone().map(LazyRegex::new),
@@ -308,6 +312,11 @@ impl WeakenedRule {
     /// Whether the lines of a file have the one that the rule asks for beside it.
     pub(super) fn is_beside<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
         self.beside.as_ref().is_none_or(|beside| lines.any(|line| beside.is_match(line)))
+    }
+
+    /// Whether one of the new file's lines makes up for what the rule found.
+    pub(super) fn is_made_up_for<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        self.without.as_ref().is_some_and(|without| lines.any(|line| without.is_match(line)))
     }
 
     /// Whether `line`, which is new, takes the place of what is gone.

@@ -9,7 +9,7 @@ use super::lazy::compile_regex;
 use super::strength::is_word;
 
 /// Puts what it is called on, or what it is given, in an order of its own.
-const ORDERS: [&str; 13] = [
+const ORDERS: [&str; 15] = [
     "sorted",
     "sort",
     "sort_by",
@@ -23,9 +23,11 @@ const ORDERS: [&str; 13] = [
     "HashSet",
     "BTreeSet",
     "toSortedSet",
+    "Enum",
+    "MapSet",
 ];
 /// Matchers and those that ask for less of the same.
-const LOOSER_TWINS: [(&str, &str); 48] = [
+const LOOSER_TWINS: [(&str, &str); 62] = [
     ("toStrictEqual", "toEqual"),
     ("toStrictEqual", "toMatchObject"),
     ("toEqual", "toMatchObject"),
@@ -74,6 +76,31 @@ const LOOSER_TWINS: [(&str, &str); 48] = [
     ("toBeLessThan", "toBeLessThanOrEqual"),
     ("assertGreater", "assertGreaterEqual"),
     ("assertLess", "assertLessEqual"),
+    ("equal", "members"),
+    ("Equal", "Contain"),
+    ("Consistently", "Expect"),
+    ("assert_difference", "assert_changes"),
+    ("value", "exists"),
+    ("isConflict", "is4xxClientError"),
+    ("isNotFound", "is4xxClientError"),
+    ("isBadRequest", "is4xxClientError"),
+    ("isForbidden", "is4xxClientError"),
+    ("isUnauthorized", "is4xxClientError"),
+    ("isUnprocessableEntity", "is4xxClientError"),
+    ("isCreated", "is2xxSuccessful"),
+    ("isOk", "is2xxSuccessful"),
+    ("isNoContent", "is2xxSuccessful"),
+];
+/// Errors, and those that are one of several kinds.
+const BASE_ERRORS: [(&str, &[&str]); 8] = [
+    ("OSError", &["FileNotFoundError", "PermissionError", "FileExistsError", "ConnectionError", "TimeoutError"]),
+    ("LookupError", &["KeyError", "IndexError"]),
+    ("ArithmeticError", &["ZeroDivisionError", "OverflowError"]),
+    ("ValueError", &["UnicodeDecodeError", "UnicodeEncodeError", "JSONDecodeError"]),
+    ("DatabaseError", &["IntegrityError", "OperationalError", "DataError", "ProgrammingError"]),
+    ("IOException", &["FileNotFoundException", "SocketException", "UncheckedIOException", "EOFException"]),
+    ("RuntimeException", &["IllegalArgumentException", "IllegalStateException", "NullPointerException"]),
+    ("StandardError", &["ArgumentError", "TypeError", "KeyError", "RuntimeError"]),
 ];
 /// Words that tell a lax name from that of the exact one: `expectedMinimumMessageCount`.
 const LAX_WORDS: [&str; 10] = [
@@ -113,12 +140,29 @@ pub(super) fn drops_order(old: &[String], new: &[String]) -> bool {
         }
         counted
     };
-    orders(new) > orders(old) && !bare(old).is_empty() && bare(old) == bare(new)
+    let is_free = |tokens: &[String]| tokens.windows(3).any(|at| at == ["ordered", "=", "False"]);
+    orders(new) > orders(old) && !bare(old).is_empty() && bare(old) == bare(new) || is_free(new) && !is_free(old)
 }
 
 /// Whether one matcher asks for less than another that takes the same.
 pub(super) fn is_looser(was: &str, is: &str) -> bool {
     LOOSER_TWINS.contains(&(was, is))
+}
+
+/// Whether an error is one of several kinds of which the other is one.
+pub(super) fn is_base_error(was: &str, is: &str) -> bool {
+    BASE_ERRORS.iter().any(|(base, kinds)| *base == is && kinds.contains(&was))
+}
+
+/// Whether one part of what was compared as a whole is compared now: `a["b"] == 1` for `a == {"b": 1, "c": 2}`.
+pub(super) fn takes_part(old: &[String], new: &[String]) -> bool {
+    let equality = |tokens: &[String]| tokens.iter().position(|token| matches!(token.as_str(), "==" | "==="));
+    let (Some(was), Some(is)) = (equality(old), equality(new)) else { return false };
+    let whole = &old[was + 1..];
+    let opens = whole.first().is_some_and(|first| matches!(first.as_str(), "{" | "["));
+    let parts = whole.iter().filter(|token| *token == ",").count();
+    let path = new[..is].strip_prefix(&old[..was]);
+    opens && parts > 0 && path.is_some_and(|path| path.first().is_some_and(|first| matches!(first.as_str(), "[" | ".")))
 }
 
 /// Whether a name is another one with a word in it that makes it lax.
@@ -148,6 +192,20 @@ pub(super) fn is_bound_of(was: &str, is: &str) -> bool {
     exact.is_some() && exact == bound
 }
 
+/// Whether a statement asks for less or more than something: `x < 0.1`, `toBeLessThan(1)`.
+pub(super) fn puts_in_order(tokens: &[String]) -> bool {
+    let compares = |pair: &[String]| {
+        matches!(pair[0].as_str(), "<" | "<=" | ">" | ">=") && pair[1].starts_with(|c: char| c.is_ascii_digit())
+    };
+    let names = |token: &String| {
+        let name = token.to_ascii_lowercase();
+        ["less", "greater", "lessthan", "greaterthan", "lessequal", "greaterequal", "_lt", "_le", "_gt", "_ge"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    tokens.windows(2).any(compares) || tokens.iter().any(|token| is_word(token) && names(token))
+}
+
 /// Whether what had to be so at once may become so.
 pub(super) fn waits_longer(old: &str, new: &str) -> bool {
     EVENTUALLY.is_match(new) && !EVENTUALLY.is_match(old)
@@ -166,6 +224,8 @@ mod tests {
         assert!(drops("XCTAssertEqual(p.ids, [\"a\"])", "XCTAssertEqual(p.ids.sorted(), [\"a\"])"));
         assert!(!drops("assert sorted(x) == [1, 2]", "assert x == [1, 2]"));
         assert!(!drops("assert x == [1, 2]", "assert sorted(x) == [1, 2, 3]"));
+        assert!(drops("self.assertQuerySetEqual(a, [b])", "self.assertQuerySetEqual(a, [b], ordered=False)"));
+        assert!(drops("assert by_age(p) == [\"al\"]", "assert Enum.sort(by_age(p)) == [\"al\"]"));
     }
 
     #[test]
@@ -182,12 +242,24 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_whole_is_compared() {
+        let takes = |old, new| takes_part(&tokens_of(old), &tokens_of(new));
+        assert!(takes("assert a == {\"b\": 1, \"c\": 2}", "assert a[\"b\"] == 1"));
+        assert!(!takes("assert a == {\"b\": 1}", "assert a[\"b\"] == 1"));
+        assert!(!takes("assert a[\"b\"] == 1", "assert a == {\"b\": 1, \"c\": 2}"));
+        assert!(is_base_error("KeyError", "LookupError") && !is_base_error("LookupError", "KeyError"));
+    }
+
+    #[test]
     fn names_and_waits_are_laxer() {
         assert!(is_laxer_name("expectedMessageCount", "expectedMinimumMessageCount"));
         assert!(!is_laxer_name("expectedMinimumMessageCount", "expectedMessageCount"));
         assert!(!is_laxer_name("minimumCount", "maximumCount"));
         assert!(is_bound_of("EXPECT_EQ", "EXPECT_LT") && is_bound_of("assertEqual", "assertLess"));
         assert!(!is_bound_of("EXPECT_LT", "EXPECT_EQ") && !is_bound_of("assertEqual", "assertIn"));
+        assert!(puts_in_order(&tokens_of("assert x < 1e-6")));
+        assert!(puts_in_order(&tokens_of("expect(x).toBeLessThan(1)")));
+        assert!(!puts_in_order(&tokens_of("assert_eq!(a::<u8>(), 1)")));
         assert!(waits_longer("verify(a).clear(b)", "verify(a, timeout(2000)).clear(b)"));
         assert!(!waits_longer("await().until(b)", "await().until(c)"));
     }

@@ -26,7 +26,7 @@ const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical ide
     elementsmatch matcharray equivalent equivalentto thesameelementsas thesameelementsinorderas \
     calledoncewith calledwith calledtimes calledonce lastcalledwith beencalledwith beencalledtimes \
     beencalledonce beencalledoncewith beenlastcalledwith beennthcalledwith calledoncewithexactly \
-    calledwithexactly numberofcalls times once exactly disabled class value hascalls calls withmessage \
+    calledwithexactly numberofcalls numqueries redirects jsonequal formerror times once exactly disabled class value hascalls calls withmessage \
     message empty null nil none undefined zero output line by";
 const PART_WORDS: &str = "contain contains containing include includes match matches matching like substr hasitem item key \
     haskey subset oneof anyof greater greaterthan greaterequal gt ge gte less lessthan lessequal lt le \
@@ -36,7 +36,7 @@ const PART_WORDS: &str = "contain contains containing include includes match mat
     arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
     json messagecontaining messagematching regexp almostequal almostequals approximately approx inepsilon allclose";
 const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
-    notundefined exist exists truthy defined some issome isjust ok visible inthedocument present pass \
+    notundefined exist exists truthy defined some issome iserr isjust ok visible inthedocument present pass \
     called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \
     nothrow true just any anytimes nofail warn warneq warnunless notbe";
 /// What frameworks put in front of them.
@@ -118,7 +118,9 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
             // What is true says the comparison in it.
             let is_truth =
                 compares && matches!(sign, "True" | "IsTrue" | "assertTrue" | "assert_true" | "isTrue" | "ok");
-            if is_truth {
+            // `Ok(3)` is a value.
+            let is_value = matches!(sign, "Ok" | "Err" | "Some") && !is_chained;
+            if is_truth || is_value {
                 continue;
             }
             if sign == "called" && next == "(" && token(at + 2) != ")" {
@@ -172,10 +174,13 @@ fn is_negated(tokens: &[String], text: &str) -> bool {
 
 fn word_strength(word: &str) -> Option<MatcherStrength> {
     let mut word: String = word.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
-    if matches!(word.as_str(), "tobe" | "shouldbe" | "is") {
+    if matches!(word.as_str(), "tobe" | "shouldbe") {
         return Some(MatcherStrength::Exact);
     }
     loop {
+        if word == "is" {
+            return Some(MatcherStrength::Exact);
+        }
         for (words, strength) in [
             (EXACT_WORDS, MatcherStrength::Exact),
             (PART_WORDS, MatcherStrength::Part),
@@ -205,7 +210,8 @@ pub(super) fn says_plainly(tokens: &[String], text: &str) -> bool {
         };
         PLAIN.contains(&token(at)) && closes && asked
     };
-    (1..tokens.len()).any(is_plain) || EMPTY.is_match(text)
+    // All that `Ok(())` says is that it is no error.
+    (1..tokens.len()).any(is_plain) || EMPTY.is_match(text) || text.contains("Ok(())")
 }
 
 /// Names, numbers, strings and signs, in their order. A sign of two or three characters is one.

@@ -230,7 +230,7 @@ fn is_narrowed(before: &str, after: &str) -> bool {
 
 /// A test's cases or a check's arguments, on one line.
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@ValueSource|#\[values\(|\.forEach\(|\bValues\(|\bwithData\(|->with\(\s*\[|\barguments:\s*\[|\bGENERATE\(|<-\s*\[|\bfor\s+\w+\s+in\s+\(")
+    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@(?:Value|Csv|Enum)Source|#\[values\(|\.forEach\(|\bValues\(|\bwithData\(|->with\(\s*\[|\barguments:\s*\[|\bGENERATE\(|<-\s*\[|\bfor\s+\w+\s+in\s+\(")
         .expect("a regex")
 });
 /// Tests that a build is given by their names.
@@ -320,6 +320,17 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let is_path = |word: &&&str| is_value(word) && !SUBCOMMANDS.contains(word);
     let settled = !literal && gone.len() > 1 && now.iter().skip_while(is_named).skip(1).all(|word| !is_path(&word));
     rest.next().is_none() && !gone.is_empty() && is_left && !settled && gone.iter().all(is_value)
+        || !literal && looks_at_part(was, now)
+}
+
+/// Whether `now` looks at a part where `was` looked at the whole folder: `flake8 cart` for `flake8 .`.
+fn looks_at_part(was: &[&str], now: &[&str]) -> bool {
+    let mut others = was.iter().zip(now).filter(|(was, now)| was != now);
+    let Some((was_path, now_path)) = others.next() else { return false };
+    was.len() == now.len()
+        && others.next().is_none()
+        && matches!(*was_path, "." | "./" | "./..." | "**/*")
+        && now_path.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_')
 }
 
 /// The lines under the condition at `at`.

@@ -70,7 +70,10 @@ impl<'p> FileView<'p> {
     fn new(file: &'p FilePatch) -> Self {
         let path = if file.change == PatchChange::Deleted { &file.old } else { &file.new };
         let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text.as_str());
-        let language = Language::of_path(path).or_else(|| Language::by_lines(path, lines));
+        // A folder of scripts has programs of any language.
+        let language = Language::by_interpreter(path, lines.clone().next())
+            .or_else(|| Language::of_path(path))
+            .or_else(|| Language::by_lines(path, lines));
         let hunks = file.hunks.iter().map(|hunk| hunk_sides(hunk, language)).collect();
         let folded = [file.old.to_lowercase(), file.new.to_lowercase()];
         FileView { file, language, part: file_role(path, language), hunks, folded }
