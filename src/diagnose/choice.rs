@@ -7,6 +7,7 @@
 //! output: there the first items are kept with their whole blocks.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
@@ -49,9 +50,9 @@ pub(super) struct KeptLines {
     pub cut: usize,
 }
 
-/// Chooses among lines by what they are worth.
-pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
-    let total: usize = lines.iter().map(|(line, _)| line.len() + 1).sum();
+/// Chooses among lines by what they are worth; both are of the same length.
+pub(super) fn choose_lines(lines: &[&str], worths: &[LineWorth]) -> KeptLines {
+    let total: usize = lines.iter().map(|line| line.len() + 1).sum();
     let rooms = [
         EVENT_LINES_BYTES_MAX,
         (total / DETAIL_SHARE).clamp(DETAIL_BYTES_MIN, EVENT_LINES_BYTES_MAX),
@@ -59,17 +60,17 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
             .clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
         (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
     ];
-    let says = |(line, worth): &(&str, LineWorth)| *worth != LineWorth::None && !line.trim().is_empty();
-    let mut order: Vec<usize> = (0..lines.len()).filter(|&index| says(&lines[index])).collect();
-    order.sort_by_key(|&index| (lines[index].1, index));
+    let says = |&index: &usize| worths[index] != LineWorth::None && !lines[index].trim().is_empty();
+    let mut order: Vec<usize> = (0..lines.len()).filter(says).collect();
+    order.sort_unstable_by_key(|&index| (worths[index], index));
     let (mut used, mut full) = (0, [false; 4]);
     let mut chosen = vec![false; lines.len()];
     let mut cut = 0;
-    let mut matched = HashSet::default();
+    let mut matched: HashSet<u64, RandomState> = HashSet::default();
     let hashes = RandomState::default();
     let mut alike: HashMap<u64, usize, RandomState> = HashMap::default();
     for &index in &order {
-        let (line, worth) = lines[index];
+        let (line, worth) = (lines[index], worths[index]);
         let size = line.trim_end().len().min(LINE_KEEP_BYTES_MAX) + 1;
         let tier = match worth {
             LineWorth::Core(_) => 0,
@@ -79,8 +80,9 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
         };
         // In order of rank: once something doesn't fit, nothing less important takes its place.
         full[tier] |= used + size > rooms[tier];
-        // In a block lines repeat themselves: what a stack goes through twice is no list.
-        if tier == 0 && is_said(&mut matched, line) {
+        // In a block lines repeat themselves: what a stack goes through twice is no list. In a comparison each line counts:
+        // what is there twice differs twice.
+        if tier == 0 && !is_side(line) && !matched.insert(hashes.hash_one(line.trim())) {
             cut += usize::from(full[tier]);
             continue;
         }
@@ -101,11 +103,6 @@ pub(super) fn choose_lines(lines: &[(&str, LineWorth)]) -> KeptLines {
     KeptLines { lines, numbers, cut }
 }
 
-/// Whether an equal line was kept already. In a comparison each line counts: what is there twice differs twice.
-fn is_said<'a>(matched: &mut HashSet<&'a str, RandomState>, line: &'a str) -> bool {
-    !is_side(line) && !matched.insert(line.trim())
-}
-
 /// Whether a line may be one side of a difference, also behind the mark of a failing test's lines.
 fn is_side(line: &str) -> bool {
     let text = line.trim();
@@ -114,10 +111,10 @@ fn is_side(line: &str) -> bool {
 
 /// The chosen lines with their numbers. A blank one stays between two blocks, but not between single lines: those are
 /// a list. What is only blank between two chosen ones is as it was printed.
-fn emit_lines(lines: &[(&str, LineWorth)], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
+fn emit_lines(lines: &[&str], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize>>) {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut blank = true;
-    for (number, ((line, _), &chosen)) in lines.iter().zip(chosen).enumerate() {
+    for (number, (line, &chosen)) in lines.iter().zip(chosen).enumerate() {
         if chosen {
             match groups.last_mut().filter(|_| !blank) {
                 Some(group) => group.push(number),
@@ -135,12 +132,12 @@ fn emit_lines(lines: &[(&str, LineWorth)], chosen: &[bool]) -> (Vec<String>, Vec
         let list = alone && single;
         if let (Some(&Some(last)), Some(&first), false) = (numbers.last(), group.first(), list) {
             let between = || lines[last + 1..first].iter();
-            numbers.push((between().all(|(line, _)| line.trim().is_empty())).then_some(last + 1));
+            numbers.push((between().all(|line| line.trim().is_empty())).then_some(last + 1));
         }
         alone = single;
         numbers.extend(group.into_iter().map(Some));
     }
-    let text = |number: usize| ellipsis(lines[number].0.trim_end(), LINE_KEEP_BYTES_MAX);
+    let text = |number: usize| ellipsis(lines[number].trim_end(), LINE_KEEP_BYTES_MAX);
     (numbers.iter().map(|number| number.map(text).unwrap_or_default()).collect(), numbers)
 }
 
@@ -321,6 +318,11 @@ const WHOLE_ITEMS_MAX: usize = 2;
 mod tests {
     use super::*;
 
+    fn chosen(lines: &[(&str, LineWorth)]) -> KeptLines {
+        let (lines, worths): (Vec<&str>, Vec<LineWorth>) = lines.iter().copied().unzip();
+        choose_lines(&lines, &worths)
+    }
+
     #[test]
     fn what_says_why_goes_before_what_explains_it() {
         let (long, noise) = ("x".repeat(700), "noise ".repeat(300));
@@ -333,7 +335,7 @@ mod tests {
             ("where", LineWorth::Detail(0)),
             (&long, LineWorth::Context(0)),
         ];
-        let kept = choose_lines(&lines);
+        let kept = chosen(&lines);
         assert_eq!(kept.lines, ["why", "", "and why", "where", &long], "the context of the more important one fits");
         assert_eq!(kept.cut, 1);
     }
@@ -347,7 +349,7 @@ mod tests {
             ("passed", LineWorth::None),
             ("note", LineWorth::Context(3)),
         ];
-        assert_eq!(choose_lines(&lines).lines, ["why", "where", "source", "note"]);
+        assert_eq!(chosen(&lines).lines, ["why", "where", "source", "note"]);
     }
 
     #[test]
@@ -357,7 +359,7 @@ mod tests {
         let all = steps.iter().chain(&sides).map(|line| (line.as_str(), LineWorth::Context(0)));
         let lines: Vec<(&str, LineWorth)> =
             [("Error: it is broken", LineWorth::Core(0))].into_iter().chain(all).collect();
-        let kept = choose_lines(&lines);
+        let kept = chosen(&lines);
         assert_eq!(kept.lines.iter().filter(|line| line.contains("step")).count(), ALIKE_LINES_MAX);
         assert_eq!(kept.lines.iter().filter(|line| line.starts_with('+')).count(), sides.len());
         assert_eq!(kept.cut, steps.len() - ALIKE_LINES_MAX);
@@ -368,7 +370,7 @@ mod tests {
         let lines: Vec<String> = (0..5_000).map(|n| format!("größe {n}: error ✖")).collect();
         let lines: Vec<(&str, LineWorth)> =
             lines.iter().zip(0..).map(|(line, n)| (line.as_str(), LineWorth::Core(n))).collect();
-        let kept = choose_lines(&lines);
+        let kept = chosen(&lines);
         assert!(kept.lines.iter().map(|line| line.len() + 1).sum::<usize>() <= EVENT_LINES_BYTES_MAX);
         assert_eq!(kept.lines.len() + kept.cut, lines.len());
         assert_eq!(kept.lines[0], lines[0].0);
@@ -457,6 +459,6 @@ mod tests {
     #[test]
     fn lines_that_stand_alone_are_a_list() {
         let lines = ["a", "", "b", "", "c", "d", "", "e"].map(|line| (line, LineWorth::Core(0)));
-        assert_eq!(choose_lines(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
+        assert_eq!(chosen(&lines).lines, ["a", "b", "", "c", "d", "", "e"]);
     }
 }

@@ -60,7 +60,11 @@ fn passing_mark(line: &str) -> Option<PassingMark> {
         ]
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
-    may_mark(line).then(|| MARKS.iter().find(|(_, regex)| regex.is_match(bytes)).map(|(mark, _)| *mark))?
+    // A sign that no keyboard has begins none of those that a word begins.
+    let is_sign = bytes.first().is_some_and(|&byte| byte >= 0x80);
+    let may_be = |mark| !is_sign || !matches!(mark, PassingMark::Begins | PassingMark::PassedAbove | PassingMark::Ok);
+    may_mark(line)
+        .then(|| MARKS.iter().find(|(mark, regex)| may_be(*mark) && regex.is_match(bytes)).map(|(mark, _)| *mark))?
 }
 
 /// A cheap look before the regexes.

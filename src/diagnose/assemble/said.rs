@@ -1,5 +1,6 @@
 //! The worth of lines, by their use in items.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
@@ -23,7 +24,8 @@ const ALIKE_ITEMS_MAX: usize = 20;
 impl<'a> AssembledDiagnostics<'a> {
     /// The lines worth keeping, each with what was printed before it (`times`, of every line or of none).
     pub(crate) fn kept_lines(&self, times: &[String]) -> KeptLines {
-        let mut kept = choice::choose_lines(&self.worded_lines(&self.whole_worths()));
+        let (lines, worths) = self.worded_lines(self.whole_worths());
+        let mut kept = choice::choose_lines(&lines, &worths);
         if !times.is_empty() {
             for (line, number) in kept.lines.iter_mut().zip(&kept.numbers) {
                 let printed = number.and_then(|number| self.printed_line(number));
@@ -58,25 +60,27 @@ impl<'a> AssembledDiagnostics<'a> {
 
     /// All lines that have to do with the failure, as one text.
     pub(crate) fn relevant_text(&self) -> String {
-        let worths = self.line_worths();
-        let said = self.worded_lines(&worths).into_iter().filter(|(_, worth)| *worth != LineWorth::None);
+        let (lines, worths) = self.worded_lines(self.line_worths());
+        let said = lines.iter().zip(&worths).filter(|(_, worth)| **worth != LineWorth::None);
         said.map(|(line, _)| format!("{}\n", ellipsis(line.trim_end(), LINE_KEEP_BYTES_MAX))).collect()
     }
 
-    /// What each line is worth, with those written for documents before the line that the document begins in.
-    fn worded_lines(&self, worths: &[LineWorth]) -> Vec<(&str, LineWorth)> {
-        let mut said = Vec::with_capacity(self.lines.len() + self.written.values().map(Vec::len).sum::<usize>());
+    /// The lines and what each is worth, with those written for documents before the line that the document begins in.
+    fn worded_lines(&self, worths: Vec<LineWorth>) -> (Cow<'_, [&str]>, Vec<LineWorth>) {
+        if self.written.is_empty() {
+            return (Cow::Borrowed(self.lines), worths);
+        }
+        let (mut lines, mut said) = (Vec::with_capacity(self.lines.len()), Vec::with_capacity(worths.len()));
         let mut from = 0;
-        let printed = |from: usize, until: usize| {
-            self.lines[from..until].iter().copied().zip(worths[from..until].iter().copied())
-        };
         for (&line, written) in &self.written {
-            said.extend(printed(from, line));
-            said.extend(written.iter().map(|line| (line.as_str(), LineWorth::Core(0))));
+            lines.extend(self.lines[from..line].iter().copied().chain(written.iter().map(String::as_str)));
+            said.extend_from_slice(&worths[from..line]);
+            said.resize(lines.len(), LineWorth::Core(0));
             from = line;
         }
-        said.extend(printed(from, self.lines.len()));
-        said
+        lines.extend_from_slice(&self.lines[from..]);
+        said.extend_from_slice(&worths[from..]);
+        (Cow::Owned(lines), said)
     }
 
     /// What each line of the output is worth. Errors come before warnings, definitions before what is known generally.
