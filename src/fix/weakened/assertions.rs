@@ -163,7 +163,9 @@ fn judge_test<'v>(
         sheet.add_named("assertion-conditional", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let vaguer = loosened::mark_vaguer(&left.removed, &left.added, language).map(|line| (DiffSide::New, line));
-    let is_judged = |line: &DiffLine<'_>| numbers::is_threshold(sheet.rules, &sheet.views[new_file], line);
+    // A bound that was one before is compared by its number.
+    let is_bound = |line: &DiffLine<'_>| numbers::is_threshold(sheet.rules, &sheet.views[new_file], line);
+    let is_judged = |line: &DiffLine<'_>| is_bound(line) && left.removed.iter().any(|old| is_bound(old));
     let weaker = || matchers::mark_weaker(&left.removed, &left.added, language).filter(|(_, line)| !is_judged(line));
     let vaguer = vaguer.or_else(weaker);
     if let Some((side, line)) = vaguer {

@@ -566,6 +566,7 @@ impl Statement {
         asks(old) && (slack::drops_order(&old.tokens, &self.tokens) || slack::waits_longer(&old.text, &self.text))
             || old.asserts && is_bound()
             || old.asserts && slack::takes_part(&old.tokens, &self.tokens)
+            || old.asserts && !self.is_guard && slack::becomes_bound(&old.tokens, &self.tokens)
             || alone && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
             || put == [".", "."] && !gone.is_empty()
             || put.is_empty() && slack::drops_value(&old.tokens, gone, start)

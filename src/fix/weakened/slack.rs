@@ -192,6 +192,13 @@ pub(super) fn is_bound_of(was: &str, is: &str) -> bool {
     exact.is_some() && exact == bound
 }
 
+/// Whether what had to be equal only has to be in order: `x < 0.1` for `x == 0`.
+pub(super) fn becomes_bound(old: &[String], new: &[String]) -> bool {
+    let start = old.iter().zip(new).take_while(|(was, is)| was == is).count();
+    let sign = |tokens: &[String], signs: &[&str]| tokens.get(start).is_some_and(|sign| signs.contains(&sign.as_str()));
+    start > 1 && sign(old, &["==", "==="]) && sign(new, &["<", "<=", ">", ">="])
+}
+
 /// Whether a statement asks for less or more than something: `x < 0.1`, `toBeLessThan(1)`.
 pub(super) fn puts_in_order(tokens: &[String]) -> bool {
     let compares = |pair: &[String]| {
@@ -257,6 +264,8 @@ mod tests {
         assert!(!is_laxer_name("minimumCount", "maximumCount"));
         assert!(is_bound_of("EXPECT_EQ", "EXPECT_LT") && is_bound_of("assertEqual", "assertLess"));
         assert!(!is_bound_of("EXPECT_LT", "EXPECT_EQ") && !is_bound_of("assertEqual", "assertIn"));
+        assert!(becomes_bound(&tokens_of("assert x == 0"), &tokens_of("assert x < 1e-6")));
+        assert!(!becomes_bound(&tokens_of("assert x < 1e-6"), &tokens_of("assert x == 0")));
         assert!(puts_in_order(&tokens_of("assert x < 1e-6")));
         assert!(puts_in_order(&tokens_of("expect(x).toBeLessThan(1)")));
         assert!(!puts_in_order(&tokens_of("assert_eq!(a::<u8>(), 1)")));
