@@ -432,7 +432,7 @@ pub(super) fn severity_of(line: &str) -> Severity {
 /// A name with a letter and an extension, or with a folder: no number, version, address or time.
 pub(super) fn looks_like_a_file(file: &str) -> bool {
     if memchr3(b'.', b'/', b'\\', file.as_bytes()).is_none() {
-        return file.len() <= KNOWN_NAME_BYTES_MAX && KNOWN_NAMES.contains(&file);
+        return !file.contains(' ') && KNOWN_NAMES.contains(&file);
     }
     if file.contains("://") || file.contains("  ") || file.starts_with("//") || file.ends_with('/') {
         return false;
@@ -444,9 +444,6 @@ pub(super) fn looks_like_a_file(file: &str) -> bool {
     let letters = name.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80);
     letters && (extension == Some(true) || (file.contains('/') && extension.is_none()) || KNOWN_NAMES.contains(&name))
 }
-
-/// The longest of [`KNOWN_NAMES`] is no longer, bytes.
-const KNOWN_NAME_BYTES_MAX: usize = 24;
 
 /// Files without an extension that tools speak of.
 const KNOWN_NAMES: &[&str] = &[

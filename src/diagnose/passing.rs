@@ -60,7 +60,7 @@ fn passing_mark(line: &str) -> Option<PassingMark> {
         ]
     });
     let bytes = prefix(line, LINE_MATCH_BYTES_MAX).as_bytes();
-    // A sign that no keyboard has begins none of those that a word begins.
+    // What begins with a sign of its own (`✓ adds`) is none of those that begin with a word.
     let is_sign = bytes.first().is_some_and(|&byte| byte >= 0x80);
     let may_be = |mark| !is_sign || !matches!(mark, PassingMark::Begins | PassingMark::PassedAbove | PassingMark::Ok);
     may_mark(line)

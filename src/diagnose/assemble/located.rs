@@ -160,10 +160,11 @@ impl AssembledDiagnostics<'_> {
             }
             // Nearly every line has no place at all.
             let has_place = located::may_hold_place(line);
-            let said = Some(index).filter(|_| has_place).and_then(|index| self.beside_message(index)).or_else(|| {
+            let beside = if has_place { self.beside_message(index) } else { None };
+            let said = beside.or_else(|| {
                 let row = header.and_then(|file| Some(located::read_row(line)?.in_file(file)));
-                row.or_else(|| Some(line).filter(|_| has_place).and_then(located::read_located))
-                    .map(|said| ((index, index), said))
+                let own = || if has_place { located::read_located(line) } else { None };
+                row.or_else(own).map(|said| ((index, index), said))
             });
             let Some(((start, last), said)) = said else {
                 header = heading_path(line, resolver).or(header.filter(|_| line.trim().is_empty()));

@@ -103,13 +103,13 @@ fn read_document(rest: &str, line: &str, budget: &mut usize) -> Option<(usize, V
         }
         // A comment is none.
         b'/' | b'#' => return None,
-        _ => match Some(line).filter(|line| line.trim_end().ends_with('}')).and_then(|line| line.find("{\"")) {
-            Some(start) => {
-                let (used, read) = json::read_value(&line[start..], budget)?;
-                return Some((start + used, json::findings_in(&read.value), read.left_out));
-            }
-            None => return table::read_table(rest, line, budget).map(|(used, entries)| (used, entries, 0)),
-        },
+        _ if line.trim_end().ends_with('}')
+            && let Some(start) = line.find("{\"") =>
+        {
+            let (used, read) = json::read_value(&line[start..], budget)?;
+            return Some((start + used, json::findings_in(&read.value), read.left_out));
+        }
+        _ => return table::read_table(rest, line, budget).map(|(used, entries)| (used, entries, 0)),
     };
     Some((indent + used, entries, left_out))
 }

@@ -108,6 +108,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let pipeline_added = views.iter().any(|view| {
         matches!(view.file.change, PatchChange::Added | PatchChange::Renamed) && view.is("yaml") && holds_commands(view)
     });
+    let commented = list_comments(views);
     let mut told = Vec::new();
     for command in old.iter().filter(|command| !command.swallowed) {
         let is_check = |kind: &CheckKind| !matches!(kind, CheckKind::Build) && !FOR_PEOPLE.is_match(&command.text);
@@ -119,7 +120,9 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
-        let there = !is_commented_out(view, &own) && (there || script_in_its_place(view, command.line));
+        let there = there || script_in_its_place(view, command.line);
+        let is_comment = |(file, text): &(usize, String)| *file == command.file && text.ends_with(&own);
+        let there = there && !(own.len() >= COMMENTED_BYTES_MIN && commented.iter().any(is_comment));
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
             continue;
         }
@@ -131,13 +134,12 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
 }
 
-/// Whether a command is a comment now.
-fn is_commented_out(view: &FileView<'_>, command: &str) -> bool {
-    let sign = |c: char| matches!(c, '#' | '/' | '-') || c.is_whitespace();
-    view.changed_lines(DiffSide::New).any(|line| {
-        let text = bare_command(line.masked.comment.trim_start_matches(sign));
-        line.masked.text.trim().is_empty() && command.len() >= COMMENTED_BYTES_MIN && text.ends_with(command)
-    })
+/// The new lines that are comments, without blanks, and their files: a command may be one now.
+fn list_comments(views: &[FileView<'_>]) -> Vec<(usize, String)> {
+    let files = views.iter().enumerate().filter(|(_, view)| holds_commands(view));
+    let lines = files.flat_map(|(file, view)| view.changed_lines(DiffSide::New).map(move |line| (file, line)));
+    let comments = lines.filter(|(_, line)| line.masked.text.trim().is_empty() && !line.masked.comment.is_empty());
+    comments.map(|(file, line)| (file, bare_command(&line.masked.comment))).collect()
 }
 
 /// Runs a script whose name says that it checks something.
