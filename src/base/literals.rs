@@ -3,7 +3,7 @@
 //! Every occurrence of every literal is wanted here, and a line of an output has many. The library's own iterator takes
 //! its search up again after each of them, which costs more than the search: the automaton is walked here.
 
-use aho_corasick::automaton::Automaton;
+use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::{Anchored, BuildError, dfa, nfa::contiguous};
 
 /// From this many bytes of text on an automaton is worth it that takes milliseconds to build and finds faster.
@@ -53,14 +53,25 @@ impl Literals {
 fn walk(automaton: &impl Automaton, text: &[u8], mut found: impl FnMut(usize, usize)) {
     // Both are built for searches that begin anywhere, so there is a start.
     let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
-    for (at, &byte) in text.iter().enumerate() {
-        state = automaton.next_state(Anchored::No, state, byte);
-        if automaton.is_special(state) && automaton.is_match(state) {
-            for index in 0..automaton.match_len(state) {
-                found(automaton.match_pattern(state, index).as_usize(), at + 1);
-            }
+    let mut end = 0;
+    while let Some((length, matched)) = next_match(automaton, &text[end..], state) {
+        (end, state) = (end + length, matched);
+        for index in 0..automaton.match_len(state) {
+            found(automaton.match_pattern(state, index).as_usize(), end);
         }
     }
+}
+
+/// After how many bytes a literal ends, and the state there. A function of its own: amid what is done with matches the
+/// state would be written to memory for every byte.
+#[inline(never)]
+fn next_match(automaton: &impl Automaton, text: &[u8], mut state: StateID) -> Option<(usize, StateID)> {
+    text.iter()
+        .position(|&byte| {
+            state = automaton.next_state(Anchored::No, state, byte);
+            automaton.is_special(state) && automaton.is_match(state)
+        })
+        .map(|at| (at + 1, state))
 }
 
 #[cfg(test)]

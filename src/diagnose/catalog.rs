@@ -168,18 +168,44 @@ pub(super) struct Catalog {
 /// longer to build than a short output takes to diagnose.
 const SHORT_BYTES_MAX: usize = 16 << 10;
 
+/// The automaton has this many bytes of a literal, and what is behind them is compared where they are: of whole literals
+/// it is several times as large, too large for a processor's cache.
+const HEAD_BYTES: usize = 6;
+
 /// Finds the literals that an output has.
 #[derive(Debug)]
-pub(super) struct Scanner {
+pub(super) struct Scanner<'c> {
+    /// Of the literals' heads.
     automaton: Literals,
-    /// The number of each of the automaton's literals.
-    numbers: Vec<usize>,
+    /// By head: the literals that begin with it, by their numbers, each with what is behind the head.
+    literals: Vec<Vec<(usize, &'c [u8])>>,
 }
 
-impl Scanner {
+impl<'c> Scanner<'c> {
+    /// For these literals in a text of `bytes` bytes.
+    fn new(literals: impl Iterator<Item = (usize, &'c str)>, bytes: usize) -> Self {
+        let mut by_head: HashMap<&[u8], Vec<_>, foldhash::fast::RandomState> = HashMap::default();
+        for (number, literal) in literals {
+            let (head, behind) = literal.as_bytes().split_at(literal.len().min(HEAD_BYTES));
+            by_head.entry(head).or_default().push((number, behind));
+        }
+        let (heads, literals): (Vec<&[u8]>, Vec<_>) = by_head.into_iter().unzip();
+        // Definitions are too small for it to fail.
+        let automaton = Literals::new(heads, false, bytes).unwrap_or_else(|_| Literals::none());
+        Scanner { automaton, literals }
+    }
+
     /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
     pub(super) fn scan_line(&self, line: &[u8], mut found: impl FnMut(usize)) {
-        self.automaton.each(line, |literal, _| found(self.numbers[literal]));
+        self.automaton.each(line, |head, end| {
+            let next = line.get(end);
+            for (literal, behind) in &self.literals[head] {
+                // One byte tells most of them apart, without a call.
+                if behind.is_empty() || behind.first() == next && line[end..].starts_with(behind) {
+                    found(*literal);
+                }
+            }
+        });
     }
 }
 
@@ -226,7 +252,7 @@ impl Catalog {
     }
 
     /// What finds the literals in the lines of a text: exactly these pieces, or parts of them, are scanned then.
-    pub(super) fn build_scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner {
+    pub(super) fn build_scanner<'t>(&self, pieces: impl Iterator<Item = Cow<'t, [u8]>>) -> Scanner<'_> {
         let mut text = Vec::new();
         let mut bytes = 0;
         for piece in pieces {
@@ -236,14 +262,10 @@ impl Catalog {
                 text.push(b'\n');
             }
         }
-        let is_there = |literal: &usize| memmem::find(&text, self.literals[*literal].as_bytes()).is_some();
-        let all = 0..self.literals.len();
-        let numbers: Vec<usize> = if bytes <= SHORT_BYTES_MAX { all.filter(is_there).collect() } else { all.collect() };
-        let literals = numbers.iter().map(|&literal| &self.literals[literal]);
-        let automaton = Literals::new(literals, false, bytes);
-        // Definitions are too small for it to fail.
-        let automaton = automaton.unwrap_or_else(|_| Literals::none());
-        Scanner { automaton, numbers }
+        let is_short = bytes <= SHORT_BYTES_MAX;
+        let all = self.literals.iter().map(String::as_str).enumerate();
+        let may_be_there = all.filter(|(_, literal)| !is_short || memmem::find(&text, literal.as_bytes()).is_some());
+        Scanner::new(may_be_there, bytes)
     }
 
     /// How many literals there are.

@@ -125,7 +125,7 @@ fn open_string(open: Option<u8>, line: &[u8]) -> Option<u8> {
 fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = memchr::memchr(0x1b, rest) {
+    while let Some(at) = next_escape(rest) {
         push_piece(&mut text, &rest[..at]);
         let parameters = rest[at..].strip_prefix(b"\x1b[")?;
         let end = parameters.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':'))?;
@@ -138,10 +138,15 @@ fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
     (!text.iter().any(|&byte| is_control(byte))).then_some(text)
 }
 
-/// A call that copies costs more than the few bytes between two colours (half of the time for a line that is all
-/// colours, with musl).
+/// Where the next escape is.
+fn next_escape(text: &[u8]) -> Option<usize> {
+    let near = text.len().min(NEAR_BYTES);
+    let found = text[..near].iter().position(|&byte| byte == 0x1b);
+    found.or_else(|| memchr::memchr(0x1b, &text[near..]).map(|at| near + at))
+}
+
 fn push_piece(text: &mut Vec<u8>, piece: &[u8]) {
-    if piece.len() > 16 {
+    if piece.len() > NEAR_BYTES {
         text.extend(piece);
     } else {
         for &byte in piece {
@@ -149,6 +154,10 @@ fn push_piece(text: &mut Vec<u8>, piece: &[u8]) {
         }
     }
 }
+
+/// A call that searches or copies costs more than the few bytes between two colours (half of the time for a line that is
+/// all colours, with musl).
+const NEAR_BYTES: usize = 16;
 
 /// A line with the 8-bit control characters (U+0080 to U+009F) as the escape sequences that they abbreviate.
 fn seven_bit(line: &[u8]) -> Cow<'_, [u8]> {

@@ -8,7 +8,8 @@ use memchr::memchr_iter;
 
 /// The width, where what was painted tells it.
 pub(super) fn padded_width(output: &[u8]) -> Option<usize> {
-    if memchr_iter(0x1b, output).filter(|&at| moves_up(&output[at + 1..])).take(TEXTS_MIN).count() < TEXTS_MIN {
+    // By the letter and not by the escapes, of which a painted output has many more.
+    if memchr_iter(b'A', output).filter(|&at| moves_up(&output[..at])).take(TEXTS_MIN).count() < TEXTS_MIN {
         return None;
     }
     let mut found = PaintedTexts::default();
@@ -29,10 +30,10 @@ pub(super) fn padded_width(output: &[u8]) -> Option<usize> {
     found.painted_width()
 }
 
-/// Whether what is behind an escape moves the cursor up.
-fn moves_up(sequence: &[u8]) -> bool {
-    let parameters = sequence.strip_prefix(b"[");
-    parameters.and_then(|parameters| parameters.iter().find(|byte| !byte.is_ascii_digit())) == Some(&b'A')
+/// Whether an `A` behind this text ends a sequence that moves the cursor up.
+fn moves_up(before: &[u8]) -> bool {
+    let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    before[..before.len() - digits].ends_with(b"\x1b[")
 }
 
 /// The texts that rows were painted with.

@@ -41,7 +41,7 @@ const NO_SET: u32 = u32::MAX;
 /// Finds literals.
 struct CandidateLiterals<'a> {
     catalog: &'a Catalog,
-    scanner: Scanner,
+    scanner: Scanner<'a>,
     /// By literal: the last look that saw it.
     seen_in: Vec<usize>,
     looks: usize,
