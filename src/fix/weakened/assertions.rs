@@ -2,12 +2,13 @@
 //! that was made to fit.
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::census::{Test, TestInventory};
+use super::fresh::AddedAssertions;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
@@ -85,10 +86,6 @@ static LISTED_TEST: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"^\s*[\[({]?\s*["'][^"']*\btests?[-_/.][^"']*["'].*,\s*$|^\s*,?\s*test_\w+\s*,?\s*$"#)
         .expect("a regex")
 });
-/// An assertion of which this many words are in another one has moved.
-const MOVED_SHARE: f64 = 0.75;
-/// New assertions looked at in one file.
-const ASSERTIONS_MAX: usize = 500;
 /// An assertion that goes over lines began at most this many above.
 const ASSERTION_LINES_MAX: usize = 12;
 
@@ -351,9 +348,14 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
         let asserts = |line: &&&DiffLine<'_>| language.asserts.is_match(&line.masked.code);
         let mut gone: Vec<&'s DiffLine<'p>> = self.removed.iter().filter(asserts).copied().collect();
         // The same with other values is in an old one's place; any other may be in that of many.
+        let ends = [';', ',', ')', ':', '{'];
         for line in self.added.iter().filter(asserts) {
             let shape = code_skeleton(&line.masked.code);
-            let Some(at) = gone.iter().position(|old| code_skeleton(&old.masked.code) == shape) else {
+            let own = without_whitespace(&line.masked.text);
+            let own = own.trim_end_matches(ends);
+            let is_rest_of = |old: &DiffLine<'_>| without_whitespace(&old.masked.text).contains(own);
+            let place = gone.iter().position(|old| code_skeleton(&old.masked.code) == shape);
+            let Some(at) = place.or_else(|| gone.iter().position(|old| is_rest_of(old))) else {
                 return Vec::new();
             };
             gone.swap_remove(at);
@@ -363,10 +365,8 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
         // What is left of an assertion (the call without the comparison) is nothing new.
         let remains = |line: &DiffLine<'_>| {
             let own = without_whitespace(&line.masked.text);
-            let own = own.trim_end_matches([';', ',', ')']);
-            own.trim_start_matches("let_=").trim_start_matches("_=").len() < 3
-                || removed.iter().any(|old| old.contains(own))
-                || says_only && swallowed::is_idle(line)
+            let own = own.trim_end_matches(ends).trim_start_matches("let_=").trim_start_matches("_=");
+            own.len() < 3 || removed.iter().any(|old| old.contains(own)) || says_only && swallowed::is_idle(line)
         };
         if !self.added.iter().all(|line| asserts(&line) || remains(line)) {
             gone.retain(|line| is_cut_out(line, before, after));
@@ -397,54 +397,6 @@ fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<
     let (above, below, now) = (told(&before[..at]), told(&before[at + 1..]), told(after));
     let (Some((false, above)), Some((false, below))) = (above.last(), below.first()) else { return false };
     now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
-}
-
-/// The assertions that the new side has and the old one lacks.
-struct AddedAssertions {
-    /// Without blanks.
-    lines: HashSet<String>,
-    /// The words of each assertion.
-    words: Vec<HashSet<String>>,
-    /// The assertions of each file in tests that are new.
-    fresh: HashMap<usize, usize>,
-}
-
-impl AddedAssertions {
-    fn from_views(views: &[FileView<'_>], census: &TestInventory) -> Self {
-        let mut asserted = AddedAssertions { lines: HashSet::new(), words: Vec::new(), fresh: HashMap::new() };
-        for line in views.iter().flat_map(|view| view.changed_lines(DiffSide::New)) {
-            asserted.lines.insert(without_whitespace(&line.masked.text));
-        }
-        for view in views.iter().filter(|view| !matches!(view.part, FileRole::Foreign | FileRole::Document)) {
-            let Some(language) = view.language else { continue };
-            let asserts = view.changed_lines(DiffSide::New).filter(|line| language.asserts.is_match(&line.masked.code));
-            asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(line_words));
-        }
-        for test in census.new.iter().filter(|test| test.twin.is_none()) {
-            let Some(language) = views[test.file].language else { continue };
-            let body = test.body_lines(&views[test.file].hunks[test.hunk].new);
-            let count = body.iter().filter(|line| language.asserts.is_match(&line.masked.code)).count();
-            *asserted.fresh.entry(test.file).or_default() += count;
-        }
-        asserted
-    }
-
-    /// Whether an assertion is elsewhere now, maybe in other words.
-    fn has_line(&self, line: &DiffLine<'_>) -> bool {
-        let own = line_words(line);
-        let there = |other: &HashSet<String>| {
-            own.intersection(other).count() as f64 >= MOVED_SHARE * own.len().max(other.len()) as f64
-        };
-        self.lines.contains(&without_whitespace(&line.masked.text)) || !own.is_empty() && self.words.iter().any(there)
-    }
-
-    fn count_fresh(&self, file: usize) -> usize {
-        self.fresh.get(&file).copied().unwrap_or_default()
-    }
-}
-
-fn line_words(line: &DiffLine<'_>) -> HashSet<String> {
-    identifiers_of(&line.masked.text).map(str::to_owned).collect()
 }
 
 /// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.

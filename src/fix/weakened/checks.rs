@@ -268,8 +268,7 @@ fn list_commands<'v, 'p>(
             let groups = groups.filter(|groups| !groups["always"].contains("exit 1"));
             let swallowed = ignored || groups.is_some();
             let text = groups.map_or(text.clone(), |groups| groups["command"].to_owned());
-            let chain: Vec<&str> =
-                if swallowed || !view.is("json") { vec![text.as_str()] } else { text.split(" && ").collect() };
+            let chain: Vec<&str> = if swallowed { vec![text.as_str()] } else { text.split(" && ").collect() };
             for &text in &chain {
                 let known = check_kind_of(text, whitelist);
                 let check = known.or_else(|| named_check(text));

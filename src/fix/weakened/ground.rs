@@ -33,7 +33,13 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     if is_attribute(hit.line) && hit.line.has_code() {
         let below = (hit.at + 1..lines.len())
             .find(|&at| lines[at].has_code() && !is_attribute(&lines[at]) && !is_continued(lines, at));
-        return below.is_none_or(|at| !is_old(&lines[at]));
+        // Where the hunk ends with it, the attribute above it or the one in whose place it is tells.
+        let attributed = |line: &DiffLine<'_>| line.has_code() && is_attribute(line);
+        let stands = || {
+            before.is_some_and(|line| attributed(line) && is_old(line))
+                || sides.old.iter().any(|old| old.changed && attributed(old))
+        };
+        return below.map_or_else(|| !stands(), |at| !is_old(&lines[at]));
     }
     if hit.line.has_code() && opens_block(hit.line) {
         if side == DiffSide::New && stands_for_removed(sides, hit.at) {

@@ -12,7 +12,8 @@ use super::language::Language;
 use super::lazy::compile_regex;
 use super::loosened::{join_statement, same_subject};
 use super::slack;
-use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plainly, strength_of, tokens_of};
+use super::strength::{MatcherStrength, is_number, is_word, says_plainly, strength_of, tokens_of};
+use super::tolerance;
 use super::view::{DiffLine, DiffSide};
 
 /// Pairs of lines looked at for one test.
@@ -28,7 +29,7 @@ static ERRORS: LazyLock<Regex> = LazyLock::new(|| {
 /// Sets up or asks for a call.
 static CALLS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"\bEXPECT_CALL\b|\b(?:co)?[vV]erify\w*\s*[({]|\.(?:On|expects?|with|withArgs|times|Times|Once|once|exactly)\(|\bhave_received\b|\bexpect_value\b|\bEXPECT_THAT\b|\bexpectedCount\b",
+        r"\bEXPECT_CALL\b|\bEXPECT\(\)|\.expect_\w+\(|\b(?:co)?[vV]erify\w*\s*[({]|\.(?:On|expects?|with|withArgs|times|Times|Once|once|exactly)\(|\bhave_received\b|\bexpect_value\b|\bEXPECT_THAT\b|\bexpectedCount\b",
         r"|(?i)\b\w*called\w*\b|\bassert\w*(?:sent|dispatched|pushed|calls?)\b|\breceived?\(|^\s*(?:\d+|\(.{1,12}\))\s*\*\s*\w"
     ))
     .expect("a regex")
@@ -36,7 +37,7 @@ static CALLS: LazyLock<Regex> = LazyLock::new(|| {
 /// Takes anything.
 static ANYTHING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"\b(?:mock\.)?ANY\b|\bany(?:\w*)?\(\)|\bany[A-Z]\w*\(|\bany\(\w*(?:\.class)?\)|\bIt\.IsAny\b|\b(?:expect|jasmine)\.any(?:thing)?\(|\bmatch\.any\b|\bmock\.Anything\b",
+        r"\b(?:mock\.)?ANY\b|\bany(?:\w*)?\(\)|\bany[A-Z]\w*\(|\bany\(\w*(?:\.class)?\)|\bIt\.IsAny\b|\b(?:expect|jasmine)\.any(?:thing)?\(|\bmatch\.any\b|\bmock\.Anything\b|\bgomock\.Any\b",
         r"|::_\b|\bmatch\._|\*_|\balways\(\)|\banything\b|\bkind_of\(|\bArg\.Any\b|\bA<\w+>\._"
     ))
     .expect("a regex")
@@ -78,56 +79,20 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regex")
 });
 /// Says how much there is of something.
-const MEASURES: [&str; 6] = ["len", "length", "size", "count", "lines", "Count"];
+const MEASURES: [&str; 7] = ["len", "length", "size", "count", "lines", "Count", "keys"];
+/// Asserts how much there is of something.
+static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^(?i:assert_?(?:count|length|size)|to_?have_?(?:length|size|count)|has_?size|have_?count)$")
+        .expect("a regex")
+});
 /// A text that every text has.
 const ANY_TEXT: [&str; 7] = ["\".*\"", "'.*'", "\"*\"", "\"\"", "''", "/./", "/.*/"];
-/// Compares with a tolerance.
-static NEAR: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(concat!(
-        r"(?i)\b\w*(?:close_?to|near|approx\w*|delta|epsilon|tolerance|within|almost_?equals?|accuracy|plus_?or_?minus|offset|diff_?pixel\w*|double_eq_tol|float_eq|equals_?double)\w*\b",
-        r"|\babs\b|CHECK_CLOSE\w*|\+-|(?i:assert_?timeout)|BeNumerically\(\x22~|\bfloat\b|\bthreshold\b"
-    ))
-    .expect("a regex")
-});
-/// Of it the digits are said that have to agree.
-static DIGITS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(
-        r"\btoBeCloseTo\(|\bplaces\s*=|\bdecimal\s*=|\b(?:assertAlmostEquals?|assert_almost_equal)\(|\bAssert\.Equal\(",
-    )
-    .expect("a regex")
-});
-/// A call of which any argument is the tolerance.
-static TOLERANCE_CALL: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)^(?:be_?)?(?:within|epsilon|offset|tolerance|delta|margin|absolute|relative|eps|float|of(?:millis|seconds|minutes)|from(?:milli)?seconds|assert_?timeout\w*)$")
-        .expect("a regex")
-});
-/// A matcher with the value first and the tolerance second.
-static NEAR_MATCHER: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(
-        r"(?i)^(?:to_?)?(?:be_?|is_?|should_?be_?)?(?:close_?to|approximately|within_?(?:abs|rel|ulp)\w*|numerically)$",
-    )
-    .expect("a regex")
-});
-/// An assertion with two values first and the tolerance third.
-static NEAR_ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)delta|near|almost|approx|close|epsilon|within|(?:double|float)_eq|equals_?(?:double|float)|^(?:xct)?assert_?equals?$|^are_?equal$|^assert_?array_?equals$|^equal$")
-        .expect("a regex")
-});
-/// Spans of time and their seconds.
-const SPANS: [(&[&str], f64); 7] = [
-    (&["nanos", "nanoseconds", "nanosecond"], 1e-9),
-    (&["micros", "microseconds", "microsecond"], 1e-6),
-    (&["millis", "milliseconds", "millisecond", "ofmillis", "frommilliseconds"], 1e-3),
-    (&["seconds", "second", "ofseconds", "fromseconds"], 1.0),
-    (&["minutes", "minute", "ofminutes", "fromminutes"], 60.0),
-    (&["hours", "hour", "ofhours", "fromhours"], 3_600.0),
-    (&["days", "day", "ofdays", "fromdays"], 86_400.0),
-];
 /// Asks under which condition the test fails.
 static GUARD: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*else\s+)?if\b").expect("a regex"));
 /// Matches a pattern.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bmatches!|\bassert_?[mM]atch\b|^\s*assert\s*[{\[%]|\ballOf\(|^\s*[{\[]").expect("a regex")
+    compile_regex(r"\bmatches!|\bassert_?[mM]atch\b|^\s*assert\s*[{\[%]|^\s*assert_receive(?:d)?\b|\ballOf\(|^\s*[{\[]")
+        .expect("a regex")
 });
 /// Warns in the place of an assertion.
 static WARNS: LazyLock<Regex> =
@@ -192,6 +157,8 @@ pub(super) fn mark_weaker<'s, 'p>(
     let goes_on = |at: usize| {
         added.get(at + 1).is_some_and(|next| next.masked.code.trim_start().starts_with(['.', '-', '&', '|']))
     };
+    // To ask until it is so is better than to sleep.
+    let sleeps = removed.iter().any(|line| line.masked.code.to_ascii_lowercase().contains("sleep"));
     let weaker = news.iter().find(|(at, new)| {
         let alike =
             |(from, old): &&(usize, Statement)| new.shares_arguments(old) || same_subject(removed[*from], added[*at]);
@@ -200,7 +167,12 @@ pub(super) fn mark_weaker<'s, 'p>(
                 let rest = new.rest_of(old);
                 news.iter().any(|(other, text)| other != at && text.joined.ends_with(rest))
             };
+            let halved = || {
+                let clause = new.clause_without(old)?;
+                Some(!news.iter().any(|(other, text)| other != at && text.joined.contains(&clause)))
+            };
             new.is_shortened(old) && !goes_on(*at) && !elsewhere()
+                || halved() == Some(true) && !goes_on(*at)
                 || new.waits_less(old)
                 || new.swallows(old)
                 || new.takes_anything(old)
@@ -211,8 +183,8 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.asks_less(old)
                 || new.guards_less(old)
                 || new.skips_more(old)
-                || new.gains_tolerance(old)
-                || new.is_slacker(old)
+                || tolerance::is_given(&old.tokens, &new.tokens) && new.shares_arguments(old)
+                || new.is_slacker(old, sleeps)
         })
     });
     if let Some((at, _)) = weaker {
@@ -349,6 +321,16 @@ impl Statement {
             && (old.speaks_of_errors || is_part && (old.speaks_of_calls || old.is_pattern))
     }
 
+    /// The last of several things that `old` asked for at once, where this one asks for the others alone.
+    fn clause_without(&self, old: &Statement) -> Option<String> {
+        let (gone, put, _) = self.changed(old);
+        let (and, clause) = gone.split_first()?;
+        let denies = |text: &Statement| text.tokens.iter().any(|token| matches!(token.as_str(), "!" | "not"));
+        let asks = old.asserts && self.asserts && !old.is_guard && !denies(old);
+        let dropped = asks && put.is_empty() && matches!(and.as_str(), "and" | "&&");
+        dropped.then(|| clause.concat().trim_end_matches(';').to_owned())
+    }
+
     /// Whether it is as before, but isn't waited for.
     fn waits_less(&self, old: &Statement) -> bool {
         let was = match old.tokens.split_first() {
@@ -415,69 +397,14 @@ impl Statement {
     /// Whether it is as before, with a larger tolerance or fewer digits.
     fn is_nearer(&self, old: &Statement, language: &Language) -> bool {
         let (gone, put, start) = self.changed(old);
-        if gone.is_empty() || put.is_empty() || gone.len() > 3 || put.len() > 3 || !old.is_tolerance(start) {
+        if gone.is_empty() || put.is_empty() || gone.len() > 3 || put.len() > 3 {
             return false;
         }
-        if let (Some(was), Some(is)) = (number_of(&gone.join("")), number_of(&put.join(""))) {
-            let digits = DIGITS.is_match(&old.text)
-                || language.name == "dotnet" && old.code.contains("Assert.Equal(") && was.fract() == 0.0;
-            return if digits { is < was } else { is > was };
-        }
-        let span = |tokens: &[String]| {
-            let unit = tokens.iter().find_map(|token| {
-                let token = token.to_ascii_lowercase();
-                SPANS.iter().find(|(names, _)| names.contains(&token.as_str())).map(|(_, seconds)| *seconds)
-            })?;
-            Some(unit * tokens.iter().find_map(|token| number_of(token)).unwrap_or(1.0))
-        };
-        span(put).zip(span(gone)).is_some_and(|(is, was)| is > was)
-    }
-
-    /// Whether the token at `at` is a tolerance, by its place in the call.
-    fn is_tolerance(&self, at: usize) -> bool {
-        let token = |at: usize| self.tokens.get(at).map_or("", String::as_str);
-        let before = at.checked_sub(1).map_or("", token);
-        let (callee, index) = self.callee(at);
-        if !NEAR.is_match(&self.text) && !NEAR_ASSERTION.is_match(&callee) {
+        if !tolerance::is_tolerance(&old.tokens, &old.text, start) {
             return false;
         }
-        let named = |name: &str| {
-            TOLERANCE_CALL.is_match(name) || name.eq_ignore_ascii_case("accuracy") || name.starts_with("max")
-        };
-        match before {
-            "<" | ">" | "<=" | ">=" => self.text.contains("abs"),
-            ":" | "=" => at > 1 && named(token(at - 2)),
-            "-" => at > 1 && token(at - 2) == "+",
-            "plusOrMinus" | "Absolute" | "Relative" | "float" => true,
-            _ => {
-                let values = if token(self.tokens.iter().position(|token| token == "(").unwrap_or(0) + 1) == "t" {
-                    3
-                } else {
-                    2
-                };
-                TOLERANCE_CALL.is_match(&callee) && index == 0
-                    || NEAR_MATCHER.is_match(&callee) && index > 0
-                    || NEAR_ASSERTION.is_match(&callee) && !NEAR_MATCHER.is_match(&callee) && index >= values
-            }
-        }
-    }
-
-    /// The name of the call that the token at `at` is an argument of, and the how many-th argument.
-    fn callee(&self, at: usize) -> (String, usize) {
-        let (mut depth, mut commas) = (0_usize, 0);
-        for position in (0..at.min(self.tokens.len())).rev() {
-            match self.tokens[position].as_str() {
-                ")" | "]" | "}" => depth += 1,
-                "(" if depth == 0 => {
-                    let name = position.checked_sub(1).map_or(String::new(), |at| self.tokens[at].clone());
-                    return (name, commas);
-                }
-                "(" | "[" | "{" => depth = depth.saturating_sub(1),
-                "," if depth == 0 => commas += 1,
-                _ => {}
-            }
-        }
-        (self.tokens.first().cloned().unwrap_or_default(), commas)
+        let in_digits = tolerance::is_in_digits(&old.text, &old.code, gone, language);
+        tolerance::is_larger(gone, put, in_digits)
     }
 
     /// Whether it has the looser of two matchers that take the same.
@@ -489,21 +416,32 @@ impl Statement {
             |word: &str| word.starts_with("WARN") || word.starts_with("BOOST_WARN") || word.ends_with("_NOFAIL");
         let names_warning = gone.len() == put.len() && put.len() <= 3 && (warns(is) || is == "Warn") && !warns(was);
         let asks = old.asserts || old.speaks_of_calls || old.speaks_of_errors;
-        asks && (names_warning && old.asserts || slack::is_looser(was, is))
+        // What else is changed are its arguments.
+        let called = |tokens: &[String]| -> Option<String> {
+            let at = tokens.windows(2).position(|pair| is_word(&pair[0]) && pair[1] == "(")?;
+            Some(tokens[at].clone())
+        };
+        let is_looser_call = || called(gone).zip(called(put)).is_some_and(|(was, is)| slack::is_looser(&was, &is));
+        asks && (names_warning && old.asserts || slack::is_looser(was, is) || is_looser_call())
     }
 
     /// Whether it asks how much there is of what was asked for.
     fn measures(&self, old: &Statement) -> bool {
-        let is_measure = |token: &String| MEASURES.contains(&token.as_str());
+        let is_measure = |token: &String| MEASURES.contains(&token.as_str()) || COUNTS.is_match(token);
         let known = |token: &String| {
             !is_word(token)
                 || is_measure(token)
                 || old.tokens.contains(token)
                 || token.starts_with("assert")
-                || token == "equal"
+                || matches!(token.as_str(), "equal" | "toBe" | "toEqual" | "to" | "be" | "eq")
         };
+        if self.is_guard && old.is_guard {
+            let has = |text: &Statement, word: &str| text.tokens.iter().any(|token| token == word);
+            return has(old, "DeepEqual") && has(self, "len") && !has(old, "len");
+        }
         self.asserts
             && old.strength == Some(MatcherStrength::Exact)
+            && !says_plainly(&old.tokens, &old.text)
             && self.tokens.iter().any(is_measure)
             && !old.tokens.iter().any(is_measure)
             && !self.is_guard
@@ -526,6 +464,11 @@ impl Statement {
             (is_word(token) || is_number(token) || token.starts_with(['"', '\'']))
                 && !token.to_lowercase().starts_with("assert")
         };
+        // What a shell compares comes first.
+        let compared = |text: &Statement| text.tokens.iter().find(|token| *token != "[").cloned();
+        if self.tokens.first().is_some_and(|first| first == "[") {
+            return compared(self) == compared(old);
+        }
         let own: Vec<&String> = self.tokens.iter().filter(says).collect();
         let count = old.tokens.iter().filter(says).count().min(own.len());
         let shared = own.iter().filter(|token| old.tokens.contains(**token)).count();
@@ -556,36 +499,27 @@ impl Statement {
     }
 
     /// Whether it asks for the same with less care.
-    fn is_slacker(&self, old: &Statement) -> bool {
+    fn is_slacker(&self, old: &Statement, sleeps: bool) -> bool {
         let (gone, put, start) = self.changed(old);
         let alone = gone.len() == 1 && put.len() == 1;
         let pair = gone.first().zip(put.first());
         let is_bound = || pair.is_some_and(|(was, is)| slack::is_bound_of(was, is)) && self.shares_arguments(old);
         let renamed = || alone && pair.is_some_and(|(was, is)| slack::is_laxer_name(was, is));
         let asks = |text: &Statement| text.asserts || text.speaks_of_calls;
-        asks(old) && (slack::drops_order(&old.tokens, &self.tokens) || slack::waits_longer(&old.text, &self.text))
+        asks(old) && slack::drops_order(&old.tokens, &self.tokens)
+            || asks(old) && !sleeps && slack::waits_longer(&old.text, &self.text)
             || old.asserts && is_bound()
             || old.asserts && slack::takes_part(&old.tokens, &self.tokens)
             || old.asserts && !self.is_guard && slack::becomes_bound(&old.tokens, &self.tokens)
-            || alone && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
+            || alone && !self.is_declared(start) && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
+            || old.asserts && alone && pair.is_some_and(|(was, is)| slack::loses_anchor(was, is))
             || put == [".", "."] && !gone.is_empty()
             || put.is_empty() && slack::drops_value(&old.tokens, gone, start)
             || renamed()
     }
 
-    /// Whether two values that had to be equal may differ by a third now.
-    fn gains_tolerance(&self, old: &Statement) -> bool {
-        let is_last = |at: usize| self.tokens[at + 1..].iter().all(|token| matches!(token.as_str(), ")" | ";"));
-        let Some(at) = self.tokens.iter().rposition(|token| is_number(token)).filter(|at| is_last(*at)) else {
-            return false;
-        };
-        let (callee, index) = self.callee(at);
-        let was = old.tokens.iter().rposition(|token| token != ")" && token != ";").map(|at| old.callee(at).1);
-        NEAR_ASSERTION.is_match(&callee)
-            && index == 2
-            && was == Some(1)
-            && self.tokens[at].contains(['.', 'e'])
-            && number_of(&self.tokens[at]).is_some_and(|number| number > 0.0 && number < 1.0)
-            && self.shares_arguments(old)
+    /// Whether a token says what a function may throw, which asks nothing of it.
+    fn is_declared(&self, token: usize) -> bool {
+        token.checked_sub(1).is_some_and(|before| self.tokens[before] == "throws")
     }
 }

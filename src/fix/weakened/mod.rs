@@ -18,6 +18,7 @@ mod census;
 mod checks;
 mod files;
 mod fitted;
+mod fresh;
 mod gone;
 mod ground;
 mod keys;
@@ -41,6 +42,7 @@ mod strength;
 mod swallowed;
 #[cfg(test)]
 mod tests;
+mod tolerance;
 mod view;
 mod wildcards;
 

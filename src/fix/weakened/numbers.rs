@@ -1,5 +1,6 @@
 //! Thresholds: numbers that a check compares with, and that were moved towards letting more through.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -108,18 +109,78 @@ fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f6
     let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
     let groups = rule.line_regex()?.captures(&looked)?;
     let text = groups.name("number").or_else(|| groups.name("number2"))?;
-    // `60 * 50` is what comes out.
-    let factors = text.as_str().split('*').map(|factor| factor.trim().replace('_', "").parse::<f64>());
-    let number = factors.product::<Result<f64, _>>().ok()?;
+    let amount = Amount::read(&looked, text.range())?;
     let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
         (Some(key), _) => key.as_str().to_owned(),
         (None, false) => first.path.clone(),
         (None, true) => {
             let whole: String = lines.iter().map(|line| line.masked.text.as_str()).collect();
-            without_whitespace(&[whole.get(..text.start())?, whole.get(text.end()..)?].concat())
+            without_whitespace(&[whole.get(..amount.text.start)?, whole.get(amount.text.end..)?].concat())
         }
     };
-    Some((key, number))
+    Some((key, amount.number))
+}
+
+/// A number with its unit.
+struct Amount {
+    /// Seconds, for a time with a unit.
+    number: f64,
+    /// Its place, with its unit's.
+    text: Range<usize>,
+}
+
+impl Amount {
+    /// The amount whose number is at `number` of `text`.
+    fn read(text: &str, number: Range<usize>) -> Option<Self> {
+        let written = &text[number.clone()];
+        if let Some(unit) = written.strip_prefix("time.") {
+            return Some(Amount { number: seconds_of(unit)?, text: number });
+        }
+        // `60 * 50` is what comes out.
+        let factors = written.split('*').map(|factor| factor.trim().replace('_', "").parse::<f64>());
+        let amount = factors.product::<Result<f64, _>>().ok()?;
+        if let Some(unit) = UNIT_BEHIND.captures(&text[number.end..]) {
+            let end = number.end + unit.get(0)?.end();
+            return Some(Amount { number: amount * seconds_of(&unit["unit"])?, text: number.start..end });
+        }
+        match UNIT_BEFORE.captures(&text[..number.start]) {
+            Some(unit) => {
+                let end = number.end + usize::from(text[number.end..].starts_with(')'));
+                Some(Amount { number: amount * seconds_of(&unit["unit"])?, text: unit.get(0)?.start()..end })
+            }
+            None => Some(Amount { number: amount, text: number }),
+        }
+    }
+}
+
+/// `* time.Second` (Go), `, TimeUnit.SECONDS` (Java), `.seconds` (Ruby, Kotlin).
+static UNIT_BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"^\s*(?:\*\s*time\.|,\s*(?:\w+\.)*|\.)(?P<unit>(?i:nano|micro|milli|second|minute|hour|day)(?i:s|seconds?)?)\b",
+    )
+    .expect("a regex")
+});
+/// `Duration.ofSeconds(`, `Duration::from_millis(`, `TimeSpan.FromMinutes(`, `timedelta(seconds=`, `chrono::seconds(`.
+static UNIT_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?:\b\w+(?:\.|::))*\b(?:of|from_?|From)?(?P<unit>(?i:nano|micro|milli|sec|min|hour|day)(?i:s|utes?|onds?|seconds?|secs)?)\s*[({=]\s*$",
+    )
+    .expect("a regex")
+});
+
+/// How long a unit of time is, by the beginning of its name.
+fn seconds_of(unit: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 7] = [
+        ("nano", 1e-9),
+        ("micro", 1e-6),
+        ("milli", 1e-3),
+        ("sec", 1.0),
+        ("min", 60.0),
+        ("hour", 3600.0),
+        ("day", 86400.0),
+    ];
+    let unit = unit.to_ascii_lowercase();
+    UNITS.iter().find(|(name, _)| unit.starts_with(name)).map(|(_, seconds)| *seconds)
 }
 
 /// A tolerance in an argument of its own, or on top of what is compared with.

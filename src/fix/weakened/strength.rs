@@ -26,7 +26,7 @@ const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical ide
     elementsmatch matcharray equivalent equivalentto thesameelementsas thesameelementsinorderas \
     calledoncewith calledwith calledtimes calledonce lastcalledwith beencalledwith beencalledtimes \
     beencalledonce beencalledoncewith beenlastcalledwith beennthcalledwith calledoncewithexactly \
-    calledwithexactly numberofcalls numqueries redirects jsonequal formerror times once exactly disabled class value hascalls calls withmessage \
+    calledwithexactly noviolations numberofcalls numqueries redirects jsonequal formerror times once exactly disabled class value hascalls calls withmessage \
     message empty null nil none undefined zero output line by";
 const PART_WORDS: &str = "contain contains containing include includes match matches matching like substr hasitem item key \
     haskey subset oneof anyof greater greaterthan greaterequal gt ge gte less lessthan lessequal lt le \
@@ -34,11 +34,14 @@ const PART_WORDS: &str = "contain contains containing include includes match mat
     lessthanorequalto closeto near indelta instanceof instance type typeof kindof startswith endswith \
     hasprefix hassuffix partial anycall ispositive positive isnegative negative objectcontaining \
     arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
-    json messagecontaining messagematching regexp almostequal almostequals approximately approx inepsilon allclose";
+    containsstring containsstringignoringcase containsall hasitems hasentry hasproperty matchespattern matchesregex \
+    hassizegreaterthan hassizelessthan hassizebetween startwith endwith \
+    fullymatch in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx inepsilon allclose";
 const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
     notundefined exist exists truthy defined some issome iserr isjust ok visible inthedocument present pass \
     called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \
-    nothrow true just any anytimes nofail warn warneq warnunless notbe";
+    nothrow true just any anytimes nofail warn warneq warnunless notbe \
+    false";
 /// What frameworks put in front of them.
 const STARTS: [&str; 21] = [
     "assert",
@@ -93,7 +96,9 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
     let token = |at: usize| tokens.get(at).map_or("", String::as_str);
     let before = |at: usize| at.checked_sub(1).map_or("", token);
     if token(0) == "[" {
+        let is_pattern = tokens.iter().any(|token| token == "*");
         return tokens.iter().enumerate().find_map(|(at, sign)| match (before(at), sign.as_str()) {
+            (_, "=" | "==") if is_pattern => Some(Part),
             (_, "=" | "==") | ("-", "eq") => Some(Exact),
             (_, "=~") | ("-", "gt" | "ge" | "lt" | "le") => Some(Part),
             (_, "!=") | ("-", "n" | "ne") => Some(Anything),
@@ -123,7 +128,9 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
             if is_truth || is_value {
                 continue;
             }
-            if sign == "called" && next == "(" && token(at + 2) != ")" {
+            // Jest and others put the arguments of the call there, Sinon the function that is called.
+            let of_sinon = sign == "called" && at > 1 && token(at - 2) == "assert";
+            if sign == "called" && next == "(" && token(at + 2) != ")" && !of_sinon {
                 found.push(Exact);
             } else if is_called || is_chained || of_list || at == 0 || NAMED.iter().any(|start| sign.starts_with(start))
             {
@@ -162,8 +169,11 @@ fn of_lisp(text: &str) -> bool {
 
 /// `not.toBe`, `ShouldNot(…)`, `assert!(!…)`: all but one answer is right.
 fn is_negated(tokens: &[String], text: &str) -> bool {
+    // Rust's `assert!(` denies nothing.
+    let of_macro = tokens.get(2).is_some_and(|token| token == "(");
     let words = tokens.windows(2).any(|pair| {
-        matches!(pair[0].as_str(), "not" | "Not" | "to_not" | "not_to") || pair[0] == "(" && pair[1] == "!"
+        let denies = pair[1] == "!" && (pair[0] == "(" || pair[0] == "assert" && !of_macro);
+        matches!(pair[0].as_str(), "not" | "Not" | "to_not" | "not_to") || denies
     });
     words
         || text.contains("ShouldNot(")
@@ -173,6 +183,10 @@ fn is_negated(tokens: &[String], text: &str) -> bool {
 }
 
 fn word_strength(word: &str) -> Option<MatcherStrength> {
+    // Of C#'s FluentAssertions; elsewhere it leads to what is asked for.
+    if word == "Be" {
+        return Some(MatcherStrength::Exact);
+    }
     let mut word: String = word.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
     if matches!(word.as_str(), "tobe" | "shouldbe") {
         return Some(MatcherStrength::Exact);
@@ -190,6 +204,11 @@ fn word_strength(word: &str) -> Option<MatcherStrength> {
                 return Some(strength);
             }
         }
+        // `assertListEqual`, `assert_frame_equal`.
+        let hedges = ["not", "almost", "near", "approx", "less", "greater", "close"];
+        if (word.ends_with("equal") || word.ends_with("equals")) && !hedges.iter().any(|hedge| word.contains(hedge)) {
+            return Some(MatcherStrength::Exact);
+        }
         if let Some(rest) = word.strip_prefix("not") {
             return word_strength(rest).map(|_| MatcherStrength::Anything);
         }
@@ -199,19 +218,51 @@ fn word_strength(word: &str) -> Option<MatcherStrength> {
 
 /// Whether what a statement asks for is true, false, nothing or empty: other words say the same.
 pub(super) fn says_plainly(tokens: &[String], text: &str) -> bool {
-    static EMPTY: LazyLock<Regex> =
-        LazyLock::new(|| compile_regex(r#"[(,=]\s*(?:\[\]|\{\}|""|'')\s*(?:[),;]|$)"#).expect("a regex"));
     let token = |at: usize| tokens.get(at).map_or("", String::as_str);
+    // The last token of a value that is plain.
+    let plain_end = |at: usize| match (token(at), token(at + 1)) {
+        ("[", "]") | ("{", "}") => Some(at + 1),
+        ("\"\"" | "''", _) => Some(at),
+        (word, _) if PLAIN.contains(&word) => Some(at),
+        _ => None,
+    };
+    let is_asked = |at: usize| match token(at - 1) {
+        "(" => at < 2 || asks(token(at - 2)),
+        "," => asks(&callee(tokens, at).0),
+        before => matches!(before, "=" | "==" | "===" | "is" | "be" | "eq" | "equal" | "shouldBe"),
+    };
     let is_plain = |at: usize| {
-        let closes = matches!(token(at + 1), ")" | "," | ";" | "");
-        let asked = match token(at - 1) {
-            "(" => at < 2 || !PLACES.contains(&token(at - 2)),
-            before => matches!(before, "," | "==" | "===" | "is" | "be" | "eq" | "equal" | "shouldBe"),
-        };
-        PLAIN.contains(&token(at)) && closes && asked
+        let closes = |end: usize| matches!(token(end + 1), ")" | "," | ";" | "");
+        plain_end(at).is_some_and(closes) && is_asked(at)
     };
     // All that `Ok(())` says is that it is no error.
-    (1..tokens.len()).any(is_plain) || EMPTY.is_match(text) || text.contains("Ok(())")
+    (1..tokens.len()).any(is_plain) || text.contains("Ok(())")
+}
+
+/// Whether a call of this name compares its arguments with something: an assertion, a macro, a matcher.
+fn asks(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    name == "!" || STARTS[..8].iter().any(|start| lower.starts_with(start)) || {
+        !PLACES.contains(&name) && word_strength(name).is_some()
+    }
+}
+
+/// The name of the call that the token at `at` is an argument of, and the how many-th argument.
+pub(super) fn callee(tokens: &[String], at: usize) -> (String, usize) {
+    let (mut depth, mut commas) = (0_usize, 0);
+    for position in (0..at.min(tokens.len())).rev() {
+        match tokens[position].as_str() {
+            ")" | "]" | "}" => depth += 1,
+            "(" if depth == 0 => {
+                let name = position.checked_sub(1).map_or(String::new(), |at| tokens[at].clone());
+                return (name, commas);
+            }
+            "(" | "[" | "{" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => commas += 1,
+            _ => {}
+        }
+    }
+    (tokens.first().cloned().unwrap_or_default(), commas)
 }
 
 /// Names, numbers, strings and signs, in their order. A sign of two or three characters is one.

@@ -230,7 +230,7 @@ fn is_narrowed(before: &str, after: &str) -> bool {
 
 /// A test's cases or a check's arguments, on one line.
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+\w+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@(?:Value|Csv|Enum)Source|#\[values\(|\.forEach\(|\bValues\(|\bwithData\(|->with\(\s*\[|\barguments:\s*\[|\bGENERATE\(|<-\s*\[|\bfor\s+\w+\s+in\s+\(")
+    compile_regex(r"\bparametrize\(|\.each\(\s*\[|\brange\s+\[\]|^\s*for\s+[\w, ()]+\s+in\s+\S|\bfor\s*\(.*:\s*(?:\[|\{|List|Arrays)|\.each\s+do\b|\bfixture\(.*\bparams\s*=|@(?:Value|Csv|Enum)Source|#\[values\(|\.forEach\(|\bValues\(|\bwithData\(|->with\(\s*\[|\barguments:\s*\[|\bGENERATE\(|<-\s*\[|\bfor\s+\w+\s+in\s+\(")
         .expect("a regex")
 });
 /// Tests that a build is given by their names.
@@ -238,7 +238,7 @@ static LISTING: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?i)^\s*(?:add_|set\()?\w*tests?\w*\s*(?:\(|=)?").expect("a regex"));
 /// A check with explicit targets.
 static CHECKED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check)\s"#)
+    compile_regex(r#"^\s*(?:[@-]\s*)?(?:["']?[\w:-]+["']?\s*[:=]\s*)?["']?(?:(?:python[0-9.]*\s+-m|poetry\s+run|uv\s+run|npx|hatch\s+run)\s+)?(?:mypy|pyright|flake8|ruff(?:\s+check)?|pylint|bandit|pydocstyle|eslint|stylelint|shellcheck|rubocop|phpstan|psalm|pytest|py\.test|codespell|vulture|black\s+--check|isort\s+--check|make|tox|nox)\s"#)
         .expect("a regex")
 });
 
@@ -272,8 +272,8 @@ pub(super) fn mark_shortened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             let before: Vec<String> = old.iter().map(|&was| text(&sides.old, was)).collect();
             let shorter = |at: &&usize| {
                 let now = text(&sides.new, **at);
-                let now = shell_words(&now);
-                before.iter().any(|was| is_shortened(&shell_words(was), &now, literal))
+                let now = listed_words(&now, literal);
+                before.iter().any(|was| is_shortened(&listed_words(was, literal), &now, literal))
             };
             if let Some(&at) = new.iter().find(shorter) {
                 sheet.add_named(rule, (file, DiffSide::New, &sides.new[at]), RuleSeverity::Certain, "");
@@ -292,11 +292,32 @@ fn read_list(lines: &[DiffLine<'_>]) -> String {
     CASE_MARKS.replace_all(&loosened::join_statement(&lines, lines[0]), "").into_owned()
 }
 
-/// The words of a line, without what separates them.
-fn shell_words(text: &str) -> Vec<&str> {
-    text.split([' ', '\t', ',', '[', ']', '(', ')', '{', '}', ';']).filter(|word| !word.is_empty()).collect()
+/// The words of a line, without what separates them. Literals keep their quotes.
+fn listed_words(text: &str, literal: bool) -> Vec<&str> {
+    // The quote that a literal is in.
+    let mut open = None;
+    let separates = |c: char| match c {
+        '"' | '\'' if !literal => true,
+        '"' | '\'' => {
+            open = match open {
+                None => Some(c),
+                Some(quote) if quote == c => None,
+                inside => inside,
+            };
+            false
+        }
+        _ => open.is_none() && matches!(c, ' ' | '\t' | ',' | '[' | ']' | '(' | ')' | '{' | '}' | ';'),
+    };
+    text.split(separates).filter(|word| !word.is_empty()).collect()
 }
 
+/// A target of a build, or an environment, that checks something.
+static CHECK_TARGET: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?i)lint|test|check|verify|spec|typ(?:e|ing)|fmt|format|cov|e2e|audit|integration|mypy|flake8|^py\d",
+    )
+    .expect("a regex")
+});
 /// What a checker is asked to do.
 const SUBCOMMANDS: [&str; 6] = ["analyse", "analyze", "check", "lint", "run", "test"];
 
@@ -318,6 +339,11 @@ fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let is_left = if literal { now.iter().any(|word| is_literal(word)) } else { gone.len() * 2 < was.len() + 1 };
     // A checker without paths has them in its settings.
     let is_path = |word: &&&str| is_value(word) && !SUBCOMMANDS.contains(word);
+    // Other targets of a build check nothing.
+    let builds = !literal && was.iter().any(|word| matches!(*word, "make" | "tox" | "nox"));
+    if builds && !gone.iter().all(|target| CHECK_TARGET.is_match(target)) {
+        return false;
+    }
     let settled = !literal && gone.len() > 1 && now.iter().skip_while(is_named).skip(1).all(|word| !is_path(&word));
     rest.next().is_none() && !gone.is_empty() && is_left && !settled && gone.iter().all(is_value)
         || !literal && looks_at_part(was, now)
