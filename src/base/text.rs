@@ -106,6 +106,19 @@ fn any_special(text: &str, fits: impl Fn(char) -> bool) -> bool {
     false
 }
 
+/// `text` without blanks around it. Most texts have none, which their first and last byte tell.
+pub fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        _ => text.trim(),
+    }
+}
+
+/// Whether there is nothing but blanks in `text`.
+pub fn is_blank(text: &str) -> bool {
+    !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && text.trim().is_empty()
+}
+
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
 pub fn prefix(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use foldhash::fast::RandomState;
 
 use crate::base::limits::{FRAMES_MAX, ITEMS_MAX, LINE_KEEP_BYTES_MAX, TAIL_LINES};
-use crate::base::text::ellipsis;
+use crate::base::text::{ellipsis, is_blank};
 
 use self::caller::{CommandHints, canonical_code};
 use super::block::{Block, BlockView};
@@ -288,8 +288,7 @@ impl<'a> AssembledDiagnostics<'a> {
             let short = shortfall::compare_counts(&tally, &self.outcome.items, &self.first_of, generic);
             let Some((said, found)) = short else { continue };
             self.shortfalls.push(Shortfall { tool: self.catalog.tools[tally.tool].name.clone(), said, found });
-            let unknown =
-                |&line: &usize| self.outcome.roles[line] == LineRole::Free && !self.lines[line].trim().is_empty();
+            let unknown = |&line: &usize| self.outcome.roles[line] == LineRole::Free && !is_blank(self.lines[line]);
             let before = (tally.lines.start..tally.line).rev().filter(unknown).take(UNKNOWN_LINES_MAX);
             let behind = (tally.line + 1..tally.lines.end).filter(unknown).take(UNKNOWN_LINES_MAX);
             let lines: Vec<usize> = before.chain(behind).collect();
@@ -394,7 +393,7 @@ impl<'a> AssembledDiagnostics<'a> {
         let mut taken = 0;
         for index in (0..self.lines.len()).rev().take(looks) {
             let line = self.lines[index];
-            let blank = line.trim().is_empty();
+            let blank = is_blank(line);
             if taken == room || blank && baseline.is_none() && taken >= TAIL_LINES_MIN {
                 break;
             }

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use crate::base::limits::{BASELINE_LINES_MAX, LINE_MATCH_BYTES_MAX};
-use crate::base::text::prefix;
+use crate::base::text::{is_blank, prefix};
 
 /// The masked lines of a passing output, as 64-bit hashes; at most [`BASELINE_LINES_MAX`] of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl Baseline {
     /// The baseline of a passing run's raw output.
     pub fn from_output(output: &[u8]) -> Self {
         let text = super::text_of(output);
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let lines = text.lines().filter(|line| !is_blank(line));
         Baseline { version: VERSION, lines: lines.map(line_key).take(BASELINE_LINES_MAX).collect() }
     }
 

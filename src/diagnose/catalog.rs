@@ -179,24 +179,40 @@ pub(super) struct Scanner<'c> {
     automaton: Literals,
     /// By head: the literals that begin with it, by their numbers, each with what is behind the head.
     literals: Vec<Vec<(usize, &'c [u8])>>,
+    /// By byte: the number of the literal that has no other, or [`NO_LITERAL`]. In the automaton such a one would be found
+    /// several times in every line.
+    bytes: [usize; 256],
 }
+
+const NO_LITERAL: usize = usize::MAX;
 
 impl<'c> Scanner<'c> {
     /// For these literals in a text of `bytes` bytes.
     fn new(literals: impl Iterator<Item = (usize, &'c str)>, bytes: usize) -> Self {
         let mut by_head: HashMap<&[u8], Vec<_>, foldhash::fast::RandomState> = HashMap::default();
+        let mut bytes_alone = [NO_LITERAL; 256];
         for (number, literal) in literals {
+            if let [byte] = literal.as_bytes() {
+                bytes_alone[usize::from(*byte)] = number;
+                continue;
+            }
             let (head, behind) = literal.as_bytes().split_at(literal.len().min(HEAD_BYTES));
             by_head.entry(head).or_default().push((number, behind));
         }
         let (heads, literals): (Vec<&[u8]>, Vec<_>) = by_head.into_iter().unzip();
         // Definitions are too small for it to fail.
         let automaton = Literals::new(heads, false, bytes).unwrap_or_else(|_| Literals::none());
-        Scanner { automaton, literals }
+        Scanner { automaton, literals, bytes: bytes_alone }
     }
 
     /// Calls `found` with the number of each literal in `line`; the same one may come up several times.
     pub(super) fn scan_line(&self, line: &[u8], mut found: impl FnMut(usize)) {
+        for &byte in line {
+            let literal = self.bytes[usize::from(byte)];
+            if literal != NO_LITERAL {
+                found(literal);
+            }
+        }
         self.automaton.each(line, |head, end| {
             let next = line.get(end);
             for (literal, behind) in &self.literals[head] {

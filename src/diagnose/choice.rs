@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 use crate::base::limits::{CORE_DETAILS_MAX, DETAILS_MAX, EVENT_LINES_BYTES_MAX, LINE_KEEP_BYTES_MAX};
-use crate::base::text::ellipsis;
+use crate::base::text::{ellipsis, is_blank, trimmed};
 
 use super::{baseline, generic};
 
@@ -60,7 +60,7 @@ pub(super) fn choose_lines(lines: &[&str], worths: &[LineWorth]) -> KeptLines {
             .clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
         (total / CONTEXT_SHARE).clamp(CONTEXT_BYTES_MIN, EVENT_LINES_BYTES_MAX),
     ];
-    let says = |&index: &usize| worths[index] != LineWorth::None && !lines[index].trim().is_empty();
+    let says = |&index: &usize| worths[index] != LineWorth::None && !is_blank(lines[index]);
     let mut order: Vec<usize> = (0..lines.len()).filter(says).collect();
     order.sort_unstable_by_key(|&index| (worths[index], index));
     let (mut used, mut full) = (0, [false; 4]);
@@ -82,7 +82,7 @@ pub(super) fn choose_lines(lines: &[&str], worths: &[LineWorth]) -> KeptLines {
         full[tier] |= used + size > rooms[tier];
         // In a block lines repeat themselves: what a stack goes through twice is no list. In a comparison each line counts:
         // what is there twice differs twice.
-        if tier == 0 && !is_side(line) && !matched.insert(hashes.hash_one(line.trim())) {
+        if tier == 0 && !is_side(line) && !matched.insert(hashes.hash_one(trimmed(line))) {
             cut += usize::from(full[tier]);
             continue;
         }
@@ -105,7 +105,7 @@ pub(super) fn choose_lines(lines: &[&str], worths: &[LineWorth]) -> KeptLines {
 
 /// Whether a line may be one side of a difference, also behind the mark of a failing test's lines.
 fn is_side(line: &str) -> bool {
-    let text = line.trim();
+    let text = trimmed(line);
     text.strip_prefix("E ").unwrap_or(text).trim_start().starts_with(['-', '+'])
 }
 
@@ -122,7 +122,7 @@ fn emit_lines(lines: &[&str], chosen: &[bool]) -> (Vec<String>, Vec<Option<usize
             }
             blank = false;
         } else {
-            blank |= line.trim().is_empty();
+            blank |= is_blank(line);
         }
     }
     let mut numbers = Vec::new();

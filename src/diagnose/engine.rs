@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use regex::bytes::CaptureLocations;
 
 use crate::base::limits::MESSAGE_BYTES_MAX;
-use crate::base::text::prefix;
+use crate::base::text::{is_blank, prefix};
 
 use super::Severity;
 use super::catalog::{Catalog, DefinitionRule};
@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
     /// The blank lines before the next line: `text` is one of them, begins a section, or none.
     fn blanks_after(&self, text: &str) -> usize {
         let begins = |hit: &RuleCandidate| hit.kind == DefinitionKind::SectionStart;
-        match text.trim().is_empty() {
+        match is_blank(text) {
             true => self.blanks + 1,
             false if self.hits.iter().any(begins) => 2,
             false => 0,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use crate::base::text::prefix;
+use crate::base::text::{is_blank, prefix};
 
 use super::engine::severity_of_word;
 
@@ -44,7 +44,7 @@ pub(super) fn split_streams(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
 ///
 /// With what was before each line, where there was something: people want to see it all the same.
 pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
-    let filled = || text.lines().filter(|line| !line.trim().is_empty());
+    let filled = || text.lines().filter(|line| !is_blank(line));
     let length = |line: &str| time_at(line).unwrap_or(0);
     if !filled().take(LINES_TO_TELL).any(|line| length(line) > 0) {
         return (text, Vec::new());
@@ -88,10 +88,10 @@ impl LinePrefixes {
             names.dedup();
             return LinePrefixes::Names(names);
         }
-        let filled = lines.iter().filter(|line| !line.trim().is_empty()).count();
+        let filled = lines.iter().filter(|line| !is_blank(line)).count();
         let most = |length: fn(&str) -> usize| {
             // Whether more than a fifth are without is mostly known long before the end.
-            let without = lines.iter().filter(|line| !line.trim().is_empty() && length(line) == 0);
+            let without = lines.iter().filter(|line| !is_blank(line) && length(line) == 0);
             filled >= 3 && without.take(filled / 5 + 1).count() <= filled / 5
         };
         if most(time_length) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::base::limits::{BLOCK_LINES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
-use crate::base::text::prefix;
+use crate::base::text::{is_blank, prefix};
 use crate::base::tree::ends_with_path;
 use crate::diagnose::definition::{DefinitionBody, DefinitionKind, FrameChoice};
 use crate::diagnose::paths;
@@ -111,16 +111,14 @@ impl<'a> Engine<'a> {
         let Some(open) = &mut self.open else { return false };
         let (item, rule) = (open.item, open.rule);
         if !belongs {
-            let closing = (body == DefinitionBody::Traceback
-                && indent_width(text) == open.indent
-                && !text.trim().is_empty())
-            .then(|| self.catalog.rules[rule].closing_matcher())
-            .flatten()
-            .and_then(|matcher| {
-                let said = &text[indent_width(text)..];
-                let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
-                MatchGroups::take_groups(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
-            });
+            let closing = (body == DefinitionBody::Traceback && indent_width(text) == open.indent && !is_blank(text))
+                .then(|| self.catalog.rules[rule].closing_matcher())
+                .flatten()
+                .and_then(|matcher| {
+                    let said = &text[indent_width(text)..];
+                    let seen = if self.drives { drive::as_posix(said) } else { Cow::Borrowed(said.as_bytes()) };
+                    MatchGroups::take_groups(matcher, &mut matcher.regex.capture_locations(), said, &seen, self.texts)
+                });
             if let Some(groups) = closing {
                 self.fill_diagnostic(item, &groups, rule);
                 self.keep_as(index, LineRole::Told(item));
@@ -130,7 +128,7 @@ impl<'a> Engine<'a> {
             self.close_block();
             return false;
         }
-        let blank = text.trim().is_empty();
+        let blank = is_blank(text);
         let mut role =
             if self.catalog.rules[rule].rule_text().body_is_noise { LineRole::Noise } else { LineRole::Detail(item) };
         match open.frame {
@@ -155,7 +153,7 @@ impl<'a> Engine<'a> {
         at: usize,
         text: &'a str,
     ) -> bool {
-        let blank = text.trim().is_empty();
+        let blank = is_blank(text);
         let deeper = indent_width(text) > open.indent;
         match body {
             DefinitionBody::None => false,
@@ -199,7 +197,7 @@ impl<'a> Engine<'a> {
         self.outcome.roles[index] = role;
         if let Some(open) = &mut self.open {
             open.lines += 1;
-            if self.lines[index].trim().is_empty() {
+            if is_blank(self.lines[index]) {
                 open.blank = true;
             } else {
                 open.end = index + 1;

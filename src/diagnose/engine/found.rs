@@ -2,6 +2,7 @@
 
 use regex::bytes::CaptureLocations;
 
+use crate::base::text::trimmed;
 use crate::diagnose::catalog::{DefinitionGroup, RuleMatcher};
 use crate::diagnose::texts::TextPool;
 use crate::diagnose::{Category, Severity};
@@ -150,7 +151,7 @@ impl<'a> MatchGroups<'a> {
         for &(number, group) in &matcher.groups {
             let Some((from, until)) = slots.get(number) else { continue };
             let value = match text.get(from..until) {
-                Some(value) => value.trim(),
+                Some(value) => trimmed(value),
                 // A regex of bytes may have cut a character.
                 None => texts.keep_text(String::from_utf8_lossy(&text.as_bytes()[from..until]).into_owned()).trim(),
             };
@@ -192,7 +193,8 @@ impl<'a> MatchGroups<'a> {
 /// (`[error] src/A.scala`, `Error: src/a.ts`).
 fn without_label(file: &str) -> &str {
     let mut file = file;
-    while let Some((label, rest)) = file.split_once(' ') {
+    while let Some(at) = memchr::memchr(b' ', file.as_bytes()) {
+        let (label, rest) = (&file[..at], &file[at + 1..]);
         let bracketed = label.strip_prefix('[').and_then(|label| label.strip_suffix(']'));
         let Some(word) = bracketed.or_else(|| label.strip_suffix(':')) else { break };
         if severity_of_word(word).is_none() || rest.trim_start().is_empty() {
