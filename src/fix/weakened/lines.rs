@@ -214,6 +214,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
                 .next()
                 .is_none_or(|owner| owner.changed))
         && !(text.id == "failure-allowed-list" && is_of_new_value(hit, view))
+        && !(text.family == SKIPPED && side == DiffSide::New && stands_for_return(hit, view))
         && !(skips && is_in_macro(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(text.family == EXCLUDED && is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
@@ -268,6 +269,12 @@ fn had_condition(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
         let mut words = identifiers_of(&line.masked.code).filter(|word| !CONDITION_WORDS.contains(word)).peekable();
         words.peek().is_some() && words.all(|word| own.contains(word))
     })
+}
+
+/// Whether a test that skips here returned here before, so that it ran as little.
+fn stands_for_return(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let returns = |line: &DiffLine<'_>| line.masked.code.trim().trim_end_matches(';') == "return";
+    view.hunks[hit.hunk].old.iter().any(|line| line.changed && line.indent == hit.line.indent && returns(line))
 }
 
 /// Whether a preprocessor's condition ends among these lines.
