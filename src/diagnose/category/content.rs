@@ -93,6 +93,28 @@ static RUNTIME: [TextForm; 3] = [
     TextForm::new(&["error", "exception"], r"\b[A-Z][A-Za-z]*(?:Error|Exception)\b"),
 ];
 
+/// Counts of tests of which some failed.
+static COUNT: [TextForm; 2] = [
+    TextForm::new(
+        &[" fail"],
+        r"(?i)\b(?:tests?|test cases?|specs?|examples?|scenarios?|assertions|suites?|passed|passing)\b.*\b[1-9][0-9]* fail(?:ed|ures?|ing)?\b|\b[1-9][0-9]* (?:(?:out )?of [0-9]+ )?(?:tests?|test cases?|specs?|examples?|scenarios?) fail|\b[1-9][0-9]* fail(?:ed|ures?|ing)\b.*\b(?:passed|passing)\b",
+    ),
+    TextForm::new(
+        &["failures", "errors", "failed"],
+        r"(?i)\b(?:tests? run|run):[ \t]+[1-9][0-9]*.*\b(?:failures|errors|failed):[ \t]+[1-9]",
+    ),
+];
+
+/// The report of a sanitizer.
+static SANITIZER: [TextForm; 1] =
+    [TextForm::new(&["sanitizer"], r"(?:Address|Memory|Thread|Leak|UndefinedBehavior)Sanitizer:? ")];
+
+/// That of a program that broke.
+static CRASH: [TextForm; 1] = [TextForm::new(
+    &["goroutine ", "panicked at", "segmentation fault"],
+    r"(?m:^goroutine [0-9]+ \[)|(?m:^thread '[^'\n]*' (?:\([0-9]+\) )?panicked at)|[Ss]egmentation fault",
+)];
+
 /// The category that a text's words say.
 pub(super) fn of_text(text: &FormedText<'_>) -> Option<Category> {
     CONTENT.iter().find(|(_, forms)| text.has_any(forms)).map(|(category, _)| category.clone())
@@ -106,16 +128,6 @@ pub(super) fn names_category(category: &Category, text: &str) -> bool {
 
 /// Whether the last lines count tests of which some failed (`test cases: 4 | 1 passed | 3 failed`, `1 of 2 tests failed`).
 pub(super) fn counts_failed_tests(lines: &[&str]) -> bool {
-    static COUNT: [TextForm; 2] = [
-        TextForm::new(
-            &[" fail"],
-            r"(?i)\b(?:tests?|test cases?|specs?|examples?|scenarios?|assertions|suites?|passed|passing)\b.*\b[1-9][0-9]* fail(?:ed|ures?|ing)?\b|\b[1-9][0-9]* (?:(?:out )?of [0-9]+ )?(?:tests?|test cases?|specs?|examples?|scenarios?) fail|\b[1-9][0-9]* fail(?:ed|ures?|ing)\b.*\b(?:passed|passing)\b",
-        ),
-        TextForm::new(
-            &["failures:", "errors:", "failed:"],
-            r"(?i)\b(?:tests? run|run):[ \t]+[1-9][0-9]*.*\b(?:failures|errors|failed):[ \t]+[1-9]",
-        ),
-    ];
     let mut last = lines.iter().rev().take(COUNT_LINES_MAX);
     last.any(|line| FormedText::new(prefix(line, LINE_MATCH_BYTES_MAX)).has_any(&COUNT))
 }
@@ -125,12 +137,6 @@ const COUNT_LINES_MAX: usize = 30;
 
 /// Whether a text has the report of a sanitizer, or of a program that broke where it was run and not tested.
 pub(super) fn has_crashed(text: &FormedText<'_>, kind: Option<CheckKind>) -> bool {
-    static SANITIZER: [TextForm; 1] =
-        [TextForm::new(&["sanitizer"], r"(?:Address|Memory|Thread|Leak|UndefinedBehavior)Sanitizer:? ")];
-    static CRASH: [TextForm; 1] = [TextForm::new(
-        &["goroutine ", "panicked at", "segmentation fault"],
-        r"(?m:^goroutine [0-9]+ \[)|(?m:^thread '[^'\n]*' (?:\([0-9]+\) )?panicked at)|[Ss]egmentation fault",
-    )];
     text.has_any(&SANITIZER) || kind == Some(CheckKind::Build) && text.has_any(&CRASH)
 }
 
@@ -191,10 +197,9 @@ mod tests {
 
     #[test]
     fn whatever_a_form_matches_has_its_words() {
-        for (category, forms) in &CONTENT {
-            for (number, form) in forms.iter().enumerate() {
-                assert!(has_its_words(form), "{category:?}, form {number}");
-            }
+        let lists = CONTENT.iter().map(|(_, forms)| *forms).chain([&COUNT[..], &SANITIZER, &CRASH]);
+        for form in lists.flatten() {
+            assert!(has_its_words(form), "{form:?}");
         }
     }
 }

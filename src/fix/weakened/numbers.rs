@@ -11,6 +11,7 @@ use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
 use super::rule::{RuleKind, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{applies_to, looked_at, match_rule, untold_rules};
+use super::tolerance::seconds_of;
 use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
@@ -167,21 +168,6 @@ static UNIT_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("a regex")
 });
-
-/// How long a unit of time is, by the beginning of its name.
-fn seconds_of(unit: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 7] = [
-        ("nano", 1e-9),
-        ("micro", 1e-6),
-        ("milli", 1e-3),
-        ("sec", 1.0),
-        ("min", 60.0),
-        ("hour", 3600.0),
-        ("day", 86400.0),
-    ];
-    let unit = unit.to_ascii_lowercase();
-    UNITS.iter().find(|(name, _)| unit.starts_with(name)).map(|(_, seconds)| *seconds)
-}
 
 /// A tolerance in an argument of its own, or on top of what is compared with.
 static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {

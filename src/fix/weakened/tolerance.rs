@@ -40,16 +40,26 @@ static NEAR_ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)delta|near|almost|approx|close|epsilon|within|(?:double|float)_eq|equals_?(?:double|float)|^(?:xct)?assert_?equals?$|^are_?equal$|^assert_?array_?equals$|^equal$")
         .expect("a regex")
 });
-/// Spans of time and their seconds.
-const SPANS: [(&[&str], f64); 7] = [
-    (&["nanos", "nanoseconds", "nanosecond"], 1e-9),
-    (&["micros", "microseconds", "microsecond"], 1e-6),
-    (&["millis", "milliseconds", "millisecond", "ofmillis", "frommilliseconds"], 1e-3),
-    (&["seconds", "second", "ofseconds", "fromseconds"], 1.0),
-    (&["minutes", "minute", "ofminutes", "fromminutes"], 60.0),
-    (&["hours", "hour", "ofhours", "fromhours"], 3_600.0),
-    (&["days", "day", "ofdays", "fromdays"], 86_400.0),
+/// How the names of spans of time begin, and their seconds.
+const SPANS: [(&str, f64); 7] = [
+    ("nano", 1e-9),
+    ("micro", 1e-6),
+    ("milli", 1e-3),
+    ("sec", 1.0),
+    ("min", 60.0),
+    ("hour", 3_600.0),
+    ("day", 86_400.0),
 ];
+/// How they end.
+const SPAN_ENDS: [&str; 9] = ["", "s", "ond", "onds", "ute", "utes", "second", "seconds", "secs"];
+
+/// The seconds of a unit of time, by its name (`ms` is none) or that of a call that makes such a span: `ofMillis`.
+pub(super) fn seconds_of(unit: &str) -> Option<f64> {
+    let lower = unit.to_ascii_lowercase();
+    let name = ["of", "from_", "from"].iter().find_map(|start| lower.strip_prefix(start)).unwrap_or(&lower);
+    let mut spans = SPANS.iter().filter_map(|(start, seconds)| Some((name.strip_prefix(start)?, *seconds)));
+    spans.find(|(end, _)| SPAN_ENDS.contains(end)).map(|(_, seconds)| seconds)
+}
 
 /// Whether the digits are said that have to agree, so that more of them ask for more.
 pub(super) fn is_in_digits(text: &str, code: &str, number: &[String], language: &Language) -> bool {
@@ -63,10 +73,7 @@ pub(super) fn is_larger(was: &[String], is: &[String], in_digits: bool) -> bool 
         return if in_digits { is < was } else { is > was };
     }
     let span = |tokens: &[String]| {
-        let unit = tokens.iter().find_map(|token| {
-            let token = token.to_ascii_lowercase();
-            SPANS.iter().find(|(names, _)| names.contains(&token.as_str())).map(|(_, seconds)| *seconds)
-        })?;
+        let unit = tokens.iter().find_map(|token| seconds_of(token))?;
         Some(unit * tokens.iter().find_map(|token| number_of(token)).unwrap_or(1.0))
     };
     span(is).zip(span(was)).is_some_and(|(is, was)| is > was)
