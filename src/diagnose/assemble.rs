@@ -138,7 +138,7 @@ impl<'a> AssembledDiagnostics<'a> {
         let passed = passing::mark_passed(self.lines, &self.streams);
         let traced = passing::mark_traced(self.lines);
         for (index, found) in self.outcome.items.iter().enumerate() {
-            let is_caught = self.catalog.tools[found.tool].category == Some(Category::RuntimeError);
+            let is_caught = self.catalog.tools[found.tool()].category == Some(Category::RuntimeError);
             if passed[found.span.0] && is_caught && found.category.is_none() && self.failing[index] {
                 self.failing[index] = false;
                 self.outcome.roles[found.span.0..found.span.1].fill(LineRole::Noise);
@@ -178,10 +178,10 @@ impl<'a> AssembledDiagnostics<'a> {
     fn merge_key(&self, index: usize, hasher: &RandomState) -> u64 {
         let found = &self.outcome.items[index];
         match found.test {
-            Some(test) => hasher.hash_one((found.tool, plain_test_name(test))),
+            Some(test) => hasher.hash_one((found.tool(), plain_test_name(test))),
             None => {
                 let position = found.place.as_ref().map(|place| (place.line, place.col));
-                hasher.hash_one((found.tool, &self.places[index], position, found.message))
+                hasher.hash_one((found.tool(), &self.places[index], position, found.message))
             }
         }
     }
@@ -193,7 +193,7 @@ impl<'a> AssembledDiagnostics<'a> {
         let first = earlier.find(|&earlier| {
             let other = &self.outcome.items[earlier];
             let covers = self.places[index].is_none() || self.places[earlier] == self.places[index];
-            self.failing[earlier] && other.tool == found.tool && covers
+            self.failing[earlier] && other.tool() == found.tool() && covers
         });
         let Some(first) = first else { return false };
         let (from, until) = found.span;
@@ -342,7 +342,8 @@ impl<'a> AssembledDiagnostics<'a> {
     /// Whether an item explains the failure: a warning does only where the tool says that its warnings fail.
     fn counts_as_failure(&self, found: &RawDiagnostic<'_>) -> bool {
         let wrapper = generic::is_wrapper(self.lines[found.span.0]);
-        let fails = found.severity == Severity::Error || self.catalog.tools[found.tool].warnings_fail || found.decides;
+        let fails =
+            found.severity == Severity::Error || self.catalog.tools[found.tool()].warnings_fail || found.decides;
         fails && !wrapper
     }
 
@@ -515,7 +516,7 @@ fn mark_failing(catalog: &Catalog, items: &[RawDiagnostic<'_>], lines: &[&str]) 
         && generic::warnings_fail(lines);
     let warns = |found: &RawDiagnostic<'_>| is_warning(found) && strict;
     let fails = |found: &RawDiagnostic<'_>| {
-        found.severity == Severity::Error || catalog.tools[found.tool].warnings_fail || warns(found)
+        found.severity == Severity::Error || catalog.tools[found.tool()].warnings_fail || warns(found)
     };
     let worst = items.iter().filter(|found| counts(found)).map(|found| found.severity).max();
     let any = items.iter().any(|found| counts(found) && fails(found));

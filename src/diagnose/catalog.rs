@@ -14,6 +14,7 @@ use crate::base::one_or_many::OneOrMany;
 #[cfg(test)]
 use super::definition;
 use super::definition::{DefinitionRuleText, PackedFile, PackedRule, PackedTool, ToolText};
+use super::first_bytes::FirstBytes;
 use super::imported::ImportedFormat;
 use super::rule_regex::compile_regex;
 
@@ -38,6 +39,7 @@ pub(super) struct DefinitionRule {
     /// Index of its tool.
     pub tool: usize,
     text: CatalogRule,
+    first: OnceLock<Box<FirstBytes>>,
     matcher: LazyDefinition,
     closing: LazyDefinition,
 }
@@ -60,9 +62,11 @@ impl DefinitionRule {
         }
     }
 
-    /// The compiled regex; `None` when it is broken (a shipped one can't be, a test holds that).
-    pub(super) fn line_matcher(&self) -> Option<&RuleMatcher> {
-        self.matcher.get(&self.rule_text().regex)
+    /// What may match this text: the compiled regex; `None` where its first byte rules that out, or the regex is broken (a
+    /// shipped one can't be, a test holds that).
+    pub(super) fn matcher_for(&self, text: &[u8]) -> Option<&RuleMatcher> {
+        let first = self.first.get_or_init(|| Box::new(FirstBytes::of_regex(&self.rule_text().regex)));
+        first.may_begin(text).then(|| self.matcher.get(&self.rule_text().regex))?
     }
 
     /// How many of its regexes are compiled.
@@ -258,6 +262,7 @@ impl Catalog {
             let lazy = |(_, text)| DefinitionRule {
                 tool: index,
                 text,
+                first: OnceLock::new(),
                 matcher: LazyDefinition::default(),
                 closing: LazyDefinition::default(),
             };

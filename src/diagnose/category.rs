@@ -93,7 +93,7 @@ const COMMAND_PARTS_MAX: usize = 20;
 fn is_rule_only(named: &[bool], found: &RawDiagnostic<'_>) -> bool {
     let is_option = |code: &str| code.starts_with('-');
     let has_rule = found.code.map_or(found.message.starts_with('['), |code| !is_option(code));
-    !named[found.tool] && found.severity < Severity::Error && has_rule
+    !named[found.tool()] && found.severity < Severity::Error && has_rule
 }
 
 /// What a run of this kind of check fails with when nothing else is known.
@@ -109,10 +109,10 @@ fn of_kind(kind: CheckKind) -> Category {
 /// Whether only the form of its lines says what kind of failure an item is, so that what the check is for says it better:
 /// its tool wasn't called, and nothing in it is that tool's own.
 pub(super) fn is_form_only(kind: CheckKind, catalog: &Catalog, named: &[bool], found: &RawDiagnostic<'_>) -> bool {
-    if found.category.is_some() || found.code.is_some() || named[found.tool] {
+    if found.category.is_some() || found.code.is_some() || named[found.tool()] {
         return false;
     }
-    match catalog.tools[found.tool].category {
+    match catalog.tools[found.tool()].category {
         // What is tested has to be built first.
         Some(Category::BuildError) => kind != CheckKind::Test && kind != CheckKind::Build,
         Some(Category::TypeError) => kind != CheckKind::Type,
@@ -154,7 +154,7 @@ pub(super) fn decide_category<'f, 'i>(
     let empty = || empty_run_category(catalog, named, live);
     match majority_category(input, catalog, named, failing.clone()) {
         // A line that begins with `Error:` is anybody's.
-        Some(Category::RuntimeError) if failing.clone().all(|found| !named[found.tool] && is_bare_message(found)) => {
+        Some(Category::RuntimeError) if failing.clone().all(|found| !named[found.tool()] && is_bare_message(found)) => {
             Some(of_unknown(input, located, &kept(), lines, empty))
                 .filter(|category| *category != Category::Other)
                 .unwrap_or(Category::RuntimeError)
@@ -189,13 +189,13 @@ fn of_known<'f>(
         (Category::BuildError, Some(CheckKind::Test)) if all(&is_assertion) => Category::TestFailure,
         // What has a compiler's form and was printed by a program that counts its tests is a test's.
         (Category::BuildError | Category::RuntimeError, None)
-            if all(&|found| !named[found.tool]) && content::counts_failed_tests(lines) =>
+            if all(&|found| !named[found.tool()]) && content::counts_failed_tests(lines) =>
         {
             Category::TestFailure
         }
         // A compiler that ends with an exception says so of what it compiles.
         (Category::RuntimeError, Some(CheckKind::Build))
-            if input.tool.is_some() && all(&|found| found.all_frames().is_empty() && !named[found.tool]) =>
+            if input.tool.is_some() && all(&|found| found.all_frames().is_empty() && !named[found.tool()]) =>
         {
             Category::BuildError
         }
@@ -308,13 +308,13 @@ fn majority_category<'f>(
     let mut known: Vec<Option<Option<&Category>>> = vec![None; catalog.tools.len()];
     for found in failing {
         let of_tool = || {
-            let tool = &catalog.tools[found.tool];
+            let tool = &catalog.tools[found.tool()];
             let by_name = input.tool.and_then(|name| tool.category_of.get(name));
             by_name.or_else(|| by_command(input.command, tool)).or(tool.category.as_ref())
         };
-        let category = found.category.or_else(|| *known[found.tool].get_or_insert_with(of_tool));
+        let category = found.category.or_else(|| *known[found.tool()].get_or_insert_with(of_tool));
         let Some(category) = category else { continue };
-        let of_many = catalog.tools[found.tool].by_kind && found.category.is_none();
+        let of_many = catalog.tools[found.tool()].by_kind && found.category.is_none();
         let by_kind = of_kind
             .as_ref()
             .filter(|(kind, _)| of_many && *kind != CheckKind::Test || is_form_only(*kind, catalog, named, found));

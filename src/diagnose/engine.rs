@@ -30,8 +30,8 @@ mod wrapped;
 use block::OpenBlock;
 use candidates::{RuleCandidate, RuleCandidates};
 pub(super) use drive::is_in as may_have_drives;
-use found::MatchGroups;
 pub(super) use found::{Frame, LineRole, RareFields, RawDiagnostic, TestOutcome};
+use found::{MatchGroups, tool_number};
 pub(super) use line::severity_of_word;
 use line::{indent_width, line_head, logged_severity};
 pub(super) use tally::{ReportedCounts, Tally};
@@ -182,10 +182,11 @@ impl<'a> Engine<'a> {
 
     /// What a rule reads from a text.
     fn match_rule(&self, rule: usize, text: &'a str) -> Option<MatchGroups<'a>> {
-        let matcher = self.catalog.rules[rule].line_matcher()?;
+        let seen = self.visible_bytes(text);
+        let matcher = self.catalog.rules[rule].matcher_for(&seen)?;
         let mut slots = self.slots.borrow_mut();
         let slots = slots[rule].get_or_insert_with(|| matcher.regex.capture_locations());
-        MatchGroups::take_groups(matcher, slots, text, &self.visible_bytes(text), self.texts)
+        MatchGroups::take_groups(matcher, slots, text, &seen, self.texts)
     }
 
     /// A text as regexes are matched on it.
@@ -241,7 +242,9 @@ impl<'a> Engine<'a> {
             }
             DefinitionKind::Note => {
                 let last = self.outcome.items.len().wrapping_sub(1);
-                let Some(found) = self.outcome.items.get(last).filter(|found| found.tool == tool) else { return false };
+                let Some(found) = self.outcome.items.get(last).filter(|found| found.tool() == tool) else {
+                    return false;
+                };
                 let role = if found.span.1 + 8 >= index { LineRole::Note(last) } else { LineRole::Noise };
                 self.outcome.roles[index] = role;
                 return true;
@@ -277,7 +280,7 @@ impl<'a> Engine<'a> {
     fn settle_diagnostic(&mut self, item: usize) {
         let found = &self.outcome.items[item];
         let Some(test) = found.test else { return };
-        let key = (found.tool, test);
+        let key = (found.tool(), test);
         if found.tentative {
             self.tentative.entry(key).or_default().push(item);
         } else if found.severity == Severity::Error {
@@ -292,7 +295,7 @@ impl<'a> Engine<'a> {
         let from = self.since.insert(tool, self.outcome.items.len()).unwrap_or(0);
         let shared = self.catalog.tools[tool].shared;
         let Some(dir) = dir else { return };
-        for found in self.outcome.items[from..].iter_mut().filter(|found| shared || found.tool == tool) {
+        for found in self.outcome.items[from..].iter_mut().filter(|found| shared || found.tool() == tool) {
             found.rest_mut().dirs.insert(0, dir);
         }
     }
@@ -331,7 +334,7 @@ impl<'a> Engine<'a> {
         let test = groups.test.or(state.test);
         let code = self.rule_code(rule, &groups);
         self.outcome.items.push(RawDiagnostic {
-            tool,
+            tool: tool_number(tool),
             severity,
             category: said.category.as_ref(),
             decides: said.decides,

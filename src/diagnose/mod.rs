@@ -22,6 +22,7 @@ mod collected;
 pub mod coloured;
 mod definition;
 mod engine;
+mod first_bytes;
 mod form;
 mod generic;
 mod imported;

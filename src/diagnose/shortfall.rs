@@ -34,7 +34,7 @@ pub(super) fn compare_counts(
             let found = &items[index];
             // Only tests are listed live and again at the end. Two equal diagnostics of a linter are two.
             let repeats = found.test.is_some() && first_of.get(&index).is_some_and(|first| range.contains(first));
-            !repeats && !found.tentative && (any_tool || found.tool == tally.tool) && wanted(found)
+            !repeats && !found.tentative && (any_tool || found.tool() == tally.tool) && wanted(found)
         };
         range.clone().filter(counts).count()
     };

@@ -44,8 +44,8 @@ impl<'a> CommandHints<'a> {
     {
         match self.check {
             Some((name, kind)) if category::is_form_only(kind, catalog, self.named, found) => name,
-            Some((name, _)) if !self.named[found.tool] && is_usage(found) => name,
-            _ => &catalog.tools[found.tool].name,
+            Some((name, _)) if !self.named[found.tool()] && is_usage(found) => name,
+            _ => &catalog.tools[found.tool()].name,
         }
     }
 }

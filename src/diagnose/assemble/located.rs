@@ -60,7 +60,7 @@ impl AssembledDiagnostics<'_> {
         // What threw may have said before in which file it is wrong.
         let thrown = self
             .failing_diagnostics()
-            .all(|item| self.catalog.tools[item.tool].category == Some(Category::RuntimeError));
+            .all(|item| self.catalog.tools[item.tool()].category == Some(Category::RuntimeError));
         let mut last = None;
         for candidate in candidates {
             let stands =

@@ -144,7 +144,7 @@ impl<'a> AssembledDiagnostics<'a> {
                 None if item.message.is_empty() => return 0,
                 None => baseline::alike_key(item.message, &hashes),
             };
-            let count = seen.entry((item.tool, kind)).or_default();
+            let count = seen.entry((item.tool(), kind)).or_default();
             *count += 1;
             *count
         };

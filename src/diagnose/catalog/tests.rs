@@ -88,6 +88,22 @@ fn every_inline_test_holds() {
 }
 
 #[test]
+fn a_first_byte_rules_out_nothing_that_a_rule_matches() {
+    let files = files();
+    let tools = files.iter().flat_map(|(_, file)| &file.tools);
+    let lines: Vec<&str> = tools.clone().flat_map(|tool| &tool.tests).flat_map(|test| test.input.lines()).collect();
+    let mut ruled_out = 0;
+    for rule in tools.flat_map(|tool| &tool.rules) {
+        let (first, regex) = (FirstBytes::of_regex(&rule.regex), compile_regex(&rule.regex).expect("is sound"));
+        let without = lines.iter().map(|line| line.as_bytes()).filter(|line| !first.may_begin(line));
+        ruled_out += without.clone().count();
+        let wrong = without.clone().find(|line| regex.is_match(line));
+        assert_eq!(wrong.map(String::from_utf8_lossy), None, "{}", rule.regex);
+    }
+    assert!(ruled_out > lines.len(), "{ruled_out}");
+}
+
+#[test]
 fn only_what_may_match_is_compiled() {
     let own = DefinitionFile {
         file: "own.toml".into(),

@@ -9,7 +9,7 @@ use crate::diagnose::Severity;
 use crate::diagnose::imported::MatcherHit;
 
 use super::Engine;
-use super::found::{Frame, LineRole, RareFields, RawDiagnostic};
+use super::found::{Frame, LineRole, RareFields, RawDiagnostic, tool_number};
 use super::line::line_head;
 
 /// What imported matchers see in a stream, by the position of the first line.
@@ -89,7 +89,7 @@ impl Engine<'_> {
         let texts = self.texts;
         let MatcherHit { file, line, col, severity, code, message, dir, .. } = seen;
         self.outcome.items.push(RawDiagnostic {
-            tool,
+            tool: tool_number(tool),
             severity: severity.unwrap_or(Severity::Error),
             category: None,
             decides: false,

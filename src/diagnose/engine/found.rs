@@ -45,8 +45,8 @@ pub(crate) struct Frame<'a> {
 /// what few items have is apart.
 #[derive(Debug)]
 pub(crate) struct RawDiagnostic<'a> {
-    /// Index of the tool.
-    pub tool: usize,
+    /// Index of the tool; see [`tool_number`].
+    pub(super) tool: u16,
     /// The severity.
     pub severity: Severity,
     /// What it makes of the run, where the rule says so.
@@ -84,7 +84,17 @@ pub(crate) struct RareFields<'a> {
     pub dirs: Vec<&'a str>,
 }
 
+/// The index of a tool in the two bytes that an item has for it: all layers' tools together are far fewer than 65,536.
+pub(super) fn tool_number(tool: usize) -> u16 {
+    u16::try_from(tool).unwrap_or(u16::MAX)
+}
+
 impl<'a> RawDiagnostic<'a> {
+    /// Index of the tool.
+    pub(crate) fn tool(&self) -> usize {
+        self.tool.into()
+    }
+
     /// Places inside the project that its block names, in order.
     pub(crate) fn all_frames(&self) -> &[Frame<'a>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.frames)
