@@ -44,34 +44,80 @@ impl Literals {
     /// Calls `found` with the number of a literal and where it ends, for every occurrence, in the order of the ends.
     pub fn each(&self, text: &[u8], found: impl FnMut(usize, usize)) {
         match self {
-            Literals::Compact(automaton) => walk(automaton, text, found),
-            Literals::Table(automaton) => walk(automaton, text, found),
+            Literals::Compact(automaton) => walk(automaton, text, false, found),
+            Literals::Table(automaton) => walk(automaton, text, true, found),
         }
     }
 }
 
-fn walk(automaton: &impl Automaton, text: &[u8], mut found: impl FnMut(usize, usize)) {
+/// What a processor reads at once where no literal ends: it waits for each next state, and with several of them for one
+/// as long as for all.
+const LANES: usize = 4;
+const LANE_BYTES: usize = 1 << 10;
+/// Bytes that are read one by one where a literal was found, before lanes are tried again: where there are many, what a
+/// lane reads is read for nothing.
+const SINGLY_BYTES: usize = 4 * LANES * LANE_BYTES;
+
+fn walk(automaton: &impl Automaton, text: &[u8], in_lanes: bool, mut found: impl FnMut(usize, usize)) {
     // Both are built for searches that begin anywhere, so there is a start.
-    let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
-    let mut end = 0;
-    while let Some((length, matched)) = next_match(automaton, &text[end..], state) {
-        (end, state) = (end + length, matched);
-        for index in 0..automaton.match_len(state) {
-            found(automaton.match_pattern(state, index).as_usize(), end);
+    let Ok(start) = automaton.start_state(Anchored::No) else { return };
+    let in_lanes = in_lanes && automaton.max_pattern_len() < LANE_BYTES;
+    let (mut end, mut state) = (0, start);
+    let mut singly_until = if in_lanes { 0 } else { text.len() };
+    while end < text.len() {
+        if end >= singly_until {
+            let (without, behind) = skip_lanes(automaton, &text[end..], start, state);
+            (end, state) = (end + without, behind);
+            singly_until = text.len().min(end + SINGLY_BYTES);
+        }
+        let (length, behind) = next_match(automaton, &text[end..singly_until], state);
+        (end, state) = (end + length, behind);
+        if length > 0 && automaton.is_match(state) {
+            for index in 0..automaton.match_len(state) {
+                found(automaton.match_pattern(state, index).as_usize(), end);
+            }
         }
     }
 }
 
-/// After how many bytes a literal ends, and the state there. A function of its own: amid what is done with matches the
-/// state would be written to memory for every byte.
+/// After how many bytes the first literal ends, or all, and the state there. A function of its own: amid what is done
+/// with matches the state would be written to memory for every byte.
 #[inline(never)]
-fn next_match(automaton: &impl Automaton, text: &[u8], mut state: StateID) -> Option<(usize, StateID)> {
-    text.iter()
-        .position(|&byte| {
-            state = automaton.next_state(Anchored::No, state, byte);
-            automaton.is_special(state) && automaton.is_match(state)
-        })
-        .map(|at| (at + 1, state))
+fn next_match(automaton: &impl Automaton, text: &[u8], mut state: StateID) -> (usize, StateID) {
+    let at = text.iter().position(|&byte| {
+        state = automaton.next_state(Anchored::No, state, byte);
+        automaton.is_special(state) && automaton.is_match(state)
+    });
+    (at.map_or(text.len(), |at| at + 1), state)
+}
+
+/// How many bytes there are, in whole blocks of lanes, before one in which a literal ends, and the state behind them.
+#[inline(never)]
+fn skip_lanes(automaton: &impl Automaton, text: &[u8], start: StateID, mut state: StateID) -> (usize, StateID) {
+    let mut skipped = 0;
+    for block in text.chunks_exact(LANES * LANE_BYTES) {
+        let mut lanes = [state; LANES];
+        for (lane, state) in lanes.iter_mut().enumerate().skip(1) {
+            // No state knows more of what is before it than the longest literal without its last byte.
+            let from = lane * LANE_BYTES;
+            let before = &block[from + 1 - automaton.max_pattern_len().max(1)..from];
+            *state = before.iter().fold(start, |state, &byte| automaton.next_state(Anchored::No, state, byte));
+        }
+        let [first, second, third, fourth] = std::array::from_fn(|lane| &block[lane * LANE_BYTES..][..LANE_BYTES]);
+        let mut is_in = false;
+        for (((&first, &second), &third), &fourth) in first.iter().zip(second).zip(third).zip(fourth) {
+            for (state, byte) in lanes.iter_mut().zip([first, second, third, fourth]) {
+                *state = automaton.next_state(Anchored::No, *state, byte);
+                is_in |= automaton.is_special(*state) && automaton.is_match(*state);
+            }
+        }
+        if is_in {
+            break;
+        }
+        skipped += block.len();
+        state = lanes[LANES - 1];
+    }
+    (skipped, state)
 }
 
 #[cfg(test)]
@@ -94,6 +140,33 @@ mod tests {
                 seen.sort_by_key(|(word, end)| (*end, *word));
                 assert_eq!(seen, wanted);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_found_in_lanes_is_what_is_there() {
+        let words = ["abc", "bcd", "cab", "d", "abcabca"];
+        let literals = Literals::new(words, false, LONG_TEXT_BYTES_MIN).expect("builds");
+        let block = LANES * LANE_BYTES;
+        let filler = "ab".repeat(6 * block);
+        let borders = [1, LANE_BYTES, 3 * LANE_BYTES, block, block + LANE_BYTES, SINGLY_BYTES + block, 9 * block];
+        for at in borders.into_iter().flat_map(|border| border - 1..border + 8) {
+            let mut text = filler.clone();
+            text.replace_range(at..at + 7, "abcabca");
+            text.replace_range(at + 40..at + 41, "d");
+            let mut wanted: Vec<(usize, usize)> = (0..words.len())
+                .flat_map(|word| {
+                    let ends = text.as_bytes().windows(words[word].len()).enumerate();
+                    ends.filter(move |(_, seen)| *seen == words[word].as_bytes())
+                        .map(move |(from, _)| (word, from + words[word].len()))
+                })
+                .collect();
+            let mut seen = Vec::new();
+            literals.each(text.as_bytes(), |word, end| seen.push((word, end)));
+            assert!(seen.is_sorted_by_key(|(_, end)| *end), "{at}: {seen:?}");
+            seen.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(seen, wanted, "{at}");
         }
     }
 

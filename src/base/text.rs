@@ -119,6 +119,20 @@ pub fn is_blank(text: &str) -> bool {
     !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && text.trim().is_empty()
 }
 
+/// The lines of [`str::lines`], of which long ones are found in a fraction of the time.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (line, behind) = match memchr::memchr(b'\n', rest.as_bytes()) {
+            Some(at) => (rest[..at].strip_suffix('\r').unwrap_or(&rest[..at]), &rest[at + 1..]),
+            None if rest.is_empty() => return None,
+            None => (rest, ""),
+        };
+        rest = behind;
+        Some(line)
+    })
+}
+
 /// The longest prefix of at most `max` bytes that ends on a character boundary.
 pub fn prefix(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
@@ -161,6 +175,11 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn lines_are_those_of_the_standard_library(text in "[a\r\n]{0,12}") {
+            prop_assert_eq!(lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+        }
+
         #[test]
         fn what_is_not_plain_is_found_wherever_it_is(text in "[ -~]{0,9}([ -~\u{1}\n\u{7f}\u{85}é…\u{202e}\u{e0041}]{0,3}[ -~]{0,9}){0,3}") {
             prop_assert_eq!(any_special(&text, is_unsafe), text.chars().any(is_unsafe));

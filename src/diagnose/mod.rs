@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::arena;
+use crate::base::text::lines;
 use crate::base::tree::FileTree;
 use crate::redact;
 use crate::run::CommandEnd;
@@ -203,7 +204,7 @@ fn examine_output(input: &DiagnosisInput<'_>, relevant: Option<&mut String>) -> 
     }
     let (text, mut times, lines_unread) = bounded_text_of(input.output);
     let (text, redactions) = redact::redact_text(&text);
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = lines(&text).collect();
     // A secret of several lines was replaced: which time belongs to which line isn't known any more.
     if times.len() != lines.len() {
         times.clear();

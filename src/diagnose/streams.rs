@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use crate::base::text::{is_blank, prefix};
+use crate::base::text::{is_blank, lines, prefix};
 
 use super::engine::severity_of_word;
 
@@ -44,7 +44,7 @@ pub(super) fn split_streams(lines: &[&str]) -> Vec<Vec<(usize, usize)>> {
 ///
 /// With what was before each line, where there was something: people want to see it all the same.
 pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
-    let filled = || text.lines().filter(|line| !is_blank(line));
+    let filled = || lines(&text).filter(|line| !is_blank(line));
     let length = |line: &str| time_at(line).unwrap_or(0);
     if !filled().take(LINES_TO_TELL).any(|line| length(line) > 0) {
         return (text, Vec::new());
@@ -54,7 +54,7 @@ pub(super) fn without_times(text: Cow<'_, str>) -> (Cow<'_, str>, Vec<String>) {
         return (text, Vec::new());
     }
     let (mut told, mut times) = (String::with_capacity(text.len()), Vec::new());
-    for line in text.lines() {
+    for line in lines(&text) {
         let (time, rest) = line.split_at(length(line));
         times.push(time.to_owned());
         told.push_str(rest);
