@@ -61,7 +61,7 @@ const SINGLY_BYTES: usize = 4 * LANES * LANE_BYTES;
 fn walk(automaton: &impl Automaton, text: &[u8], in_lanes: bool, mut found: impl FnMut(usize, usize)) {
     // Both are built for searches that begin anywhere, so there is a start.
     let Ok(start) = automaton.start_state(Anchored::No) else { return };
-    let in_lanes = in_lanes && automaton.max_pattern_len() < LANE_BYTES;
+    let in_lanes = in_lanes && text.len() >= LANES * LANE_BYTES && automaton.max_pattern_len() <= LANE_BYTES;
     let (mut end, mut state) = (0, start);
     let mut singly_until = if in_lanes { 0 } else { text.len() };
     while end < text.len() {
@@ -95,26 +95,25 @@ fn next_match(automaton: &impl Automaton, text: &[u8], mut state: StateID) -> (u
 #[inline(never)]
 fn skip_lanes(automaton: &impl Automaton, text: &[u8], start: StateID, mut state: StateID) -> (usize, StateID) {
     let mut skipped = 0;
-    for block in text.chunks_exact(LANES * LANE_BYTES) {
+    let known = automaton.max_pattern_len().saturating_sub(1);
+    for block in text.as_chunks::<LANE_BYTES>().0.as_chunks::<LANES>().0 {
         let mut lanes = [state; LANES];
-        for (lane, state) in lanes.iter_mut().enumerate().skip(1) {
+        for (state, before) in lanes[1..].iter_mut().zip(block) {
             // No state knows more of what is before it than the longest literal without its last byte.
-            let from = lane * LANE_BYTES;
-            let before = &block[from + 1 - automaton.max_pattern_len().max(1)..from];
-            *state = before.iter().fold(start, |state, &byte| automaton.next_state(Anchored::No, state, byte));
+            let before = before[LANE_BYTES - known..].iter();
+            *state = before.fold(start, |state, &byte| automaton.next_state(Anchored::No, state, byte));
         }
-        let [first, second, third, fourth] = std::array::from_fn(|lane| &block[lane * LANE_BYTES..][..LANE_BYTES]);
         let mut is_in = false;
-        for (((&first, &second), &third), &fourth) in first.iter().zip(second).zip(third).zip(fourth) {
-            for (state, byte) in lanes.iter_mut().zip([first, second, third, fourth]) {
-                *state = automaton.next_state(Anchored::No, *state, byte);
+        for at in 0..LANE_BYTES {
+            for (state, bytes) in lanes.iter_mut().zip(block) {
+                *state = automaton.next_state(Anchored::No, *state, bytes[at]);
                 is_in |= automaton.is_special(*state) && automaton.is_match(*state);
             }
         }
         if is_in {
             break;
         }
-        skipped += block.len();
+        skipped += LANES * LANE_BYTES;
         state = lanes[LANES - 1];
     }
     (skipped, state)
