@@ -11,15 +11,15 @@ use super::census::{Test, TestInventory};
 use super::fresh::AddedAssertions;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
-use super::lexis::{identifiers_of, without_whitespace};
+use super::lexis::without_whitespace;
 use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
 use super::{
     WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, rule_match, source_changed, swallowed,
+    view,
 };
 use crate::base::text;
-use crate::fix::patch::{Hunk, PatchChange, PatchKind};
 
 /// What a body may consist of and still do nothing.
 const NOTHING: [&str; 16] = [
@@ -96,7 +96,7 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
     let added = AddedAssertions::from_views(views, census);
     mark_commented_out(census, sheet);
     mark_enclosed(sheet);
-    for (file, hunk, name) in hunks_of_tests(views) {
+    for (file, hunk, name) in view::hunks_of_tests(views) {
         let Some(language) = views[file].language else { continue };
         let lines = |side| outside_tests(census, views[file].hunks[hunk].side_lines(side), (file, hunk), side);
         let (before, after) = (lines(DiffSide::Old), lines(DiffSide::New));
@@ -215,35 +215,6 @@ fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>)
                 && rule_match::applies_to(rule, view, DiffSide::Old)
                 && rule_match::match_rule(rule, line).is_some()
         })
-}
-
-/// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
-/// helper of tests.
-pub(super) fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
-    let files = views.iter().enumerate().filter(|(_, view)| matches!(view.part, FileRole::Test | FileRole::Source));
-    files.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
-        // A Rust module of tests is in the file of what it tests.
-        let begins = |text: &str| text.contains("mod test") && text.trim_end().ends_with('{');
-        let is_test = move |lines: &Hunk| {
-            let opened =
-                || lines.lines.iter().take_while(|line| line.kind == PatchKind::Context).any(|line| begins(&line.text));
-            view.part == FileRole::Test || view.is("rust") && (lines.heading.contains("mod test") || opened())
-        };
-        let hunks = view.file.hunks.iter().enumerate().filter(move |(_, lines)| is_test(lines));
-        hunks.map(move |(hunk, lines)| {
-            (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
-        })
-    })
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// The name in a hunk's heading: what is in front of the first bracket or colon.
-fn named_in(heading: &str) -> Option<&str> {
-    let end = heading.find(['(', ':', '{', '<']).unwrap_or(heading.len());
-    identifiers_of(&heading[..end]).last()
 }
 
 /// The lines of a side that belong to no test that the hunk shows the beginning of.

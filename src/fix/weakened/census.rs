@@ -3,8 +3,12 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::language::{FileRole, Language};
+use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, DiffSide, FileView};
@@ -310,6 +314,9 @@ impl TestInventory {
         if !definition.is_empty() && added.comments.iter().any(|comment| comment.contains(&definition)) {
             return TestFate::Commented;
         }
+        if added.titles.contains(&plain_title(&test.name)) {
+            return TestFate::Moved;
+        }
         let Some(language) = view.language else { return TestFate::Gone };
         let renamed = new.iter().enumerate().filter(|(_, line)| line.changed).find_map(|(at, line)| {
             let functions = language.functions.iter();
@@ -394,16 +401,23 @@ struct AddedTest<'v> {
     code: HashSet<String>,
     comments: Vec<String>,
     words: HashMap<&'v str, usize>,
+    /// Texts of test files that may be a test's name in another framework, as `plain_title` gives them.
+    titles: HashSet<String>,
 }
 
 impl<'v> AddedTest<'v> {
     fn from_views(views: &'v [FileView<'_>]) -> Self {
-        let mut added = AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new() };
-        for line in views
+        let mut added =
+            AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new(), titles: HashSet::new() };
+        for (view, line) in views
             .iter()
             .filter(|view| view.part != FileRole::Document)
-            .flat_map(|view| view.changed_lines(DiffSide::New))
+            .flat_map(|view| view.changed_lines(DiffSide::New).map(move |line| (view, line)))
         {
+            if view.part == FileRole::Test {
+                let titles = TITLE.captures_iter(&line.masked.text).map(|groups| plain_title(&groups[1]));
+                added.titles.extend(titles.filter(|title| title.len() >= TITLE_BYTES_MIN));
+            }
             if line.has_code() {
                 added.code.insert(without_whitespace(&line.masked.text));
                 for word in identifiers_of(&line.masked.code) {
@@ -432,6 +446,19 @@ impl<'v> AddedTest<'v> {
     fn has_call(&self, name: &str) -> bool {
         self.words.get(name).is_some_and(|count| *count > 1)
     }
+}
+
+/// A text that a call begins with.
+static TITLE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"(?:\(\s*|\b(?:it|test|specify|should|scenario|example)\s+)["'`]([^"'`]+)["'`]"#).expect("a regex")
+});
+/// Shorter titles are everywhere, bytes.
+const TITLE_BYTES_MIN: usize = 8;
+
+/// What a test is called in every framework: `basic logging works` and `test_BasicLoggingWorks`.
+fn plain_title(name: &str) -> String {
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    letters.strip_prefix("test").unwrap_or(&letters).to_owned()
 }
 
 fn is_telling(line: &DiffLine<'_>) -> bool {

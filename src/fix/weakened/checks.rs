@@ -115,8 +115,12 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let Some(kind) = command.check.filter(is_check) else { continue };
         let view = &views[command.file];
         let own = bare_command(&command.text);
-        let like = |other: &CheckCommand<'_, '_>| other.check.is_some_and(|other| is_like(kind, other));
-        let there = new.iter().any(like) && !command.is_linked_in(&new)
+        // `lint:types` may lint types, or check them.
+        let lints = command.text.contains("lint");
+        let like = |other: &CheckCommand<'_, '_>| {
+            other.check.is_some_and(|other| is_like(kind, other) || lints && is_like(CheckKind::Lint, other))
+        };
+        let there = new.iter().any(like) && !command.is_linked_in(&old, &new)
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
@@ -178,12 +182,13 @@ fn bare_command(text: &str) -> String {
 
 impl CheckCommand<'_, '_> {
     /// Whether its chain is still there without it: nothing has come that could do the same.
-    fn is_linked_in(&self, new: &[CheckCommand<'_, '_>]) -> bool {
-        let chain: Vec<&CheckCommand<'_, '_>> =
-            new.iter().filter(|other| other.file == self.file && other.line.path == self.line.path).collect();
+    fn is_linked_in(&self, old: &[CheckCommand<'_, '_>], new: &[CheckCommand<'_, '_>]) -> bool {
+        let is_here = |other: &&CheckCommand<'_, '_>| other.file == self.file && other.line.path == self.line.path;
+        let chain: Vec<String> = new.iter().filter(is_here).map(|other| bare_command(&other.text)).collect();
+        let before: Vec<String> = old.iter().filter(is_here).map(|other| bare_command(&other.text)).collect();
         self.links > 1
             && chain.len() + 1 == self.links
-            && !chain.iter().any(|other| bare_command(&other.text) == bare_command(&self.text))
+            && chain.iter().all(|command| before.contains(command) && *command != bare_command(&self.text))
     }
 
     /// The program of the last command and its first argument, without blanks: `cargotest`, and a script that it

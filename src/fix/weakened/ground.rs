@@ -65,8 +65,44 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
         return false;
     }
     let new = |line: Option<&DiffLine<'_>>| line.is_none_or(|line| !is_old(line));
+    // What a shell's condition goes for is behind its end.
+    let after = lines[hit.at + 1..].iter().filter(told).find(|line| line.masked.code.trim() != "fi");
     new(before) && new(after)
 }
+
+/// Whether what may fail (`php: 7.1`) is a value that the same change adds to what is run.
+pub(super) fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let value = |text: &str| text.rsplit(": ").next().unwrap_or(text).trim_matches(['"', '\'', '-', ' ']).to_owned();
+    let own = value(&hit.line.masked.text);
+    let lists = |side: DiffSide| {
+        let lines =
+            view.hunks.iter().flat_map(|sides| (0..).zip(sides.side_lines(side)).map(move |pair| (sides, pair)));
+        let mut items = lines.filter(|(_, (_, line))| {
+            line.masked.text.trim_start().starts_with("- ") && !line.path.contains("allow_failure")
+        });
+        items.any(|(sides, (at, line))| {
+            // A setting of a job is no value of the matrix.
+            let owner = lines_above(sides.side_lines(side), at).next();
+            value(&line.masked.text) == own && owner.is_none_or(|owner| owner.indent == 0 || owner.changed)
+        })
+    };
+    !own.is_empty() && lists(DiffSide::New) && !lists(DiffSide::Old)
+}
+
+/// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that
+/// ran before runs less.
+pub(super) fn is_of_fresh_test(hit: &LineHit<'_, '_>, census: &TestInventory, view: &FileView<'_>) -> bool {
+    let Some(test) = census.test_around(DiffSide::New, hit.file, hit.hunk, hit.at) else { return false };
+    let sides = &view.hunks[hit.hunk];
+    let says = |line: &&DiffLine<'_>| line.has_code() && line.masked.code.trim() != "pass";
+    test.twin.is_none()
+        && sides.new[test.at].changed
+        && test.body_lines(&sides.new).iter().filter(says).count() >= BODY_LINES_MIN
+        && !sides.old.iter().any(|line| line.changed && line.has_code())
+}
+
+/// Lines of a test that does something.
+const BODY_LINES_MIN: usize = 2;
 
 /// Whether a line belongs to an argument that holds what was there alone before: `param("a", marks=…)` for `"a"`.
 fn stands_for_removed(sides: &HunkSides<'_>, at: usize) -> bool {

@@ -90,6 +90,9 @@ impl Lexis {
             if long.start.len() < 3 || long.start != long.end {
                 continue;
             }
+            if Self::ends_first(long, lines.clone()) {
+                return LexerState::Long(index);
+            }
             let count: usize = lines.clone().map(|line| line.matches(long.start.as_str()).count()).sum();
             let mut before = "";
             for line in lines.clone() {
@@ -107,6 +110,17 @@ impl Lexis {
             }
         }
         self.long_state_before(lines)
+    }
+
+    /// Whether the first sign of a string that goes over lines ends it: it is alone on its line, and what follows is
+    /// less deep than what it would hold.
+    fn ends_first<'l>(long: &LongString, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        let sign = long.start.as_str();
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let Some(first) = lines.find(|line| line.contains(sign)).filter(|line| line.trim() == sign) else {
+            return false;
+        };
+        lines.find(|line| !line.trim().is_empty()).is_some_and(|next| indent(next) < indent(first))
     }
 
     /// Whether lines begin in a string that goes over lines and ends as it begins: where fewer lines are all text.

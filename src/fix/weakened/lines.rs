@@ -14,7 +14,7 @@ use super::renamed::current_name;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
-use super::{WeakenedCheckCollector, ground};
+use super::{WeakenedCheckCollector, ground, widened};
 use crate::fix::patch::PatchChange;
 
 /// Files that configure a linter, a formatter or a type checker and nothing else.
@@ -213,8 +213,13 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()
                 .is_none_or(|owner| owner.changed))
-        && !(text.id == "failure-allowed-list" && is_of_new_value(hit, view))
-        && !(text.family == SKIPPED && side == DiffSide::New && stands_for_return(hit, view))
+        && (!text.key_stays || view.all_lines(DiffSide::Old).any(|line| line.path == hit.line.path))
+        && !(text.id == "failure-allowed-list" && ground::is_of_new_value(hit, view))
+        && !(text.family == SKIPPED
+            && side == DiffSide::New
+            && (stands_for_return(hit, view)
+                || widened::skips_less(&view.hunks[hit.hunk], hit.line)
+                || ground::is_of_fresh_test(hit, census, view)))
         && !(skips && is_in_macro(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(text.family == EXCLUDED && is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
@@ -231,17 +236,6 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
-}
-
-/// Whether what may fail (`php: 7.1`) is a value that the same change adds to what is run.
-fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    let value = |text: &str| text.rsplit(": ").next().unwrap_or(text).trim_matches(['"', '\'', '-', ' ']).to_owned();
-    let own = value(&hit.line.masked.text);
-    let lists = |side: DiffSide| {
-        let mut lines = view.all_lines(side).filter(|line| !line.path.contains("allow_failure"));
-        lines.any(|line| line.masked.text.trim_start().starts_with("- ") && value(&line.masked.text) == own)
-    };
-    !own.is_empty() && lists(DiffSide::New) && !lists(DiffSide::Old)
 }
 
 /// Whether a line is in a macro's definition: what uses the macro says where it holds.
@@ -554,6 +548,14 @@ fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
                 };
                 units.retain(|unit| !left_out.iter().any(|(other, was)| is_beside(other) && is_part_of(unit, was)));
             }
+            // What takes the place of a folder's part holds all of it.
+            if same_file && hit.rule.text.kind == RuleKind::Removed {
+                units.retain(|unit| {
+                    !left_out
+                        .iter()
+                        .any(|(other, now)| other.file == hit.file && same_rule(hit, other) && is_within(unit, now))
+                });
+            }
             // What was hidden altogether is named now, in as many places as it takes.
             let named = same_file && hit.rule.text.family == "disabled-rule";
             let was_all = || named && everything.contains(&(hit.rule.group_name(), hit.file));
@@ -573,6 +575,12 @@ fn is_part_of(unit: &str, other: &str) -> bool {
     let folder = other.trim_end_matches(['|', '$', ')']).trim_end_matches("**").trim_end_matches(['*', '.', '+']);
     let names = folder.bytes().any(|byte| byte.is_ascii_alphanumeric());
     unit == other && unit.contains('/') || names && folder.ends_with('/') && unit.starts_with(folder)
+}
+
+/// Whether the folder `now` holds what `unit` names.
+fn is_within(unit: &str, now: &str) -> bool {
+    let plain = |text: &str| text.trim_matches(['"', '\'']).trim_end_matches('/').to_owned();
+    plain(unit).strip_prefix(&plain(now)).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether the hunk takes away a line that says the same more strictly.

@@ -97,10 +97,6 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
 /// Warns in the place of an assertion.
 static WARNS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\b(?:BOOST_)?WARN\w*\(|\bWarn\.\w+\(|_NOFAIL\(").expect("a regex"));
-/// Skips a test under a condition, as a marker above it.
-static SKIP_IF: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*[@#\[].*(?i:skip_?if|skip_?unless|ignore_?if|disabled_?if|xfail)").expect("a regex")
-});
 /// Begins a function.
 static DEFINES: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w").expect("a regex")
@@ -182,7 +178,6 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.measures(old)
                 || new.asks_less(old)
                 || new.guards_less(old)
-                || new.skips_more(old)
                 || tolerance::is_given(&old.tokens, &new.tokens) && new.shares_arguments(old)
                 || new.is_slacker(old, sleeps)
         })
@@ -237,7 +232,7 @@ fn replaced_by_less<'s, 'p>(
 fn statements(lines: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, Statement)> {
     let asks = |line: &DiffLine<'_>| {
         let code = &line.masked.code;
-        let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*THIS_ERROR, &*SOME_ERROR, &*LINK, &*SKIP_IF, &*WARNS];
+        let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*THIS_ERROR, &*SOME_ERROR, &*LINK, &*WARNS];
         !DEFINES.is_match(code) && (language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
     };
     let found = lines.iter().enumerate().filter(|(_, line)| asks(line));
@@ -487,15 +482,6 @@ impl Statement {
             && has(&self.tokens, &["==", ">", "<", ">=", "<="])
             && one(&old.tokens)
             && one(&self.tokens)
-    }
-
-    /// Whether the condition of a marker that skips holds in more cases.
-    fn skips_more(&self, old: &Statement) -> bool {
-        let (gone, put, _) = self.changed(old);
-        let wider = |words: [&str; 2]| put.first().is_some_and(|first| words.contains(&first.as_str()));
-        SKIP_IF.is_match(&old.code)
-            && gone.is_empty()
-            && if self.code.contains("nless") { wider(["and", "&&"]) } else { wider(["or", "||"]) }
     }
 
     /// Whether it asks for the same with less care.

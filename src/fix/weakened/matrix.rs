@@ -51,7 +51,7 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 && matrix_key(other) == matrix_key(entry.hit)
         };
         let covered = || new.iter().filter(is_value).any(|other| is_there(&other));
-        !(is_included(entry.hit) && (covered() || is_computed(&views[entry.hit.file], matrix_key(entry.hit))))
+        !(is_included(entry.hit) && covered() || is_computed(&views[entry.hit.file], matrix_key(entry.hit)))
     });
     let supported =
         || views.iter().flat_map(|view| view.changed_lines(DiffSide::Old)).any(|line| SUPPORTED.is_match(line.raw));
@@ -81,7 +81,7 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
         if !come.is_empty() {
             let left = count_unpaired(&mut gone, come);
-            if gone.len() <= left || gone.iter().any(|entry| unit_stem(entry.unit).is_empty()) {
+            if gone.len() <= left {
                 continue;
             }
         }
@@ -196,11 +196,21 @@ fn count_unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>)
     come.len()
 }
 
-/// The name of a value without its version.
+/// What a value names without its version: the system, wherever it is said, or else what it begins with.
 fn unit_stem(unit: &str) -> &str {
+    let mut words = unit.split(|c: char| !c.is_ascii_alphabetic());
+    if let Some(system) = words.find(|word| SYSTEMS.contains(word)) {
+        return system;
+    }
     let end = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
     &unit[..end]
 }
+
+/// Systems in the names of targets.
+const SYSTEMS: [&str; 12] = [
+    "windows", "linux", "darwin", "macos", "android", "ios", "freebsd", "netbsd", "openbsd", "wasi", "illumos",
+    "solaris",
+];
 
 fn plain_unit(unit: &str) -> &str {
     unit.trim_matches(|c: char| !c.is_alphanumeric())

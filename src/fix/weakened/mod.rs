@@ -35,6 +35,7 @@ mod renamed;
 mod rule;
 mod rule_match;
 mod shapes;
+mod skip_lists;
 mod slack;
 mod snapshots;
 mod status;
@@ -44,6 +45,7 @@ mod swallowed;
 mod tests;
 mod tolerance;
 mod view;
+mod widened;
 mod wildcards;
 
 use std::collections::HashSet;
@@ -162,6 +164,8 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     census.mark_tests(&mut sheet);
     assertions::mark_assertions(&census, &mut sheet);
     shapes::mark_shapes(&census, &mut sheet);
+    widened::mark_widened(&mut sheet);
+    skip_lists::mark_skip_lists(&census, &mut sheet);
     lines::mark_lines(&census, &mut sheet);
     matrix::mark_matrices(&mut sheet);
     swallowed::mark_conditions(&mut sheet);

@@ -134,6 +134,10 @@ pub(super) struct WeakenedRuleText {
     /// Whether what it is in has to be there still.
     #[serde(default)]
     pub(super) owner_stays: bool,
+    /// Whether the key that it is under has to have been there before: what is off by default is no laxer for being
+    /// written so.
+    #[serde(default)]
+    pub(super) key_stays: bool,
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,

@@ -12,7 +12,7 @@ use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
-use super::{WeakenedCheckCollector, assertions, gone};
+use super::{WeakenedCheckCollector, gone, view};
 use crate::fix::patch::PatchChange;
 
 /// Lines of a block that are looked at.
@@ -34,7 +34,7 @@ static ITEM: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn mark_shapes(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
-    for (file, hunk, name) in assertions::hunks_of_tests(views) {
+    for (file, hunk, name) in view::hunks_of_tests(views) {
         let (view, sides) = (&views[file], &views[file].hunks[hunk]);
         let Some(language) = view.language.filter(|_| view.file.change == PatchChange::Modified) else { continue };
         if let Some(line) = encloses(sides, language) {

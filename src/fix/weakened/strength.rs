@@ -118,7 +118,7 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
         if is_word(sign) && sign != "ANY" {
             let next = token(at + 1);
             let is_called = matches!(next, "(" | "!" | "<" | "{" | "=" | "[");
-            let is_chained = matches!(before(at), "." | "->" | "::" | "-");
+            let is_chained = matches!(before(at), "." | "->" | "::" | "-" | "to" | "not_to" | "to_not");
             let of_list = text.starts_with('(') && before(at) == "(";
             // What is true says the comparison in it.
             let is_truth =

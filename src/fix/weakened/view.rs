@@ -2,7 +2,7 @@
 
 use super::keys::EnclosingKeys;
 use super::language::{FileRole, Language, file_role};
-use super::lexis::MaskedLine;
+use super::lexis::{MaskedLine, identifiers_of};
 use crate::fix::patch::{FilePatch, Hunk, Patch, PatchChange, PatchKind};
 
 /// Which side of a diff.
@@ -114,6 +114,35 @@ impl<'p> FileView<'p> {
 /// The files of a diff.
 pub(super) fn file_views(patch: &Patch) -> Vec<FileView<'_>> {
     patch.files.iter().map(FileView::new).collect()
+}
+
+/// The hunks of test files, with the name that their heading has for what they are in: a test that begins above, or a
+/// helper of tests.
+pub(super) fn hunks_of_tests<'v>(views: &'v [FileView<'_>]) -> impl Iterator<Item = (usize, usize, &'v str)> {
+    let files = views.iter().enumerate().filter(|(_, view)| matches!(view.part, FileRole::Test | FileRole::Source));
+    files.filter(|(_, view)| view.file.change != PatchChange::Deleted).flat_map(|(file, view)| {
+        // A Rust module of tests is in the file of what it tests.
+        let begins = |text: &str| text.contains("mod test") && text.trim_end().ends_with('{');
+        let is_test = move |lines: &Hunk| {
+            let opened =
+                || lines.lines.iter().take_while(|line| line.kind == PatchKind::Context).any(|line| begins(&line.text));
+            view.part == FileRole::Test || view.is("rust") && (lines.heading.contains("mod test") || opened())
+        };
+        let hunks = view.file.hunks.iter().enumerate().filter(move |(_, lines)| is_test(lines));
+        hunks.map(move |(hunk, lines)| {
+            (file, hunk, named_in(&lines.heading).unwrap_or_else(|| file_name(&view.file.new)))
+        })
+    })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The name in a hunk's heading: what is in front of the first bracket or colon.
+fn named_in(heading: &str) -> Option<&str> {
+    let end = heading.find(['(', ':', '{', '<']).unwrap_or(heading.len());
+    identifiers_of(&heading[..end]).last()
 }
 
 fn hunk_sides<'p>(hunk: &'p Hunk, language: Option<&'static Language>) -> HunkSides<'p> {
