@@ -337,7 +337,11 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
         let remains = |line: &DiffLine<'_>| {
             let own = without_whitespace(&line.masked.text);
             let own = own.trim_end_matches(ends).trim_start_matches("let_=").trim_start_matches("_=");
-            own.len() < 3 || removed.iter().any(|old| old.contains(own)) || says_only && swallowed::is_idle(line)
+            // The call may have other arguments.
+            let called = own.find('(').map(|at| &own[..=at]).filter(|called| called.contains('.'));
+            own.len() < 3
+                || removed.iter().any(|old| old.contains(own) || called.is_some_and(|called| old.contains(called)))
+                || says_only && swallowed::is_idle(line)
         };
         if !self.added.iter().all(|line| asserts(&line) || remains(line)) {
             gone.retain(|line| is_cut_out(line, before, after));

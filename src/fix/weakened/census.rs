@@ -10,7 +10,7 @@ use regex::Regex;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
-use super::rule::RuleSeverity;
+use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
 use super::{WeakenedCheckCollector, gone, rule_match};
 use crate::fix::patch::PatchChange;
@@ -371,6 +371,7 @@ impl TestInventory {
                     if collected(old)
                         && !self.old.iter().any(|test| test.file == index)
                         && !gone::is_helper(view)
+                        && !never_ran(sheet.rules, view)
                         && !gone::subject_of_file(views, old)
                         && !added.has_most_of(view.all_lines(DiffSide::Old)) =>
                 {
@@ -383,6 +384,14 @@ impl TestInventory {
             }
         }
     }
+}
+
+/// Whether all that a file of tests said is that it is to be written.
+fn never_ran(rules: &WeakenedRules, view: &FileView<'_>) -> bool {
+    let asserts =
+        |line: &DiffLine<'_>| view.language.is_some_and(|language| language.asserts.is_match(&line.masked.code));
+    view.all_lines(DiffSide::Old).any(|line| rule_match::is_skip(rules, view, line))
+        && !view.all_lines(DiffSide::Old).any(asserts)
 }
 
 /// The outcome of a test.

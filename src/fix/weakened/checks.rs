@@ -34,8 +34,10 @@ static CHECK_BY_NAME: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Keys of pipelines and task files that contain commands.
 static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?:^|\.)(?:run|script|scripts|before_script|after_script|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$")
-        .expect("a regex")
+    compile_regex(
+        r"(?:^|\.)(?:run|(?:\w+_)?scripts?|cmd|cmds|command|commands|entry|tasks|test|bash|pwsh)(?:\.[\w:.-]+)?$",
+    )
+    .expect("a regex")
 });
 
 /// An action of a pipeline that checks something, without its version.
@@ -124,7 +126,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
-        let there = there || script_in_its_place(view, command.line);
+        let there = there || script_in_its_place(view, command.line) || runs_elsewhere(views, command.file);
         let is_comment = |(file, text): &(usize, String)| *file == command.file && text.ends_with(&own);
         let there = there && !(own.len() >= COMMENTED_BYTES_MIN && commented.iter().any(is_comment));
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
@@ -136,6 +138,14 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
     }
+}
+
+/// Whether another file has a new line that names the package whose manifest this is: its checks run from there.
+fn runs_elsewhere(views: &[FileView<'_>], file: usize) -> bool {
+    let folder = views[file].file.old.strip_suffix("/package.json").unwrap_or_default();
+    let others = views.iter().enumerate().filter(|(other, view)| *other != file && view.part != FileRole::Document);
+    folder.contains('/')
+        && others.flat_map(|(_, view)| view.changed_lines(DiffSide::New)).any(|line| line.raw.contains(folder))
 }
 
 /// The new lines that are comments, without blanks, and their files: a command may be one now.

@@ -61,7 +61,10 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
     // Functions of C begin at the edge: what is deeper is in one.
     let is_within_old = || view.is("c") && around().last().is_some_and(|line| !line.changed);
-    if has_functions && outermost > 0 && (beside_old || is_within_old()) {
+    let opens = |line: &DiffLine<'_>| line.masked.code.trim_end().ends_with([')', '{']);
+    let is_below_head =
+        || view.is("c") && around().last().is_some_and(|line| !line.changed && line.indent == 0 && opens(line));
+    if is_below_head() || has_functions && outermost > 0 && (beside_old || is_within_old()) {
         return false;
     }
     let new = |line: Option<&DiffLine<'_>>| line.is_none_or(|line| !is_old(line));
@@ -87,6 +90,39 @@ pub(super) fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> boo
         })
     };
     !own.is_empty() && lists(DiffSide::New) && !lists(DiffSide::Old)
+}
+
+/// Whether another new step runs where the one of a match doesn't.
+pub(super) fn has_complement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let bare = |line: &DiffLine<'_>| without_whitespace(&line.masked.text).trim_start_matches('-').to_owned();
+    let own = bare(hit.line);
+    let other = if own.contains("!=") { own.replace("!=", "==") } else { own.replace("==", "!=") };
+    own != other && view.changed_lines(DiffSide::New).any(|line| bare(line) == other)
+}
+
+/// Whether a line is among the settings of a rule that comes with the change and asks for something: `Exclude` beside
+/// `EnforcedStyle`.
+fn is_of_new_rule(lines: &[DiffLine<'_>], at: usize) -> bool {
+    let Some(owner) = lines_above(lines, at).last().filter(|owner| owner.changed && owner.indent == 0) else {
+        return false;
+    };
+    let below = lines.iter().skip_while(|line| line.number <= owner.number);
+    let settings = below.take_while(|line| !line.has_code() || line.indent > 0).filter(|line| line.has_code());
+    let key = |line: &DiffLine<'_>| line.masked.text.trim().split(':').next().unwrap_or_default().to_owned();
+    let asks = |line: &DiffLine<'_>| {
+        let name = key(line);
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && !["Exclude", "Include", "AllowedMethods", "AllowedPatterns"].contains(&name.as_str())
+            && !line.masked.text.contains("false")
+    };
+    settings.into_iter().any(asks)
+}
+
+/// Whether a line belongs to an entry of a list of checks that is new: what it leaves out was never looked at.
+pub(super) fn is_of_new_entry(lines: &[DiffLine<'_>], at: usize) -> bool {
+    let owner = lines_above(lines, at).find(|line| line.masked.text.trim_start().starts_with("- "));
+    is_of_new_rule(lines, at)
+        || owner.is_some_and(|owner| owner.changed && owner.masked.text.trim_start().starts_with("- id:"))
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that

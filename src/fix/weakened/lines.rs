@@ -213,6 +213,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()
                 .is_none_or(|owner| owner.changed))
+        && !(text.id == "step-conditional" && ground::has_complement(hit, view))
         && (!text.key_stays || view.all_lines(DiffSide::Old).any(|line| line.path == hit.line.path))
         && !(text.id == "failure-allowed-list" && ground::is_of_new_value(hit, view))
         && !(text.family == SKIPPED
@@ -220,8 +221,9 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && (stands_for_return(hit, view)
                 || widened::skips_less(&view.hunks[hit.hunk], hit.line)
                 || ground::is_of_fresh_test(hit, census, view)))
+        && !(text.family == "empty-assertion" && side == DiffSide::New && ground::is_of_fresh_test(hit, census, view))
         && !(skips && is_in_macro(view.hunks[hit.hunk].side_lines(side), hit.at))
-        && !(text.family == EXCLUDED && is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
+        && !(text.family == EXCLUDED && ground::is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
         && !(text.heads
             && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
@@ -242,12 +244,6 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
 fn is_in_macro(lines: &[DiffLine<'_>], at: usize) -> bool {
     let above = lines[..at].iter().rev().take_while(|line| line.raw.trim_end().ends_with('\\'));
     above.into_iter().any(|line| line.raw.trim_start().starts_with("#define"))
-}
-
-/// Whether a line belongs to an entry of a list of checks that is new: what it leaves out was never looked at.
-fn is_of_new_entry(lines: &[DiffLine<'_>], at: usize) -> bool {
-    let owner = ground::lines_above(lines, at).find(|line| line.masked.text.trim_start().starts_with("- "));
-    owner.is_some_and(|owner| owner.changed && owner.masked.text.trim_start().starts_with("- id:"))
 }
 
 /// Whether a hunk takes anything away.

@@ -46,13 +46,13 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
 /// Leeway: what lets an exact comparison through that is not.
 static LEEWAY: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\b(?:ignore_\w+|any_order)\s*=\s*True|\bcmpopts\.\w+|\b(?:ignoring|[eE]xcluding)\w*\(",
+        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bFuzzyInt\(|\b(?:ignore_\w+|any_order)\s*=\s*True|\bcmpopts\.\w+|\b(?:ignoring|[eE]xcluding)\w*\(",
     )
     .expect("a regex")
 });
 /// Values that a bare assertion says as well: `assert_eq!(x, true)` is `assert!(x)`.
 static PLAIN: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"\b(?i:true|false|none|null|nil|undefined)\b|(?:==\s*|,\s*|\b(?:toBe|toEqual|eq|equal)\(\s*|\(\s*)0\s*(?:[),;:]|$)|\[\s*\]|\{\s*\}|""|''"#)
+    compile_regex(r#"\b(?i:true|false|none|null|nil|undefined)\b|(?:==\s*|,\s*|\b(?:toBe|toEqual|eq|equal)\(\s*|\(\s*)0\s*(?:[),;:]|$)|\[\s*\]|\{\s*\}|,\s*\(\)\s*\)|""|''"#)
         .expect("a regex")
 });
 /// What makes an assertion conditional. A loop and a block of a resource are none.
@@ -83,7 +83,7 @@ static MESSAGE_PART: LazyLock<Regex> =
 /// Asks for a text that may be a part of a longer one.
 static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"\b(?:toThrow(?:Error)?|toMatch|toContain|stringContaining|assertIn|assert_in)\(",
+        r"\b(?:toThrow(?:Error)?|toMatch|toContain(?:Text)?|stringContaining|assertIn|assert_in|have_(?:content|text)|assertSee\w*)\(",
         r"|^\s*assert\s+[frb]?[\x22'].*[\x22']\s+in\b",
         r"|(?i)\b\w*(?:contains|containing|raises_?regexp?|has_?substr|errors?_?contains|starts_?with|_match)\w*\(",
     ))

@@ -175,6 +175,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.takes_any_error(old)
                 || new.is_nearer(old, language)
                 || new.is_looser_twin(old)
+                || old.asserts && new.takes_pattern(old)
                 || new.measures(old)
                 || new.asks_less(old)
                 || new.guards_less(old)
@@ -224,7 +225,12 @@ fn replaced_by_less<'s, 'p>(
     let known = is.iter().all(|(_, text)| text.strength.is_some());
     let small = removed.len() <= REPLACED_LINES_MAX && added.len() <= removed.len() + 1;
     let less = strongest(&is) < strongest(&was) && strongest(&was) == Some(MatcherStrength::Exact);
-    let found = is.first().filter(|_| known && small && less && is.len() <= was.len() && !was.iter().any(plain))?;
+    // Nearly one value, and now within bounds.
+    let is_bound = |(_, text): &&(usize, Statement)| slack::puts_in_order(&text.tokens);
+    let is_near = |(_, text): &&(usize, Statement)| slack::is_near(&text.tokens);
+    let bounded = was.len() == 1 && was.iter().all(is_near) && is.len() <= 2 && is.iter().all(is_bound);
+    let less = less && is.len() <= was.len() || bounded;
+    let found = is.first().filter(|_| known && small && less && !was.iter().any(plain))?;
     Some((DiffSide::New, added[found.0]))
 }
 
@@ -298,7 +304,7 @@ impl Statement {
         let (own, was) = (&self.tokens[..bare(&self.tokens)], &old.tokens[..bare(&old.tokens)]);
         if self.asserts && own.len() > 2 && was.len() > own.len() && was.starts_with(own) {
             let links = matches!(was[own.len()].as_str(), "." | "->" | "to" | "?.");
-            return links && own.last().is_some_and(|last| last == ")");
+            return links && own.last().is_some_and(|last| matches!(last.as_str(), ")" | "}"));
         }
         let (gone, put, start) = self.changed(old);
         let (Some(first), Some(last)) = (gone.first(), gone.last()) else { return false };
@@ -308,10 +314,20 @@ impl Statement {
         let is_part = parts.contains(&first.as_str()) || parts.contains(&last.as_str());
         let is_whole =
             first == "(" && last == ")" || start > 0 && token(start - 1) == "(" && token(start + gone.len()) == ")";
+        // How often it has to be there.
+        let is_count = matches!(gone, [comma, name, equals, _] if comma == "," && matches!(name.as_str(), "count" | "times" | "exactly") && matches!(equals.as_str(), "=" | ":"));
+        if put.is_empty() && old.asserts && is_count {
+            return true;
+        }
+        // Whose method it is may go without saying.
+        let orders = gone.iter().any(|token| token.to_ascii_lowercase().contains("order"));
+        let is_receiver =
+            !orders && last == "." && gone.len() <= 3 && gone.iter().filter(|token| is_word(token)).count() == 1;
         // `times(1)` is what is asked for without it.
         put.is_empty()
             && gone.iter().any(says)
             && (is_part || is_whole)
+            && !is_receiver
             && (old.text.contains(".expect_") || !gone.join("").to_ascii_lowercase().contains("times(1)"))
             && (old.speaks_of_errors || is_part && (old.speaks_of_calls || old.is_pattern))
     }
@@ -352,7 +368,7 @@ impl Statement {
         let blanks = |tokens: &[String]| tokens.iter().filter(|token| *token == "_").count();
         let fits = || {
             blanks(&self.tokens) > blanks(&old.tokens)
-                && self.tokens.iter().all(|token| token == "_" || old.tokens.contains(token))
+                && self.tokens.iter().all(|token| token == "_" || is_number(token) || old.tokens.contains(token))
         };
         if old.is_pattern && old.asserts && fits() {
             return true;
@@ -400,6 +416,18 @@ impl Statement {
         }
         let in_digits = tolerance::is_in_digits(&old.text, &old.code, gone, language);
         tolerance::is_larger(gone, put, in_digits)
+    }
+
+    /// Whether a pattern that a part of the text fits is asked for in the place of the text.
+    fn takes_pattern(&self, old: &Statement) -> bool {
+        let (gone, put, _) = self.changed(old);
+        // Flags may be behind it.
+        let ([text], [pattern] | [pattern, _]) = (gone, put) else { return false };
+        let quoted = |text: &String| text.starts_with(['"', '\'']);
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let inside = pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).map(|(inside, _)| inside);
+        let is_free = |inside: &str| !inside.starts_with('^') && !letters(inside).is_empty();
+        quoted(text) && inside.is_some_and(|inside| is_free(inside) && letters(text).contains(&letters(inside)))
     }
 
     /// Whether it has the looser of two matchers that take the same.
@@ -474,12 +502,14 @@ impl Statement {
     fn guards_less(&self, old: &Statement) -> bool {
         let has = |tokens: &[String], signs: &[&str]| tokens.iter().any(|token| signs.contains(&token.as_str()));
         let one = |tokens: &[String]| !has(tokens, &["&&", "||"]);
+        let is_part =
+            || has(&self.tokens, &["!"]) && has(&self.tokens, &["Contains", "HasPrefix", "HasSuffix", "MatchString"]);
         self.is_guard
             && old.is_guard
             && has(&old.tokens, &["!="])
             && !has(&old.tokens, &["nil", "null", "0"])
             && !has(&self.tokens, &["!="])
-            && has(&self.tokens, &["==", ">", "<", ">=", "<="])
+            && (has(&self.tokens, &["==", ">", "<", ">=", "<="]) || is_part())
             && one(&old.tokens)
             && one(&self.tokens)
     }
@@ -496,6 +526,8 @@ impl Statement {
             || asks(old) && !sleeps && slack::waits_longer(&old.text, &self.text)
             || old.asserts && is_bound()
             || old.asserts && slack::takes_part(&old.tokens, &self.tokens)
+            || old.asserts && slack::becomes_anything(&old.tokens, &self.tokens)
+            || old.asserts && slack::expects_part(&old.tokens, &self.tokens)
             || old.asserts && !self.is_guard && slack::becomes_bound(&old.tokens, &self.tokens)
             || alone && !self.is_declared(start) && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
             || old.asserts && alone && pair.is_some_and(|(was, is)| slack::loses_anchor(was, is))

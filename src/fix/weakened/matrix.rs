@@ -17,6 +17,9 @@ static NO_VALUE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)(?:^|\.)(?:exclude|allow_failures|fast_finish|fail-fast|max-parallel|name|experimental|optional|steps|script|run|with|env_vars|artifact\w*|cache\w*|timeout\w*|(?:before|after)_\w+|install|addons|services|branches)(?:\.|$)")
         .expect("a regex")
 });
+/// What a workflow of another repository takes for its matrix.
+static INPUT: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?:^|\.)with\.[\w-]*(?:matrix|versions|platforms)$").expect("a regex"));
 /// Where a project says which versions it supports.
 static SUPPORTED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"(?i)requires-python|python_requires|Programming Language ::|"engines"|"node"\s*:|rust-version|\bmsrv\b|required_ruby_version|"php"\s*:|^go\s+[0-9]|target-version|<(?:java\.version|maven\.compiler|TargetFrameworks?)|sourceCompatibility|\bdrop(?:s|ped)?\s+support"#)
@@ -38,9 +41,9 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         return;
     }
     let is_value = |hit: &&LineHit<'_, '_>| {
-        hit.rule.text.id == "matrix-entry-removed"
+        hit.rule.text.id.starts_with("matrix-entry")
             && views[hit.file].file.change == PatchChange::Modified
-            && !NO_VALUE.is_match(&hit.line.path)
+            && (!NO_VALUE.is_match(&hit.line.path) || INPUT.is_match(&hit.line.path))
             && !hit.line.masked.text.trim_end().ends_with(':')
     };
     let (mut removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));

@@ -172,7 +172,7 @@ static UNIT_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
 /// A tolerance in an argument of its own, or on top of what is compared with.
 static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
-        r"(?i)\s*\b(?:rtol|atol|abs_tol|rel_tol|abs|rel|delta|places|decimal|tolerance|epsilon|eps|max_ulps)\s*[=:]\s*[^,()\s]+",
+        r"(?i)\s*\b(?:rtol|atol|abs_tol|rel_tol|abs|rel|delta|places|decimal|tolerance|epsilon|eps|max_ulps|maxDiffPixels|maxDiffPixelRatio|failureThreshold)\s*[=:]\s*[^,(){}\s]+",
         r"|\s*[+*-]\s*(?:\w+\.)*\w*(?:toleran|epsilon|slack|leeway|margin|fuzz)\w*"
     ))
     .expect("a regex")
@@ -191,7 +191,7 @@ fn is_finer(given: &str) -> bool {
 /// Marks lines of tests that are as they were but for a tolerance.
 pub(super) fn mark_leeway(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
-    let bare = |text: &str| without_whitespace(text).replace(',', "");
+    let bare = |text: &str| without_whitespace(text).replace(',', "").replace("{}", "");
     for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
         for sides in &view.hunks {
             let old: Vec<String> =

@@ -27,7 +27,18 @@ const ORDERS: [&str; 15] = [
     "MapSet",
 ];
 /// Matchers and those that ask for less of the same.
-const LOOSER_TWINS: [(&str, &str); 81] = [
+const LOOSER_TWINS: [(&str, &str); 92] = [
+    ("assertJson", "assertJsonStructure"),
+    ("assertExactJson", "assertJsonStructure"),
+    ("assertStatus", "assertSuccessful"),
+    ("ElementsAre", "UnorderedElementsAre"),
+    ("ElementsAreArray", "UnorderedElementsAreArray"),
+    ("assertRaisesMessage", "assertRaises"),
+    ("assertWarnsMessage", "assertWarns"),
+    ("expectType", "expectAssignable"),
+    ("toEqualTypeOf", "toMatchTypeOf"),
+    ("toEqualTypeOf", "toExtend"),
+    ("exists", "optional"),
     ("toStrictEqual", "toEqual"),
     ("toStrictEqual", "toMatchObject"),
     ("toEqual", "toMatchObject"),
@@ -193,6 +204,23 @@ pub(super) fn takes_part(old: &[String], new: &[String]) -> bool {
     opens && parts > 0 && path.is_some_and(|path| path.first().is_some_and(|first| matches!(first.as_str(), "[" | ".")))
 }
 
+/// The same where a matcher is called: `expect(a.b).toEqual(1)` for `expect(a).toEqual({ b: 1, c: 2 })`.
+pub(super) fn expects_part(old: &[String], new: &[String]) -> bool {
+    let called = |tokens: &[String]| {
+        tokens.windows(3).position(|at| at[0] == ")" && at[1] == "." && EXACT.contains(&at[2].as_str()))
+    };
+    let (Some(was), Some(is)) = (called(old), called(new)) else { return false };
+    let whole = old.get(was + 4..).unwrap_or_default();
+    let opens = whole.first().is_some_and(|first| matches!(first.as_str(), "{" | "["));
+    let path = new[..is].strip_prefix(&old[..was]);
+    opens
+        && whole.iter().any(|token| token == ",")
+        && path.is_some_and(|path| path.first().is_some_and(|first| matches!(first.as_str(), "[" | ".")))
+}
+
+/// Matchers that compare with one value.
+const EXACT: [&str; 5] = ["toBe", "toEqual", "toStrictEqual", "to", "toMatchObject"];
+
 /// Whether a name is another one with a word in it that makes it lax.
 pub(super) fn is_laxer_name(was: &str, is: &str) -> bool {
     let (was, is) = (was.to_ascii_lowercase(), is.to_ascii_lowercase());
@@ -227,6 +255,17 @@ pub(super) fn becomes_bound(old: &[String], new: &[String]) -> bool {
     start > 1 && sign(old, &["==", "==="]) && sign(new, &["<", "<=", ">", ">="])
 }
 
+/// Whether more than nothing is enough where more than something was asked for: `x > 0` for `x >= count / 10`.
+pub(super) fn becomes_anything(old: &[String], new: &[String]) -> bool {
+    let start = old.iter().zip(new).take_while(|(was, is)| was == is).count();
+    let above = |tokens: &[String], at: usize| tokens.get(at).is_some_and(|sign| matches!(sign.as_str(), ">" | ">="));
+    let zero =
+        |tokens: &[String], at: usize| tokens.get(at).is_some_and(|number| matches!(number.as_str(), "0" | "0.0"));
+    // The sign may be the same.
+    let at = if above(old, start) { start } else { start.saturating_sub(1) };
+    start > 1 && above(old, at) && above(new, at) && zero(new, at + 1) && !zero(old, at + 1)
+}
+
 /// Whether a statement asks for less or more than something: `x < 0.1`, `toBeLessThan(1)`.
 pub(super) fn puts_in_order(tokens: &[String]) -> bool {
     let compares = |pair: &[String]| {
@@ -239,6 +278,15 @@ pub(super) fn puts_in_order(tokens: &[String]) -> bool {
             .any(|end| name.ends_with(end))
     };
     tokens.windows(2).any(compares) || tokens.iter().any(|token| is_word(token) && names(token))
+}
+
+/// Whether a statement asks for nearly one value.
+pub(super) fn is_near(tokens: &[String]) -> bool {
+    let names = |token: &String| {
+        let name = token.to_ascii_lowercase();
+        ["almost", "approx", "closeto", "_near", "indelta", "isclose"].iter().any(|word| name.contains(word))
+    };
+    tokens.iter().any(|token| is_word(token) && names(token))
 }
 
 /// Whether what had to be so at once may become so.
@@ -282,6 +330,9 @@ mod tests {
         assert!(takes("assert a == {\"b\": 1, \"c\": 2}", "assert a[\"b\"] == 1"));
         assert!(!takes("assert a == {\"b\": 1}", "assert a[\"b\"] == 1"));
         assert!(!takes("assert a[\"b\"] == 1", "assert a == {\"b\": 1, \"c\": 2}"));
+        let expects = |old, new| expects_part(&tokens_of(old), &tokens_of(new));
+        assert!(expects("expect(a).toEqual({ b: 1, c: 2 })", "expect(a.b).toEqual(1)"));
+        assert!(!expects("expect(a).toEqual({ b: 1 })", "expect(a.b).toEqual(1)"));
         assert!(loses_anchor("/^Hello, Ada!$/", "/hello/i") && !loses_anchor("/hello/", "/^hello$/"));
         assert!(is_base_error("KeyError", "LookupError") && !is_base_error("LookupError", "KeyError"));
     }
@@ -295,6 +346,9 @@ mod tests {
         assert!(!is_bound_of("EXPECT_LT", "EXPECT_EQ") && !is_bound_of("assertEqual", "assertIn"));
         assert!(becomes_bound(&tokens_of("assert x == 0"), &tokens_of("assert x < 1e-6")));
         assert!(!becomes_bound(&tokens_of("assert x < 1e-6"), &tokens_of("assert x == 0")));
+        let anything = |old, new| becomes_anything(&tokens_of(old), &tokens_of(new));
+        assert!(anything("assert x >= n / 10", "assert x > 0") && !anything("assert x > 0", "assert x >= n / 10"));
+        assert!(is_near(&tokens_of("assertAlmostEqual(x, 1)")) && !is_near(&tokens_of("assertEqual(x, 1)")));
         assert!(puts_in_order(&tokens_of("assert x < 1e-6")));
         assert!(puts_in_order(&tokens_of("expect(x).toBeLessThan(1)")));
         assert!(!puts_in_order(&tokens_of("assert_eq!(a::<u8>(), 1)")));

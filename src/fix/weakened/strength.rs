@@ -28,7 +28,7 @@ const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical ide
     beencalledonce beencalledoncewith beenlastcalledwith beennthcalledwith calledoncewithexactly \
     calledwithexactly noviolations numberofcalls numqueries redirects jsonequal formerror times once exactly disabled class value hascalls calls withmessage \
     message empty null nil none undefined zero output line by";
-const PART_WORDS: &str = "contain contains containing include includes match matches matching like substr hasitem item key \
+const PART_WORDS: &str = "arrayhaskey isint isfloat isbool isnumeric iscallable isiterable isresource contain contains containing include includes match matches matching like substr hasitem item key \
     haskey subset oneof anyof greater greaterthan greaterequal gt ge gte less lessthan lessequal lt le \
     lte atleast atmost above below between greaterthanorequal lessthanorequal greaterthanorequalto \
     lessthanorequalto closeto near indelta instanceof instance type typeof kindof startswith endswith \
@@ -236,7 +236,7 @@ pub(super) fn says_plainly(tokens: &[String], text: &str) -> bool {
         plain_end(at).is_some_and(closes) && is_asked(at)
     };
     // All that `Ok(())` says is that it is no error.
-    (1..tokens.len()).any(is_plain) || text.contains("Ok(())")
+    (1..tokens.len()).any(is_plain) || ["Ok(())", ", ())"].iter().any(|unit| text.contains(unit))
 }
 
 /// Whether a call of this name compares its arguments with something: an assertion, a macro, a matcher.
