@@ -4,20 +4,24 @@
 //! `CART_EXCLUDED_SUITES`. So the words of a name decide, however it is written. What counts is how many more values
 //! are under a name than before; a value in the place of another is the same test under its new name.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::WeakenedCheckCollector;
 use super::census::TestInventory;
-use super::ground::lines_above;
 use super::language::{FileRole, LanguageKeys};
 use super::lazy::compile_regex;
 use super::rule::RuleSeverity;
 use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
+/// A part of a name that may say so: few lines have one.
+static SAYS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex("(?i)skip|fail|quarantin|flak|deselect|disable|broken|unsupported|ignore|exclude|blacklist|bug|issue")
+        .expect("a regex")
+});
 /// Gives a name its values: `NAME = [`, `"name": {`, `name.update(`, `set(NAME a b)`, `list(APPEND NAME a`.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
@@ -114,9 +118,14 @@ pub(super) fn mark_skip_lists(census: &TestInventory, sheet: &mut WeakenedCheckC
         let values =
             |entries: &[Entry<'_, '_>]| entries.iter().map(|entry| entry.value.clone()).collect::<HashSet<_>>();
         let (was, is) = (values(&old), values(&new));
-        let count = |entries: &[Entry<'_, '_>], list: &str, known: &HashSet<String>| {
-            entries.iter().filter(|entry| entry.list == list && !known.contains(&entry.value)).count()
+        let count = |entries: &[Entry<'_, '_>], known: &HashSet<String>| {
+            let mut counts: HashMap<String, usize> = HashMap::new();
+            for entry in entries.iter().filter(|entry| !known.contains(&entry.value)) {
+                *counts.entry(entry.list.clone()).or_default() += 1;
+            }
+            counts
         };
+        let (gone, come) = (count(&old, &is), count(&new, &was));
         let mut told = HashSet::new();
         // What comes with the change never ran.
         let comes = |value: &str| {
@@ -126,7 +135,7 @@ pub(super) fn mark_skip_lists(census: &TestInventory, sheet: &mut WeakenedCheckC
                 .any(|view| view.file.change == PatchChange::Added && view.file.new.rsplit('/').next() == Some(name))
         };
         for entry in new.iter().filter(|entry| !was.contains(&entry.value) && !comes(&entry.value)) {
-            let longer = count(&new, &entry.list, &was) > count(&old, &entry.list, &is);
+            let longer = come.get(&entry.list) > gone.get(&entry.list);
             if longer && told.insert(entry.list.as_str()) {
                 let place = (file, DiffSide::New, entry.line);
                 sheet.add_named("skip-list", place, RuleSeverity::Certain, &entry.value);
@@ -144,24 +153,33 @@ fn list_entries<'v, 'p>(
 ) -> Vec<Entry<'v, 'p>> {
     let mut found = Vec::new();
     for (hunk, sides) in view.hunks.iter().enumerate() {
-        let lines = sides.side_lines(side);
-        let heading = view.file.hunks[hunk].heading.as_str();
-        for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.changed && !line.is_idle()) {
+        let heading = opened_by(view, &view.file.hunks[hunk].heading);
+        // What the lines above begin, each deeper than those before it.
+        let mut open: Vec<(usize, Option<&str>)> = Vec::new();
+        for (at, line) in sides.side_lines(side).iter().enumerate().filter(|(_, line)| !line.is_idle()) {
             let text = line.masked.text.as_str();
-            let own = list_on(view, text).map(|(name, values)| (name.to_owned(), values));
-            let around = || {
-                let above = lines_above(lines, at).map(|line| line.masked.text.as_str());
-                let name = above.chain([heading]).find_map(|above| opened_by(view, above))?;
-                Some((name.to_owned(), text))
-            };
-            let one = |(name, values): &(String, &str)| is_one_text(view, name, values);
-            let Some((list, values)) = own.filter(|own| !one(own)).or_else(around) else { continue };
-            // What a test does with a list of this name is its own affair.
-            if census.test_around(side, file, hunk, at).is_some() {
+            // A preprocessor's lines are at the edge wherever they are.
+            if view.is("c") && text.starts_with('#') {
                 continue;
             }
-            let values = values_in(view, values);
-            found.extend(values.into_iter().map(|value| Entry { list: list.clone(), value, line }));
+            if line.has_code() {
+                while open.last().is_some_and(|(indent, _)| *indent >= line.indent) {
+                    open.pop();
+                }
+            }
+            let around = open.iter().rev().find_map(|(_, list)| *list).or(heading);
+            if line.has_code() {
+                open.push((line.indent, opened_by(view, text)));
+            }
+            let own = list_on(view, text).filter(|(name, values)| !is_one_text(view, name, values));
+            let Some((list, values)) = own.or(around.map(|list| (list, text))).filter(|_| line.changed) else {
+                continue;
+            };
+            // What a test does with a list of this name is its own affair.
+            if census.test_around(side, file, hunk, at).is_none() {
+                let values = values_in(view, values).into_iter();
+                found.extend(values.map(|value| Entry { list: list.to_owned(), value, line }));
+            }
         }
     }
     found
@@ -169,7 +187,7 @@ fn list_entries<'v, 'p>(
 
 /// The list of skipped tests that a line names, and what it says behind the name.
 fn list_on<'t>(view: &FileView<'_>, text: &'t str) -> Option<(&'t str, &'t str)> {
-    let groups = NAMED.captures(text)?;
+    let groups = Some(text).filter(|text| SAYS.is_match(text)).and_then(|text| NAMED.captures(text))?;
     let name = groups.name("name").or_else(|| groups.name("name2"))?.as_str();
     let values = groups.name("values").or_else(|| groups.name("values2"))?.as_str();
     // Perl has labels of this name.
@@ -194,7 +212,8 @@ fn opened_by<'t>(view: &FileView<'_>, text: &'t str) -> Option<&'t str> {
         let open = rest.ends_with(['[', '{', '(', '\\', ',']) || rest.is_empty() && (nests || text.contains('('));
         return open.then_some(name);
     }
-    let name = DECIDES.captures(text)?.name("name")?.as_str();
+    let name =
+        Some(text).filter(|text| SAYS.is_match(text)).and_then(|text| DECIDES.captures(text))?.name("name")?.as_str();
     let words = words_of(name);
     let decides = view.part == FileRole::Test || view.path_of_side(DiffSide::New).ends_with("build.rs");
     let leaves_out =
