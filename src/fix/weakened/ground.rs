@@ -9,12 +9,17 @@ use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
 pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[FileView<'_>], side: DiffSide) -> bool {
-    if let Some(test) = census.test_around(side, hit.file, hit.hunk, hit.at) {
-        return test.twin.is_none();
-    }
     let view = &views[hit.file];
     let sides = &view.hunks[hit.hunk];
     let lines = sides.side_lines(side);
+    if let Some(test) = census.test_around(side, hit.file, hit.hunk, hit.at) {
+        // An attribute in its body is of the statement below.
+        let is_of_new = || {
+            let below = lines[hit.at + 1..].iter().find(|line| line.has_code());
+            hit.at > test.at && is_attribute(hit.line) && below.is_some_and(|line| line.changed)
+        };
+        return test.twin.is_none() || is_of_new();
+    }
     if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
         return true;
     }
@@ -39,7 +44,15 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
             before.is_some_and(|line| attributed(line) && is_old(line))
                 || sides.old.iter().any(|old| old.changed && attributed(old))
         };
-        return below.map_or_else(|| !stands(), |at| !is_old(&lines[at]));
+        // Its signature may be another one.
+        let is_redefined = |line: &DiffLine<'_>| {
+            let name = view.language.and_then(|language| defined_name(language, line));
+            let mut others = sides.old.iter().filter(|old| side == DiffSide::New && old.changed);
+            name.is_some_and(|name| {
+                others.any(|old| view.language.and_then(|language| defined_name(language, old)) == Some(name))
+            })
+        };
+        return below.map_or_else(|| !stands(), |at| !is_old(&lines[at]) && !is_redefined(&lines[at]));
     }
     if hit.line.has_code() && opens_block(hit.line) {
         if side == DiffSide::New && stands_for_removed(sides, hit.at) {
@@ -236,6 +249,12 @@ fn is_preprocessed(line: &DiffLine<'_>) -> bool {
 /// Whether a line leaves a block open.
 fn opens_block(line: &DiffLine<'_>) -> bool {
     line.masked.code.trim_end().ends_with(['{', '(', '[', ':', '>']) || line.masked.code.trim_end().ends_with(" do")
+}
+
+/// The name of the function that a line defines.
+fn defined_name<'l>(language: &Language, line: &'l DiffLine<'_>) -> Option<&'l str> {
+    let mut functions = language.functions.iter().filter_map(|regex| regex.get()?.captures(&line.masked.text));
+    functions.find_map(|groups| Some(groups.name("name")?.as_str()))
 }
 
 /// Whether a line defines a test or a function.

@@ -25,6 +25,9 @@ static OPENS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Leaves the next statement out of some builds.
 static BUILDS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*#\[cfg\(").expect("a regex"));
+/// Calls a macro that writes tests.
+static WRITES_TESTS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?:\w+::)*tests?(?:_\w+)?!\s*[({\[]").expect("a regex"));
 /// What such an attribute may as well be above of: no statement.
 static ITEM: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:#|//|\}|(?:pub(?:\([^)]*\))?\s+)?(?:use|mod|fn|async|unsafe|struct|enum|trait|impl|type|const|static|extern|macro_rules)\b)").expect("a regex")
@@ -79,7 +82,9 @@ fn depth_change(code: &str) -> i32 {
 
 /// The new attribute that leaves a statement of before out of some builds.
 fn leaves_out<'s, 'p>(sides: &'s HunkSides<'p>, view: &FileView<'_>) -> Option<&'s DiffLine<'p>> {
-    let is_statement = |line: &DiffLine<'_>| !line.changed && line.indent > 0 && !ITEM.is_match(line.raw);
+    let is_statement = |line: &DiffLine<'_>| {
+        !line.changed && (line.indent > 0 && !ITEM.is_match(line.raw) || WRITES_TESTS.is_match(&line.masked.code))
+    };
     let mut pairs = sides.new.windows(2).filter(|pair| view.is("rust") && pair[0].changed && is_statement(&pair[1]));
     pairs.find(|pair| BUILDS.is_match(pair[0].raw)).map(|pair| &pair[0])
 }
