@@ -140,12 +140,14 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
 }
 
-/// Whether another file has a new line that names the package whose manifest this is: its checks run from there.
+/// Whether another file has a new line on checks that names the package whose manifest this is: they run from there.
 fn runs_elsewhere(views: &[FileView<'_>], file: usize) -> bool {
     let folder = views[file].file.old.strip_suffix("/package.json").unwrap_or_default();
     let others = views.iter().enumerate().filter(|(other, view)| *other != file && view.part != FileRole::Document);
-    folder.contains('/')
-        && others.flat_map(|(_, view)| view.changed_lines(DiffSide::New)).any(|line| line.raw.contains(folder))
+    let names = |line: &DiffLine<'_>| {
+        line.raw.contains(folder) && ["test", "spec", "lint", "check"].iter().any(|word| line.raw.contains(word))
+    };
+    folder.contains('/') && others.flat_map(|(_, view)| view.changed_lines(DiffSide::New)).any(names)
 }
 
 /// The new lines that are comments, without blanks, and their files: a command may be one now.

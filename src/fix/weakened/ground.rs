@@ -4,6 +4,7 @@ use super::census::{TestInventory, is_attribute, is_continued};
 use super::language::Language;
 use super::lexis::without_whitespace;
 use super::lines::LineHit;
+use super::rule_match::SKIPPED;
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
@@ -13,10 +14,11 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     let sides = &view.hunks[hit.hunk];
     let lines = sides.side_lines(side);
     if let Some(test) = census.test_around(side, hit.file, hit.hunk, hit.at) {
-        // An attribute in its body is of the statement below.
+        // A condition in its body is of the statement below.
         let is_of_new = || {
             let below = lines[hit.at + 1..].iter().find(|line| line.has_code());
-            hit.at > test.at && is_attribute(hit.line) && below.is_some_and(|line| line.changed)
+            let conditions = hit.rule.text.family == SKIPPED && hit.at > test.at && is_attribute(hit.line);
+            conditions && below.is_some_and(|line| line.changed)
         };
         return test.twin.is_none() || is_of_new();
     }

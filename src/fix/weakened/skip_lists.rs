@@ -45,17 +45,11 @@ static SETTING: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 
-/// Words that leave a test out.
-const LEFT_OUT: [&str; 24] = [
-    "skip",
-    "skips",
-    "skipped",
-    "skiplist",
-    "xfail",
-    "xfails",
-    "xfailed",
-    "quarantine",
-    "quarantined",
+/// Words that leave a test out, whatever is called so.
+const SKIPS: [&str; 9] =
+    ["skip", "skips", "skipped", "skiplist", "xfail", "xfails", "xfailed", "quarantine", "quarantined"];
+/// Words that leave out what they are said of.
+const LEFT_OUT: [&str; 15] = [
     "flaky",
     "flakes",
     "deselect",
@@ -72,8 +66,6 @@ const LEFT_OUT: [&str; 24] = [
     "excludes",
     "blacklist",
 ];
-/// Those that say so of whatever they are called with.
-const LEFT_OUT_ALONE: usize = 9;
 /// Words of what they leave out.
 const TESTS: [&str; 17] = [
     "test",
@@ -153,7 +145,8 @@ fn list_entries<'v, 'p>(
 ) -> Vec<Entry<'v, 'p>> {
     let mut found = Vec::new();
     for (hunk, sides) in view.hunks.iter().enumerate() {
-        let heading = opened_by(view, &view.file.hunks[hunk].heading);
+        let heading = view.file.hunks[hunk].heading.as_str();
+        let heading = opened_by(view, heading, list_on(view, heading));
         // What the lines above begin, each deeper than those before it.
         let mut open: Vec<(usize, Option<&str>)> = Vec::new();
         for (at, line) in sides.side_lines(side).iter().enumerate().filter(|(_, line)| !line.is_idle()) {
@@ -168,10 +161,11 @@ fn list_entries<'v, 'p>(
                 }
             }
             let around = open.iter().rev().find_map(|(_, list)| *list).or(heading);
+            let own = list_on(view, text);
             if line.has_code() {
-                open.push((line.indent, opened_by(view, text)));
+                open.push((line.indent, opened_by(view, text, own)));
             }
-            let own = list_on(view, text).filter(|(name, values)| !is_one_text(view, name, values));
+            let own = own.filter(|(name, values)| !is_one_text(view, name, values));
             let Some((list, values)) = own.or(around.map(|list| (list, text))).filter(|_| line.changed) else {
                 continue;
             };
@@ -204,9 +198,9 @@ fn is_one_text(view: &FileView<'_>, name: &str, values: &str) -> bool {
         && !values.trim_end().ends_with(')')
 }
 
-/// The list, or the function that decides, that a line begins and leaves open.
-fn opened_by<'t>(view: &FileView<'_>, text: &'t str) -> Option<&'t str> {
-    if let Some((name, values)) = list_on(view, text) {
+/// The list, or the function that decides, that a line begins and leaves open. `own` is the list that it names.
+fn opened_by<'t>(view: &FileView<'_>, text: &'t str, own: Option<(&'t str, &'t str)>) -> Option<&'t str> {
+    if let Some((name, values)) = own {
         let rest = values.trim_end();
         let nests = view.language.is_some_and(|language| language.keys == Some(LanguageKeys::Indent));
         let open = rest.ends_with(['[', '{', '(', '\\', ',']) || rest.is_empty() && (nests || text.contains('('));
@@ -251,10 +245,7 @@ fn is_skip_list(view: &FileView<'_>, name: &str) -> bool {
         KNOWN.contains(&pair[0].as_str()) && fails
     });
     let in_tests = view.part == FileRole::Test;
-    expects
-        || has(&LEFT_OUT) && has(&TESTS)
-        || has(&LEFT_OUT[..LEFT_OUT_ALONE]) && (in_tests || loud)
-        || has(&LEFT_OUT) && in_tests && loud
+    expects || has(&SKIPS) && (in_tests || loud || has(&TESTS)) || has(&LEFT_OUT) && (in_tests && loud || has(&TESTS))
 }
 
 /// The words of a name in lower case: `knownFailures`, `KNOWN_FAILURES`, `known-failures`.
