@@ -206,6 +206,10 @@ fn judge_test<'v>(
     }
 }
 
+/// A shell's condition for what is left out, in the form of an assertion.
+static LEAVES_OUT: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?:&&|\|\|)\s*(?:\{\s*)?(?:continue|break|skip|_notrun)\b").expect("a regex"));
+
 /// Whether an assertion couldn't fail anyway.
 fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
@@ -316,7 +320,9 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
         before: &[&DiffLine<'_>],
         after: &[&DiffLine<'_>],
     ) -> Vec<&'s DiffLine<'p>> {
-        let asserts = |line: &&&DiffLine<'_>| language.asserts.is_match(&line.masked.code);
+        let asserts = |line: &&&DiffLine<'_>| {
+            language.asserts.is_match(&line.masked.code) && !LEAVES_OUT.is_match(&line.masked.code)
+        };
         let mut gone: Vec<&'s DiffLine<'p>> = self.removed.iter().filter(asserts).copied().collect();
         // The same with other values is in an old one's place; any other may be in that of many.
         let ends = [';', ',', ')', ':', '{'];

@@ -10,7 +10,7 @@ use super::language::FileRole;
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
 use super::rule::RuleSeverity;
-use super::view::{DiffLine, DiffSide, FileView};
+use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 use crate::fix::patch::PatchChange;
 use crate::whitelist::{CheckKind, Whitelist};
 
@@ -101,21 +101,24 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             ),
         }
     }
-    let kept: Vec<String> = views
-        .iter()
-        .filter(|view| holds_commands(view))
-        .flat_map(|view| view.all_lines(DiffSide::New))
-        .map(|line| bare_command(&line.masked.text))
-        .collect();
+    let bare_lines = |all: bool| -> Vec<String> {
+        let lines = views.iter().filter(|view| holds_commands(view)).flat_map(|view| view.all_lines(DiffSide::New));
+        lines.filter(|line| all || line.changed).map(|line| bare_command(&line.masked.text)).collect()
+    };
+    let (kept, added) = (bare_lines(true), bare_lines(false));
     let pipeline_added = views.iter().any(|view| {
         matches!(view.file.change, PatchChange::Added | PatchChange::Renamed) && view.is("yaml") && holds_commands(view)
     });
     let commented = list_comments(views);
     let mut told = Vec::new();
     for command in old.iter().filter(|command| !command.swallowed) {
-        let is_check = |kind: &CheckKind| !matches!(kind, CheckKind::Build) && !FOR_PEOPLE.is_match(&command.text);
-        let Some(kind) = command.check.filter(is_check) else { continue };
         let view = &views[command.file];
+        let job_gone = in_removed_job(view, command.line);
+        let is_check =
+            |kind: &CheckKind| (job_gone || !matches!(kind, CheckKind::Build)) && !FOR_PEOPLE.is_match(&command.text);
+        let Some(kind) = command.check.filter(is_check) else { continue };
+        // What another job runs it ran before.
+        let kept = if job_gone { &added } else { &kept };
         let own = bare_command(&command.text);
         // `lint:types` may lint types, or check them.
         let lints = command.text.contains("lint");
@@ -138,6 +141,28 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
     }
+}
+
+/// Begins a job of a pipeline.
+static JOB: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^ {2,4}[\w-]+:\s*$").expect("a regex"));
+/// Ships what is built.
+static SHIPS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?i)deploy|publish|release|upload|docker|pages|docs|bench").expect("a regex"));
+
+/// Whether a command belongs to a job that is gone as a whole, of a workflow that stays; and doesn't ship anything.
+fn in_removed_job(view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
+    if view.file.change != PatchChange::Modified || !view.file.new.contains("/workflows/") {
+        return false;
+    }
+    let place = |sides: &HunkSides<'_>| sides.old.iter().position(|old| std::ptr::eq(old, line));
+    let Some((sides, at)) = view.hunks.iter().find_map(|sides| Some((sides, place(sides)?))) else { return false };
+    let is_head = |line: &DiffLine<'_>| JOB.is_match(&line.masked.text);
+    let Some(head) = sides.old[..at].iter().rposition(|line| !line.changed || is_head(line)) else { return false };
+    let job = &sides.old[head..];
+    let inside = job[1..].iter().take_while(|line| line.is_idle() || line.indent > job[0].indent);
+    let mut lines = inside.filter(|line| !line.is_idle());
+    let runs = || job[1..at - head].iter().any(|line| line.masked.text.trim_start().starts_with("runs-on:"));
+    job[0].changed && runs() && lines.all(|line| line.changed && !SHIPS.is_match(&line.masked.text))
 }
 
 /// Whether another file has a new line on checks that names the package whose manifest this is: they run from there.

@@ -25,7 +25,8 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
         return true;
     }
-    let told = |line: &&DiffLine<'_>| !line.raw.trim().is_empty();
+    // A comment above it explains it.
+    let told = |line: &&DiffLine<'_>| line.has_code() || !line.raw.trim().is_empty() && !hit.line.has_code();
     let before = lines[..hit.at].iter().rfind(told);
     let after = lines[hit.at + 1..].iter().find(told);
     // In other words, or at another place of the hunk.
@@ -138,6 +139,19 @@ pub(super) fn is_of_new_entry(lines: &[DiffLine<'_>], at: usize) -> bool {
     let owner = lines_above(lines, at).find(|line| line.masked.text.trim_start().starts_with("- "));
     is_of_new_rule(lines, at)
         || owner.is_some_and(|owner| owner.changed && owner.masked.text.trim_start().starts_with("- id:"))
+}
+
+/// Whether a comment leaves out as many rules of its line as before: a linter's code has the place of another one's.
+pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let code = |word: &&str| word.starts_with(char::is_alphabetic) && word.ends_with(|c: char| c.is_ascii_digit());
+    let codes = |text: &str| text.split(|c: char| !c.is_alphanumeric()).filter(code).count();
+    let own = codes(&hit.line.masked.comment);
+    let same = |old: &&DiffLine<'_>| {
+        old.changed
+            && old.has_code()
+            && without_whitespace(&old.masked.text) == without_whitespace(&hit.line.masked.text)
+    };
+    own > 0 && view.hunks[hit.hunk].old.iter().filter(same).any(|old| codes(&old.masked.comment) >= own)
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that

@@ -225,6 +225,7 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(skips && is_in_macro(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(text.family == EXCLUDED && ground::is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
+        && !(side == DiffSide::New && ground::is_of_other_code(hit, view))
         && !(text.heads
             && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
                 hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side_lines(side)[hit.at..test.at])
@@ -242,8 +243,11 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
 
 /// Whether a line is in a macro's definition: what uses the macro says where it holds.
 fn is_in_macro(lines: &[DiffLine<'_>], at: usize) -> bool {
-    let above = lines[..at].iter().rev().take_while(|line| line.raw.trim_end().ends_with('\\'));
-    above.into_iter().any(|line| line.raw.trim_start().starts_with("#define"))
+    let goes_on = |line: &DiffLine<'_>| line.raw.trim_end().ends_with('\\');
+    let above = || lines[..at].iter().rev().take_while(|line| goes_on(line));
+    // Its head may be above the hunk.
+    let is_cut = goes_on(&lines[at]) && above().count() == at;
+    is_cut || above().any(|line| line.raw.trim_start().starts_with("#define"))
 }
 
 /// Whether a hunk takes anything away.

@@ -79,7 +79,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regex")
 });
 /// Says how much there is of something.
-const MEASURES: [&str; 7] = ["len", "length", "size", "count", "lines", "Count", "keys"];
+const MEASURES: [&str; 9] = ["len", "length", "size", "count", "lines", "Count", "keys", "shape", "columns"];
 /// Asserts how much there is of something.
 static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^(?i:assert_?(?:count|length|size)|to_?have_?(?:length|size|count)|has_?size|have_?count)$")
@@ -113,7 +113,7 @@ static AWAITED: LazyLock<Regex> = LazyLock::new(|| {
 static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
         r"\b(?:\w+_ANY_THROW|\w+_THROWS|HaveOccurred|shouldThrowAny|assertFails|dies_ok|anyException|isError|raise_error|assert_raise|assert_raises|intercept)\b\s*(?:$|[({;,)\[])",
-        r"|\bThrows\.Exception\b|\brequire\.Error\(|\bassert\.Error\(|\berr\s*==\s*nil\b|\bthrown\?"
+        r"|\bThrows\.Exception\b|\.is_err\(\)|\brequire\.Error\(|\bassert\.Error\(|\berr\s*==\s*nil\b|\bthrown\?"
     ))
     .expect("a regex")
 });
@@ -121,10 +121,18 @@ static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
 static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
         r"\b(?:(?:EXPECT|ASSERT|CHECK|REQUIRE)_THROW|\w+_THROWS_AS|\w+_THROWS_WITH\w*|MatchError|shouldThrow|assertFailsWith|throws_ok|expectError|assert_raise_message|interceptMessage)\b",
-        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w"
+        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w|\bassert_eq!.*\bunwrap_err\(\)"
     ))
     .expect("a regex")
 });
+
+/// Searches a text for a pattern.
+static SEARCHES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"\b(?:re|regex|regexp)\.(?:search|match|fullmatch|MatchString)\(|\bassert_?(?:Regex|Matches|Regexp|Match)\w*\(|\bRegex::new\(|=~|\btoMatch\(|\bMatches\(|\bmatches\(")
+        .expect("a regex")
+});
+/// Letters of a text that a pattern has in common with it.
+const LETTERS_MIN: usize = 3;
 
 /// Lines of a test that a small change takes away.
 const REPLACED_LINES_MAX: usize = 6;
@@ -175,7 +183,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.takes_any_error(old)
                 || new.is_nearer(old, language)
                 || new.is_looser_twin(old)
-                || old.asserts && new.takes_pattern(old)
+                || old.asserts && (new.takes_pattern(old) || new.searches_pattern(old))
                 || new.measures(old)
                 || new.asks_less(old)
                 || new.guards_less(old)
@@ -428,6 +436,24 @@ impl Statement {
         let inside = pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).map(|(inside, _)| inside);
         let is_free = |inside: &str| !inside.starts_with('^') && !letters(inside).is_empty();
         quoted(text) && inside.is_some_and(|inside| is_free(inside) && letters(text).contains(&letters(inside)))
+    }
+
+    /// The same where a function searches for the pattern: `re.search("a.*c", text)` for `"a b c" in text`.
+    fn searches_pattern(&self, old: &Statement) -> bool {
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let quoted = |text: &'_ Statement| -> Vec<String> {
+            text.tokens.iter().filter(|token| token.starts_with(['"', '\''])).cloned().collect()
+        };
+        let is_free = |pattern: &String| [".*", ".+", "[^"].iter().any(|any| pattern.contains(any));
+        let texts = quoted(old);
+        let fits = |pattern: &String| {
+            let own = letters(pattern);
+            own.len() >= LETTERS_MIN && texts.iter().any(|text| letters(text).contains(&own))
+        };
+        old.asserts
+            && SEARCHES.is_match(&self.text)
+            && !SEARCHES.is_match(&old.text)
+            && quoted(self).iter().any(|pattern| is_free(pattern) && fits(pattern))
     }
 
     /// Whether it has the looser of two matchers that take the same.

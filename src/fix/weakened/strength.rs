@@ -21,7 +21,7 @@ pub(super) enum MatcherStrength {
 /// `toBe`, `should`).
 const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical identicalto strictequal deepequal deepstrictequal \
     containsexactly containexactly containsexactlyinanyorder elementsare orderedequals jsoneq yamleq \
-    jsonstringequalsjsonstring text url length len size count single findsnwidgets findsonewidget status \
+    jsonstringequalsjsonstring text url length lengthof len size count single findsnwidgets findsonewidget status \
     matchsnapshot matchinlinesnapshot matchfilesnapshot snapshot screenshot matchesgoldenfile deeply \
     elementsmatch matcharray equivalent equivalentto thesameelementsas thesameelementsinorderas \
     calledoncewith calledwith calledtimes calledonce lastcalledwith beencalledwith beencalledtimes \
@@ -36,7 +36,7 @@ const PART_WORDS: &str = "arrayhaskey isint isfloat isbool isnumeric iscallable 
     arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
     containsstring containsstringignoringcase containsall hasitems hasentry hasproperty matchespattern matchesregex \
     hassizegreaterthan hassizelessthan hassizebetween startwith endwith \
-    fullymatch in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx inepsilon allclose";
+    fullymatch in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx isclose inepsilon allclose";
 const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
     notundefined exist exists truthy defined some issome iserr isjust ok visible inthedocument present pass \
     called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \

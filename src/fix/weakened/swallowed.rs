@@ -330,8 +330,13 @@ fn is_named(word: &&&str) -> bool {
 fn is_shortened(was: &[&str], now: &[&str], literal: bool) -> bool {
     let mut rest = now.iter().peekable();
     let gone: Vec<&str> = was.iter().copied().filter(|word| rest.next_if(|next| *next == word).is_none()).collect();
-    let is_literal =
-        |word: &str| word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || "\"'`".contains(c));
+    // `torch.float32`, `Cart`: names of values.
+    let is_name = |word: &str| {
+        word.starts_with(char::is_uppercase) || word.contains('.') && word.starts_with(char::is_alphabetic)
+    };
+    let is_literal = |word: &str| {
+        is_name(word) || word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit() || "\"'`".contains(c))
+    };
     let is_value = |word: &&str| {
         if literal { is_literal(word) } else { !word.starts_with(['-', '$', '#', '&', '|', '>']) }
     };
