@@ -44,7 +44,7 @@ const NOTHING: [&str; 16] = [
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
 static RETURNS_IF: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^if\b.*[):{\s]\s*return\s*;?\s*(?:\}|end)?$|^return\s+(?:if|unless)\b").expect("a regex")
+    compile_regex(r"^if\b.*[):{\s]\s*return(?:@\w+)?\s*;?\s*(?:\}|end)?$|^return\s+(?:if|unless)\b").expect("a regex")
 });
 /// Functions that compare their first two arguments, under the names that frameworks give them.
 const EQUALITIES: [&str; 18] = [
@@ -416,7 +416,10 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
     // One that says that it skips is found as such.
     let skips = |at: usize| {
         let before = body[..at].iter().rfind(|line| line.has_code());
-        before.is_some_and(|line| line.changed && line.masked.code.to_ascii_lowercase().contains("skip"))
+        before.is_some_and(|line| {
+            let code = line.masked.code.trim_start();
+            line.changed && !code.starts_with("if") && code.to_ascii_lowercase().contains("skip")
+        })
     };
     let indent = body.iter().find(|line| line.has_code())?.indent;
     let is_added = |line: &DiffLine<'_>| added.iter().any(|other| std::ptr::eq(*other, line));

@@ -337,7 +337,7 @@ impl TestInventory {
         if !telling.is_empty() && kept as f64 >= MOVED_SHARE * telling.len() as f64 {
             return TestFate::Moved;
         }
-        if self.is_merged(test, views) {
+        if self.is_merged(test, views) || is_row(test, view) {
             return TestFate::Moved;
         }
         let moved = telling.iter().filter(|line| added.code.contains(&without_whitespace(&line.masked.text))).count();
@@ -384,6 +384,37 @@ impl TestInventory {
             }
         }
     }
+}
+
+/// Gives a test its values from a table.
+static TABLE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"\bparametrize\(|\.each\b|@ParameterizedTest|@Test\(.*\barguments:|\[Theory|\bInlineData\(|\bTestCase\(|#\[(?:case|rstest|test_case)\b|\[\](?:struct\b|\w+\{)|(?i)data_?provider|\bsubTest\(|\bwhere:|\bwithData\(|\bTEST_P\(|\bfor\b.+\bin\b")
+        .expect("a regex")
+});
+/// A value that a test is about.
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#""(?P<a>[^"]+)"|'(?P<b>[^']+)'|`(?P<c>[^`]+)`|\b(?P<d>[0-9][0-9_.]*[0-9]|[0-9])\b"#)
+        .expect("a regex")
+});
+
+/// Whether all the values of a test are in a table that came in its place: several tests became one with rows.
+fn is_row(test: &Test, view: &FileView<'_>) -> bool {
+    let sides = &view.hunks[test.hunk];
+    let added: Vec<&DiffLine<'_>> = sides.new.iter().filter(|line| line.changed).collect();
+    if !added.iter().any(|line| TABLE.is_match(&line.masked.text)) {
+        return false;
+    }
+    let body = test.body_lines(&sides.old);
+    let lines = if body.iter().any(|line| line.has_code()) { body } else { &sides.old[test.at..=test.at] };
+    let text: String = added.iter().map(|line| line.masked.text.as_str()).collect::<Vec<_>>().join(" ");
+    let mut values = lines.iter().flat_map(|line| VALUE.captures_iter(&line.masked.text)).peekable();
+    let is_there = |groups: regex::Captures<'_>| {
+        ["a", "b", "c", "d"]
+            .iter()
+            .find_map(|name| groups.name(name))
+            .is_some_and(|value| text.contains(value.as_str()))
+    };
+    values.peek().is_some() && values.all(is_there)
 }
 
 /// Whether all that a file of tests said is that it is to be written.

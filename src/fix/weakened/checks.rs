@@ -42,7 +42,7 @@ static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// An action of a pipeline that checks something, without its version.
 static ACTION: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check)[\w./-]*")
+    compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check|fuzz|semver-check)[\w./-]*")
         .expect("a regex")
 });
 /// Words in front of the program that is meant.

@@ -1,7 +1,12 @@
 //! What a line of a hunk depends on: whether that was there before, and whether it holds only under a condition.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::census::{TestInventory, is_attribute, is_continued};
 use super::language::Language;
+use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
 use super::lines::LineHit;
 use super::rule_match::SKIPPED;
@@ -141,17 +146,28 @@ pub(super) fn is_of_new_entry(lines: &[DiffLine<'_>], at: usize) -> bool {
         || owner.is_some_and(|owner| owner.changed && owner.masked.text.trim_start().starts_with("- id:"))
 }
 
-/// Whether a comment leaves out as many rules of its line as before: a linter's code has the place of another one's.
+/// Leaves rules out of a line.
+static LEAVES_OUT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b(?:noqa|nolint\w*|nosec|type:\s*ignore|pylint:\s*disable|rubocop:\s*disable|eslint-disable[\w-]*|shellcheck\s+disable)\b[:=]?(?P<rules>[^#]*)")
+        .expect("a regex")
+});
+
+/// Whether a comment leaves out as many rules of its line as one did before: a rule, or a linter, has the place of
+/// another one.
 pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    let code = |word: &&str| word.starts_with(char::is_alphabetic) && word.ends_with(|c: char| c.is_ascii_digit());
-    let codes = |text: &str| text.split(|c: char| !c.is_alphanumeric()).filter(code).count();
-    let own = codes(&hit.line.masked.comment);
+    let rules = |line: &DiffLine<'_>| {
+        let groups = LEAVES_OUT.captures(&line.masked.comment)?;
+        // A reason may be behind them.
+        let named = groups["rules"].split(" --").next().unwrap_or_default();
+        Some(named.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count())
+    };
     let same = |old: &&DiffLine<'_>| {
         old.changed
-            && old.has_code()
+            && old.indent == hit.line.indent
             && without_whitespace(&old.masked.text) == without_whitespace(&hit.line.masked.text)
     };
-    own > 0 && view.hunks[hit.hunk].old.iter().filter(same).any(|old| codes(&old.masked.comment) >= own)
+    let Some(own) = rules(hit.line).filter(|own| *own > 0) else { return false };
+    view.hunks[hit.hunk].old.iter().filter(same).filter_map(rules).any(|count| count == own)
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that

@@ -4,11 +4,12 @@ use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
+use super::asked::{AskingLines, is_renamed};
 use super::census::TestInventory;
 use super::language::FileRole;
-use super::lazy::{LazySet, compile_regex};
+use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
 use super::renamed::current_name;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
@@ -92,7 +93,7 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
             }
             if is_listed_now(hit, &views[hit.file])
                 || is_extended(hit, &views[hit.file])
-                || excepts(hit) && asking.ask_for(hit, other)
+                || excepts(hit) && (asking.ask_for(hit, other) || is_renamed(hit, other))
             {
                 continue;
             }
@@ -114,49 +115,6 @@ fn is_listed_now(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
         && hit.units.iter().all(|unit| view.changed_lines(DiffSide::New).any(|line| is_item(line, unit)))
 }
 
-/// Asks for a rule by its name.
-static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']"#).expect("a regex")
-});
-
-/// The changed lines that ask for rules, before and after.
-struct AskingLines<'v, 'p> {
-    old: Vec<&'v DiffLine<'p>>,
-    new: Vec<&'v DiffLine<'p>>,
-}
-
-impl<'v, 'p> AskingLines<'v, 'p> {
-    fn from_views(views: &'v [FileView<'p>]) -> Self {
-        let of = |side| {
-            let lines = views.iter().flat_map(move |view| view.changed_lines(side));
-            lines.filter(|line| ASKS.is_match(line.raw)).take(ASKING_LINES_MAX).collect()
-        };
-        AskingLines { old: of(DiffSide::Old), new: of(DiffSide::New) }
-    }
-
-    /// Whether the diff asks for the same rules elsewhere and did not before: an exception to them makes nothing laxer.
-    /// `old` is what the old side had of exceptions.
-    fn ask_for(&self, hit: &LineHit<'_, '_>, old: &[LineHit<'_, '_>]) -> bool {
-        let names = |line: &DiffLine<'_>, unit: &str| {
-            let mut words = line.raw.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | ':' | '@'));
-            words.any(|word| word.trim_start_matches("-W").trim_start_matches("-D") == unit)
-        };
-        let count = |lines: &[&DiffLine<'_>], unit: &str| {
-            lines.iter().filter(|line| !std::ptr::eq(**line, hit.line) && names(line, unit)).count()
-        };
-        let is_asked = |unit: &String| !unit.is_empty() && count(&self.new, unit) > count(&self.old, unit);
-        // Others of the same line may have been exceptions before.
-        let was_off = |unit: &String| {
-            old.iter().any(|other| other.file == hit.file && same_rule(hit, other) && other.units.contains(unit))
-        };
-        let mut new = hit.units.iter().filter(|unit| !was_off(unit)).peekable();
-        !self.new.is_empty() && new.peek().is_some() && new.all(is_asked)
-    }
-}
-
-/// Lines that ask for rules and are looked at on a side.
-const ASKING_LINES_MAX: usize = 200;
-
 /// Whether a plugin's rule of the same name is asked for in the place of one that is off: `ts/no-shadow` for
 /// `no-shadow`.
 fn is_extended(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
@@ -171,7 +129,7 @@ fn is_extended(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
             .all(|unit| !unit.contains('/') && view.all_lines(DiffSide::New).any(|line| extends(line, unit)))
 }
 
-fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
+pub(super) fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
     a.rule.text.id == b.rule.text.id
 }
 

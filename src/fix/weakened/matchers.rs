@@ -12,7 +12,7 @@ use super::language::Language;
 use super::lazy::compile_regex;
 use super::loosened::{join_statement, same_subject};
 use super::slack;
-use super::strength::{MatcherStrength, is_number, is_word, says_plainly, strength_of, tokens_of};
+use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plainly, strength_of, tokens_of};
 use super::tolerance;
 use super::view::{DiffLine, DiffSide};
 
@@ -79,7 +79,8 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regex")
 });
 /// Says how much there is of something.
-const MEASURES: [&str; 9] = ["len", "length", "size", "count", "lines", "Count", "keys", "shape", "columns"];
+const MEASURES: [&str; 11] =
+    ["len", "Len", "HasLen", "length", "size", "count", "lines", "Count", "keys", "shape", "columns"];
 /// Asserts how much there is of something.
 static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^(?i:assert_?(?:count|length|size)|to_?have_?(?:length|size|count)|has_?size|have_?count)$")
@@ -121,7 +122,7 @@ static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
 static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
         r"\b(?:(?:EXPECT|ASSERT|CHECK|REQUIRE)_THROW|\w+_THROWS_AS|\w+_THROWS_WITH\w*|MatchError|shouldThrow|assertFailsWith|throws_ok|expectError|assert_raise_message|interceptMessage)\b",
-        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w|\bassert_eq!.*\bunwrap_err\(\)"
+        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w|\bassert_eq!.*\b(?:unwrap_err\(\)|Err\()|\b(?:assert_)?matches!\(.*\bErr\("
     ))
     .expect("a regex")
 });
@@ -131,6 +132,8 @@ static SEARCHES: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\b(?:re|regex|regexp)\.(?:search|match|fullmatch|MatchString)\(|\bassert_?(?:Regex|Matches|Regexp|Match)\w*\(|\bRegex::new\(|=~|\btoMatch\(|\bMatches\(|\bmatches\(")
         .expect("a regex")
 });
+/// Tokens of what takes anything: `any(Owner.class)`.
+const ANYTHING_TOKENS_MAX: usize = 8;
 /// Letters of a text that a pattern has in common with it.
 const LETTERS_MIN: usize = 3;
 
@@ -163,6 +166,7 @@ pub(super) fn mark_weaker<'s, 'p>(
     };
     // To ask until it is so is better than to sleep.
     let sleeps = removed.iter().any(|line| line.masked.code.to_ascii_lowercase().contains("sleep"));
+    let asks_arguments = news.iter().any(|(_, new)| slack::asks_arguments(&new.tokens));
     let weaker = news.iter().find(|(at, new)| {
         let alike =
             |(from, old): &&(usize, Statement)| new.shares_arguments(old) || same_subject(removed[*from], added[*at]);
@@ -178,6 +182,8 @@ pub(super) fn mark_weaker<'s, 'p>(
             new.is_shortened(old) && !goes_on(*at) && !elsewhere()
                 || halved() == Some(true) && !goes_on(*at)
                 || new.waits_less(old)
+                || !asks_arguments && slack::asks_arguments(&old.tokens) && slack::counts_calls(&new.tokens)
+                || slack::gives_time(&old.tokens, &new.tokens)
                 || new.swallows(old)
                 || new.takes_anything(old)
                 || new.takes_any_error(old)
@@ -386,7 +392,7 @@ impl Statement {
             && (is_range()
                 || self.anything > old.anything
                     && self.strength <= old.strength
-                    && gone.len() < old.tokens.len() / 2 + 6
+                    && (gone.len() < old.tokens.len() / 2 + 6 || put.len() < ANYTHING_TOKENS_MAX)
                     && put.len() < 24
                     && self.tokens.first() == old.tokens.first())
     }
@@ -416,14 +422,15 @@ impl Statement {
     /// Whether it is as before, with a larger tolerance or fewer digits.
     fn is_nearer(&self, old: &Statement, language: &Language) -> bool {
         let (gone, put, start) = self.changed(old);
-        if gone.is_empty() || put.is_empty() || gone.len() > 3 || put.len() > 3 {
+        let is_computed = || gone.len() == 1 && tolerance::is_sum_of_larger(gone, put);
+        if gone.is_empty() || put.is_empty() || gone.len() > 3 || put.len() > 3 && !is_computed() {
             return false;
         }
         if !tolerance::is_tolerance(&old.tokens, &old.text, start) {
             return false;
         }
         let in_digits = tolerance::is_in_digits(&old.text, &old.code, gone, language);
-        tolerance::is_larger(gone, put, in_digits)
+        tolerance::is_larger(gone, put, in_digits) || put.len() > 3 && !in_digits
     }
 
     /// Whether a pattern that a part of the text fits is asked for in the place of the text.
@@ -530,10 +537,15 @@ impl Statement {
         let one = |tokens: &[String]| !has(tokens, &["&&", "||"]);
         let is_part =
             || has(&self.tokens, &["!"]) && has(&self.tokens, &["Contains", "HasPrefix", "HasSuffix", "MatchString"]);
+        // As many of something where there had to be none.
+        let allows_some = || {
+            let pair = self.tokens.windows(2).find(|pair| pair[0] == ">").and_then(|pair| number_of(&pair[1]));
+            has(&old.tokens, &["0"]) && pair.is_some_and(|bound| bound > 0.0)
+        };
         self.is_guard
             && old.is_guard
             && has(&old.tokens, &["!="])
-            && !has(&old.tokens, &["nil", "null", "0"])
+            && (!has(&old.tokens, &["nil", "null", "0"]) || allows_some())
             && !has(&self.tokens, &["!="])
             && (has(&self.tokens, &["==", ">", "<", ">=", "<="]) || is_part())
             && one(&old.tokens)

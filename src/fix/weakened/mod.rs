@@ -13,6 +13,7 @@
 //! (a document that shows `eslint-disable`, a string that holds `#[allow]`) turns nothing off. Inputs of tests, other
 //! people's and generated code are left alone.
 
+mod asked;
 mod assertions;
 mod census;
 mod checks;

@@ -78,6 +78,18 @@ pub(super) fn current_name(rule: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == rule).map_or(rule, |(_, new)| new)
 }
 
+/// Whether two names are the same but for what is in front of a code's number, or of a slash.
+pub(super) fn has_other_prefix(was: &str, is: &str) -> bool {
+    let number = |name: &str| name.trim_start_matches(|c: char| c.is_ascii_alphabetic()).to_owned();
+    let is_code = |name: &str| {
+        let digits = number(name);
+        digits.len() > 1 && digits.len() < name.len() && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let code = || is_code(was) && is_code(is) && number(was) == number(is) && was[..1] == is[..1];
+    let last = |name: &str| name.rsplit_once('/').map(|(_, last)| last.to_owned());
+    was != is && (code() || last(was).is_some() && last(was) == last(is))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{RENAMED, current_name};

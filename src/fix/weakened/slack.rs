@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lazy::compile_regex;
-use super::strength::is_word;
+use super::strength::{is_number, is_word};
 
 /// Puts what it is called on, or what it is given, in an order of its own.
 const ORDERS: [&str; 15] = [
@@ -27,7 +27,9 @@ const ORDERS: [&str; 15] = [
     "MapSet",
 ];
 /// Matchers and those that ask for less of the same.
-const LOOSER_TWINS: [(&str, &str); 92] = [
+const LOOSER_TWINS: [(&str, &str); 94] = [
+    ("TestCheckResourceAttr", "TestCheckResourceAttrSet"),
+    ("TestCheckResourceAttrPair", "TestCheckResourceAttrSet"),
     ("assertJson", "assertJsonStructure"),
     ("assertExactJson", "assertJsonStructure"),
     ("assertStatus", "assertSuccessful"),
@@ -133,7 +135,8 @@ const BASE_ERRORS: [(&str, &[&str]); 8] = [
     ("StandardError", &["ArgumentError", "TypeError", "KeyError", "RuntimeError"]),
 ];
 /// Words that tell a lax name from that of the exact one: `expectedMinimumMessageCount`.
-const LAX_WORDS: [&str; 10] = [
+const LAX_WORDS: [&str; 11] = [
+    "lessthan",
     "minimum",
     "atleast",
     "at_least",
@@ -264,6 +267,38 @@ pub(super) fn becomes_anything(old: &[String], new: &[String]) -> bool {
     // The sign may be the same.
     let at = if above(old, start) { start } else { start.saturating_sub(1) };
     start > 1 && above(old, at) && above(new, at) && zero(new, at + 1) && !zero(old, at + 1)
+}
+
+/// Whether what had to come has longer for it: `assert_receive message, 5_000`.
+pub(super) fn gives_time(old: &[String], new: &[String]) -> bool {
+    let comes = |tokens: &[String]| {
+        tokens
+            .first()
+            .is_some_and(|first| matches!(first.as_str(), "assert_receive" | "assert_push" | "assert_broadcast"))
+    };
+    let ends = |tokens: &[String]| tokens.last().is_some_and(|last| is_number(last));
+    comes(old) && new.starts_with(old) && ends(new) && !ends(old)
+}
+
+/// Whether a statement says with what something was called.
+pub(super) fn asks_arguments(tokens: &[String]) -> bool {
+    tokens.iter().any(|token| {
+        let name = token.to_ascii_lowercase();
+        name.contains("called") && name.contains("with") || name == "withargs"
+    })
+}
+
+/// Whether a statement says how often something was called, and no more.
+pub(super) fn counts_calls(tokens: &[String]) -> bool {
+    let names = [
+        "call_count",
+        "callCount",
+        "assert_called",
+        "assert_called_once",
+        "toHaveBeenCalledTimes",
+        "toHaveBeenCalledOnce",
+    ];
+    tokens.iter().any(|token| names.contains(&token.as_str())) && !asks_arguments(tokens)
 }
 
 /// Whether a statement asks for less or more than something: `x < 0.1`, `toBeLessThan(1)`.

@@ -36,7 +36,7 @@ const PART_WORDS: &str = "arrayhaskey isint isfloat isbool isnumeric iscallable 
     arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
     containsstring containsstringignoringcase containsall hasitems hasentry hasproperty matchespattern matchesregex \
     hassizegreaterthan hassizelessthan hassizebetween startwith endwith \
-    fullymatch in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx isclose inepsilon allclose";
+    fullymatch beginwith in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx isclose inepsilon allclose";
 const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
     notundefined exist exists truthy defined some issome iserr isjust ok visible inthedocument present pass \
     called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \
@@ -125,7 +125,9 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
                 compares && matches!(sign, "True" | "IsTrue" | "assertTrue" | "assert_true" | "isTrue" | "ok");
             // `Ok(3)` is a value.
             let is_value = matches!(sign, "Ok" | "Err" | "Some") && !is_chained;
-            if is_truth || is_value {
+            // `ok.Value` is one, too.
+            let is_owner = at == 0 && sign == "ok" && matches!(next, "." | "?" | "->" | "[");
+            if is_truth || is_value || is_owner {
                 continue;
             }
             // Jest and others put the arguments of the call there, Sinon the function that is called.

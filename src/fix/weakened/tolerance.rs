@@ -79,6 +79,13 @@ pub(super) fn is_larger(was: &[String], is: &[String], in_digits: bool) -> bool 
     span(is).zip(span(was)).is_some_and(|(is, was)| is > was)
 }
 
+/// Whether an expression has a number in the place of one, and none in it is as small: `0.1 * scale + 0.01` for `1e-9`.
+pub(super) fn is_sum_of_larger(was: &[String], is: &[String]) -> bool {
+    let numbers: Vec<f64> = is.iter().filter_map(|token| number_of(token)).collect();
+    let before = number_of(&was.concat());
+    before.is_some_and(|was| was > 0.0 && !numbers.is_empty() && numbers.iter().all(|number| *number > was))
+}
+
 /// Whether the token at `at` is a tolerance, by its place in the call.
 pub(super) fn is_tolerance(tokens: &[String], text: &str, at: usize) -> bool {
     let token = |at: usize| tokens.get(at).map_or("", String::as_str);
