@@ -114,8 +114,10 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
         let was: Vec<&DiffLine<'_>> = before[old.at..old.end].iter().collect();
         // What is above its definition may say which error has to come.
         let above = before[old.start.min(old.at)..old.at].iter().collect::<Vec<_>>();
-        let head = OneSidedLines::from_sides(&above, &after[new.start.min(new.at)..new.at].iter().collect::<Vec<_>>());
-        if let Some((side, line)) = matchers::mark_weaker(&head.removed, &head.added, language) {
+        let now_above = after[new.start.min(new.at)..new.at].iter().collect::<Vec<_>>();
+        let head = OneSidedLines::from_sides(&above, &now_above);
+        let weaker = matchers::mark_weaker((&head.removed, &above), (&head.added, &now_above), language);
+        if let Some((side, line)) = weaker {
             let file = if side == DiffSide::New { new.file } else { old.file };
             sheet.add_named("assertion-loosened", (file, side, line), RuleSeverity::Certain, &new.name);
         }
@@ -163,7 +165,10 @@ fn judge_test<'v>(
     // A bound that was one before is compared by its number.
     let is_bound = |line: &DiffLine<'_>| numbers::is_threshold(sheet.rules, &sheet.views[new_file], line);
     let is_judged = |line: &DiffLine<'_>| is_bound(line) && left.removed.iter().any(|old| is_bound(old));
-    let weaker = || matchers::mark_weaker(&left.removed, &left.added, language).filter(|(_, line)| !is_judged(line));
+    let weaker = || {
+        let found = matchers::mark_weaker((&left.removed, before), (&left.added, body), language);
+        found.filter(|(_, line)| !is_judged(line))
+    };
     let vaguer = vaguer.or_else(weaker);
     if let Some((side, line)) = vaguer {
         let file = if side == DiffSide::New { new_file } else { old_file };

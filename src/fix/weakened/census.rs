@@ -266,7 +266,7 @@ impl TestInventory {
                     RuleSeverity::Certain,
                     &test.name,
                 ),
-                TestFate::Gone if gone::mentions_subject(&subjects, &lines[test.at..test.end]) => {}
+                TestFate::Gone if gone::mentions_subject(&subjects, &lines[with_group(test, lines)..test.end]) => {}
                 TestFate::Gone
                     if lines[test.at..test.end].iter().any(|line| texts.iter().any(|text| line.raw.contains(text))) => {
                 }
@@ -423,6 +423,12 @@ fn never_ran(rules: &WeakenedRules, view: &FileView<'_>) -> bool {
         |line: &DiffLine<'_>| view.language.is_some_and(|language| language.asserts.is_match(&line.masked.code));
     view.all_lines(DiffSide::Old).any(|line| rule_match::is_skip(rules, view, line))
         && !view.all_lines(DiffSide::Old).any(asserts)
+}
+
+/// Where a test begins, or the group that is gone with it.
+fn with_group(test: &Test, lines: &[DiffLine<'_>]) -> usize {
+    let outer = lines[..test.at].iter().rposition(|line| line.has_code() && line.indent < lines[test.at].indent);
+    outer.filter(|&at| lines[at..test.at].iter().all(|line| line.changed)).unwrap_or(test.at)
 }
 
 /// The outcome of a test.

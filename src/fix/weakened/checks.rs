@@ -117,8 +117,11 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let is_check =
             |kind: &CheckKind| (job_gone || !matches!(kind, CheckKind::Build)) && !FOR_PEOPLE.is_match(&command.text);
         let Some(kind) = command.check.filter(is_check) else { continue };
-        // What another job runs it ran before.
-        let kept = if job_gone { &added } else { &kept };
+        // What another job runs it ran before, unless it has more to run now.
+        let is_folded = || {
+            view.changed_lines(DiffSide::New).any(|line| line.raw.contains("matrix") || line.path.contains("matrix"))
+        };
+        let kept = if job_gone && !is_folded() { &added } else { &kept };
         let own = bare_command(&command.text);
         // `lint:types` may lint types, or check them.
         let lints = command.text.contains("lint");
@@ -156,13 +159,15 @@ fn in_removed_job(view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     }
     let place = |sides: &HunkSides<'_>| sides.old.iter().position(|old| std::ptr::eq(old, line));
     let Some((sides, at)) = view.hunks.iter().find_map(|sides| Some((sides, place(sides)?))) else { return false };
-    let is_head = |line: &DiffLine<'_>| JOB.is_match(&line.masked.text);
-    let Some(head) = sides.old[..at].iter().rposition(|line| !line.changed || is_head(line)) else { return false };
+    let above = &sides.old[..at];
+    let runs_on = |line: &DiffLine<'_>| line.changed && line.masked.text.trim_start().starts_with("runs-on:");
+    let Some(runs) = above.iter().rposition(runs_on) else { return false };
+    let is_head = |line: &DiffLine<'_>| line.indent < above[runs].indent && JOB.is_match(&line.masked.text);
+    let Some(head) = above[..runs].iter().rposition(|line| !line.changed || is_head(line)) else { return false };
     let job = &sides.old[head..];
     let inside = job[1..].iter().take_while(|line| line.is_idle() || line.indent > job[0].indent);
     let mut lines = inside.filter(|line| !line.is_idle());
-    let runs = || job[1..at - head].iter().any(|line| line.masked.text.trim_start().starts_with("runs-on:"));
-    job[0].changed && runs() && lines.all(|line| line.changed && !SHIPS.is_match(&line.masked.text))
+    job[0].changed && lines.all(|line| line.changed && !SHIPS.is_match(&line.masked.text))
 }
 
 /// Whether another file has a new line on checks that names the package whose manifest this is: they run from there.

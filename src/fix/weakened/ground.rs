@@ -11,6 +11,7 @@ use super::lexis::without_whitespace;
 use super::lines::LineHit;
 use super::rule_match::SKIPPED;
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
+use crate::fix::patch::PatchChange;
 
 /// Whether what a match belongs to (its test, its function, what it is attached to) is new as well: nothing was
 /// stricter before.
@@ -152,22 +153,38 @@ static LEAVES_OUT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 
+/// As many rules as a comment without names leaves out.
+const EVERY_RULE: usize = 1_000;
+
 /// Whether a comment leaves out as many rules of its line as one did before: a rule, or a linter, has the place of
 /// another one.
 pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    let rules = |line: &DiffLine<'_>| {
-        let groups = LEAVES_OUT.captures(&line.masked.comment)?;
-        // A reason may be behind them.
-        let named = groups["rules"].split(" --").next().unwrap_or_default();
-        Some(named.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count())
+    // A reason may be behind the names.
+    let rules = |line: &DiffLine<'_>| -> usize {
+        let named = LEAVES_OUT.captures_iter(&line.masked.comment).map(|groups| {
+            let names = groups["rules"].split(" --").next().unwrap_or_default().to_owned();
+            let count = names.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count();
+            if count == 0 { EVERY_RULE } else { count }
+        });
+        named.sum()
     };
-    let same = |old: &&DiffLine<'_>| {
-        old.changed
-            && old.indent == hit.line.indent
-            && without_whitespace(&old.masked.text) == without_whitespace(&hit.line.masked.text)
+    let sides = &view.hunks[hit.hunk];
+    // A comment on a line of its own is about the statement below.
+    let about = |lines: &[DiffLine<'_>], at: usize| {
+        lines[at..].iter().find(|line| line.has_code()).map(|line| without_whitespace(&line.masked.text))
     };
-    let Some(own) = rules(hit.line).filter(|own| *own > 0) else { return false };
-    view.hunks[hit.hunk].old.iter().filter(same).filter_map(rules).any(|count| count == own)
+    let same = |at: usize| {
+        let old = &sides.old[at];
+        old.changed && old.indent == hit.line.indent && about(&sides.old, at) == about(&sides.new, hit.at)
+    };
+    let quoted = |line: &DiffLine<'_>| line.masked.text.matches('"').count();
+    if hit.rule.text.family == "disabled-rule" && is_attribute(hit.line) && quoted(hit.line) == 2 {
+        let head = |line: &DiffLine<'_>| line.masked.text.split('"').next().unwrap_or_default().trim().to_owned();
+        let mut was = sides.old.iter().filter(|old| old.changed && old.indent == hit.line.indent);
+        return was.any(|old| head(old) == head(hit.line) && quoted(old) == 2);
+    }
+    let own = rules(hit.line);
+    own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that
@@ -175,6 +192,12 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
 pub(super) fn is_of_fresh_test(hit: &LineHit<'_, '_>, census: &TestInventory, view: &FileView<'_>) -> bool {
     let Some(test) = census.test_around(DiffSide::New, hit.file, hit.hunk, hit.at) else { return false };
     let sides = &view.hunks[hit.hunk];
+    // In a new file, and no test has gone.
+    if view.file.change == PatchChange::Added
+        && census.tests_of_side(DiffSide::Old).iter().all(|test| test.twin.is_some())
+    {
+        return true;
+    }
     let says = |line: &&DiffLine<'_>| line.has_code() && line.masked.code.trim() != "pass";
     test.twin.is_none()
         && sides.new[test.at].changed

@@ -144,17 +144,18 @@ const REPLACED_LINES_MAX: usize = 6;
 pub(super) type WeakerLine<'s, 'p> = (DiffSide, &'s DiffLine<'p>);
 
 /// The line of `added` that has the place of one of `removed` and asks for less; or the line of `removed` that asked for
-/// something. `None` for a test with very many changed lines.
+/// something. `before` and `after` are all the lines that these are from: a statement may go on where nothing changed.
+/// `None` for a test with very many changed lines.
 pub(super) fn mark_weaker<'s, 'p>(
-    removed: &[&'s DiffLine<'p>],
-    added: &[&'s DiffLine<'p>],
+    (removed, before): (&[&'s DiffLine<'p>], &[&'s DiffLine<'p>]),
+    (added, after): (&[&'s DiffLine<'p>], &[&'s DiffLine<'p>]),
     language: &Language,
 ) -> Option<WeakerLine<'s, 'p>> {
     if removed.len() * added.len().max(1) > PAIRS_MAX {
         return None;
     }
-    let olds = statements(removed, language);
-    let news = statements(added, language);
+    let olds = statements(removed, before, language);
+    let news = statements(added, after, language);
     // What is still asked for, in other words or elsewhere, is no less.
     if news.len() > olds.len() + 1 {
         return None;
@@ -166,10 +167,17 @@ pub(super) fn mark_weaker<'s, 'p>(
     };
     // To ask until it is so is better than to sleep.
     let sleeps = removed.iter().any(|line| line.masked.code.to_ascii_lowercase().contains("sleep"));
+    // As many as before, each about what the one in its place was about: only these are compared.
+    let in_order = olds.len() == news.len()
+        && olds.len() > 1
+        && olds.iter().zip(&news).all(|((_, old), (_, new))| new.shares_arguments(old));
     let asks_arguments = news.iter().any(|(_, new)| slack::asks_arguments(&new.tokens));
-    let weaker = news.iter().find(|(at, new)| {
-        let alike =
-            |(from, old): &&(usize, Statement)| new.shares_arguments(old) || same_subject(removed[*from], added[*at]);
+    let weaker = news.iter().enumerate().find(|(index, (at, new))| {
+        let alike = |pair: &&(usize, Statement)| {
+            let (from, old) = *pair;
+            !(in_order && !std::ptr::eq(*pair, &olds[*index]))
+                && (new.shares_arguments(old) || same_subject(removed[*from], added[*at]))
+        };
         gone.iter().copied().filter(alike).any(|(_, old)| {
             let elsewhere = || {
                 let rest = new.rest_of(old);
@@ -197,7 +205,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                 || new.is_slacker(old, sleeps)
         })
     });
-    if let Some((at, _)) = weaker {
+    if let Some((_, (at, _))) = weaker {
         return Some((DiffSide::New, added[*at]));
     }
     let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
@@ -249,14 +257,14 @@ fn replaced_by_less<'s, 'p>(
 }
 
 /// The statements of `lines` that ask for something or list what is asked, and where they begin.
-fn statements(lines: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, Statement)> {
+fn statements(lines: &[&DiffLine<'_>], all: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, Statement)> {
     let asks = |line: &DiffLine<'_>| {
         let code = &line.masked.code;
         let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*THIS_ERROR, &*SOME_ERROR, &*LINK, &*WARNS];
         !DEFINES.is_match(code) && (language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
     };
     let found = lines.iter().enumerate().filter(|(_, line)| asks(line));
-    found.map(|(at, line)| (at, Statement::new(join_statement(lines, line), &line.masked.code, language))).collect()
+    found.map(|(at, line)| (at, Statement::new(join_statement(all, line), &line.masked.code, language))).collect()
 }
 
 /// A statement and its tokens. What is asked of it for each other one is found once.

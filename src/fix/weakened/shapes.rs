@@ -28,6 +28,11 @@ static BUILDS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*#\[cfg\(")
 /// Calls a macro that writes tests.
 static WRITES_TESTS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"^\s*(?:\w+::)*tests?(?:_\w+)?!\s*[({\[]").expect("a regex"));
+/// Begins a list of what may fail.
+static EXCEPTIONS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b\w*(?:unstable|known_?fail|flaky|skip|ignored|expected_?fail|quarantine)\w*\s*(?::[^=]*)?:?=")
+        .expect("a regex")
+});
 /// What such an attribute may as well be above of: no statement.
 static ITEM: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:#|//|\}|(?:pub(?:\([^)]*\))?\s+)?(?:use|mod|fn|async|unsafe|struct|enum|trait|impl|type|const|static|extern|macro_rules)\b)").expect("a regex")
@@ -48,7 +53,10 @@ pub(super) fn mark_shapes(census: &TestInventory, sheet: &mut WeakenedCheckColle
         }
         // Where anything is written, a row may have become another one.
         let writes = || view.changed_lines(DiffSide::New).any(DiffLine::has_code);
-        let row = removed_row(&sides.old).filter(|_| has_tables(language) && !writes());
+        let excepts = |text: &str| EXCEPTIONS.is_match(text);
+        let heading = view.file.hunks[hunk].heading.as_str();
+        let of_exceptions = || excepts(heading) || sides.old.iter().any(|line| excepts(&line.masked.code));
+        let row = removed_row(&sides.old).filter(|_| has_tables(language) && !writes() && !of_exceptions());
         if let Some(row) = row.filter(|row| !gone::mentions_subject(&subjects, *row)) {
             sheet.add_named("test-row-removed", (file, DiffSide::Old, &row[0]), RuleSeverity::Likely, "");
         }
