@@ -175,7 +175,7 @@ pub(super) fn mark_weaker<'s, 'p>(
     let weaker = news.iter().enumerate().find(|(index, (at, new))| {
         let alike = |pair: &&(usize, Statement)| {
             let (from, old) = *pair;
-            !(in_order && !std::ptr::eq(*pair, &olds[*index]))
+            (!in_order || std::ptr::eq(*pair, &olds[*index]))
                 && (new.shares_arguments(old) || same_subject(removed[*from], added[*at]))
         };
         gone.iter().copied().filter(alike).any(|(_, old)| {
@@ -189,38 +189,13 @@ pub(super) fn mark_weaker<'s, 'p>(
             };
             new.is_shortened(old) && !goes_on(*at) && !elsewhere()
                 || halved() == Some(true) && !goes_on(*at)
-                || new.waits_less(old)
                 || !asks_arguments && slack::asks_arguments(&old.tokens) && slack::counts_calls(&new.tokens)
-                || slack::gives_time(&old.tokens, &new.tokens)
-                || new.swallows(old)
-                || new.takes_anything(old)
-                || new.takes_any_error(old)
-                || new.is_nearer(old, language)
-                || new.is_looser_twin(old)
-                || old.asserts && (new.takes_pattern(old) || new.searches_pattern(old))
-                || new.measures(old)
-                || new.asks_less(old)
-                || new.guards_less(old)
-                || tolerance::is_given(&old.tokens, &new.tokens) && new.shares_arguments(old)
-                || new.is_slacker(old, sleeps)
+                || new.is_weaker(old, language, sleeps)
         })
     });
     if let Some((_, (at, _))) = weaker {
         return Some((DiffSide::New, added[*at]));
     }
-    let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
-    let outlived = || {
-        let wants = olds.iter().any(|(_, old)| WANTS_ERROR.is_match(&old.code));
-        let outlives = added.iter().find(|line| OUTLIVES.is_match(&line.masked.code))?;
-        let asserts = |lines: &[&DiffLine<'_>]| {
-            lines
-                .iter()
-                .filter(|line| language.asserts.is_match(&line.masked.code) && !WANTS_ERROR.is_match(&line.masked.code))
-                .count()
-        };
-        let is_caught = wants && !any_added(&WANTS_ERROR) && !any_added(&FAILS) && asserts(added) <= asserts(removed);
-        is_caught.then_some((DiffSide::New, *outlives))
-    };
     let unlinked = || {
         let link = removed.iter().find(|line| LINK.is_match(&line.masked.code))?;
         let chained = |line: &&DiffLine<'_>| line.masked.code.trim_start().starts_with(['.', '-']);
@@ -230,7 +205,25 @@ pub(super) fn mark_weaker<'s, 'p>(
     // A shell's test has rules of its own for what it compares.
     let is_shell = matches!(language.name.as_str(), "shell" | "test-script");
     let replaced = || replaced_by_less(&gone, &news, (removed, added)).filter(|_| !is_shell);
-    outlived().or_else(unlinked).or_else(replaced)
+    outlived(&olds, removed, added, language).or_else(unlinked).or_else(replaced)
+}
+
+/// What goes on after an error that had to come, where nothing waits for it any more.
+fn outlived<'s, 'p>(
+    olds: &[(usize, Statement)],
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
+    language: &Language,
+) -> Option<WeakerLine<'s, 'p>> {
+    let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
+    let wants = olds.iter().any(|(_, old)| WANTS_ERROR.is_match(&old.code));
+    let outlives = added.iter().find(|line| OUTLIVES.is_match(&line.masked.code))?;
+    let asserts = |lines: &[&DiffLine<'_>]| {
+        let code = lines.iter().map(|line| &line.masked.code);
+        code.filter(|code| language.asserts.is_match(code) && !WANTS_ERROR.is_match(code)).count()
+    };
+    let is_caught = wants && !any_added(&WANTS_ERROR) && !any_added(&FAILS) && asserts(added) <= asserts(removed);
+    is_caught.then_some((DiffSide::New, *outlives))
 }
 
 /// The assertion that came in the place of those that are gone, where none that came is as exact as the most exact of
@@ -304,6 +297,23 @@ impl Statement {
             text,
             tokens,
         }
+    }
+
+    /// Whether it asks for less than `old`, as far as these two say it.
+    fn is_weaker(&self, old: &Statement, language: &Language, sleeps: bool) -> bool {
+        self.waits_less(old)
+            || slack::gives_time(&old.tokens, &self.tokens)
+            || self.swallows(old)
+            || self.takes_anything(old)
+            || self.takes_any_error(old)
+            || self.is_nearer(old, language)
+            || self.is_looser_twin(old)
+            || old.asserts && (self.takes_pattern(old) || self.searches_pattern(old))
+            || self.measures(old)
+            || self.asks_less(old)
+            || self.guards_less(old)
+            || tolerance::is_given(&old.tokens, &self.tokens) && self.shares_arguments(old)
+            || self.is_slacker(old, sleeps)
     }
 
     /// What is between the tokens that both begin and end with: of `old`, of this one, and where it starts.
