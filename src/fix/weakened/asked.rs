@@ -20,10 +20,13 @@ const GROUP_BYTES_MIN: usize = 4;
 /// Asks for a rule by its name.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)"#,
+        r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)|<module\s+name="#,
     )
     .expect("a regex")
 });
+
+/// The check that an element leaves out.
+static CHECKED_BY: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#"\bchecks="(\w+)""#).expect("a regex"));
 
 /// The changed lines that ask for rules, before and after.
 pub(super) struct AskingLines<'v, 'p> {
@@ -35,7 +38,8 @@ impl<'v, 'p> AskingLines<'v, 'p> {
     pub(super) fn from_views(views: &'v [FileView<'p>]) -> Self {
         let of = |side| {
             let lines = views.iter().flat_map(move |view| view.changed_lines(side));
-            lines.filter(|line| ASKS.is_match(line.raw)).take(ASKING_LINES_MAX).collect()
+            let asks = |line: &&DiffLine<'_>| ASKS.is_match(line.raw) || line.path.ends_with("linters.enable");
+            lines.filter(asks).take(ASKING_LINES_MAX).collect()
         };
         AskingLines { old: of(DiffSide::Old), new: of(DiffSide::New) }
     }
@@ -44,8 +48,12 @@ impl<'v, 'p> AskingLines<'v, 'p> {
     /// `old` is what the old side had of exceptions.
     pub(super) fn ask_for(&self, hit: &LineHit<'_, '_>, old: &[LineHit<'_, '_>]) -> bool {
         let names = |line: &DiffLine<'_>, unit: &str| {
+            let unit = CHECKED_BY.captures(unit).map_or(unit, |groups| groups.get(1).map_or("", |name| name.as_str()));
             let mut words = line.raw.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | ':' | '@'));
-            words.any(|word| word.trim_start_matches("-W").trim_start_matches("-D") == unit || is_group_of(word, unit))
+            words.any(|word| {
+                let bare = word.trim_start_matches("-W").trim_start_matches("-D");
+                bare == unit || bare.strip_suffix("Check") == Some(unit) || is_group_of(word, unit)
+            })
         };
         let count = |lines: &[&DiffLine<'_>], unit: &str| {
             lines.iter().filter(|line| !std::ptr::eq(**line, hit.line) && names(line, unit)).count()

@@ -2,7 +2,7 @@
 //! that was made to fit.
 
 use std::cell::LazyCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,7 +11,7 @@ use super::census::{Test, TestInventory};
 use super::fresh::AddedAssertions;
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
-use super::lexis::without_whitespace;
+use super::lexis::{identifiers_of, without_whitespace};
 use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
@@ -167,7 +167,7 @@ fn judge_test<'v>(
     let is_judged = |line: &DiffLine<'_>| is_bound(line) && left.removed.iter().any(|old| is_bound(old));
     let weaker = || {
         let found = matchers::mark_weaker((&left.removed, before), (&left.added, body), language);
-        found.filter(|(_, line)| !is_judged(line))
+        found.filter(|(_, line)| !is_judged(line) && !calls_new_helper(&sheet.views[new_file], line, language))
     };
     let vaguer = vaguer.or_else(weaker);
     if let Some((side, line)) = vaguer {
@@ -209,6 +209,19 @@ fn judge_test<'v>(
             if added.count_fresh(new_file) >= lost.len() { RuleSeverity::Likely } else { RuleSeverity::Certain };
         sheet.add_named("assertion-removed", (old_file, DiffSide::Old, first), severity, &count);
     }
+}
+
+/// Whether a line calls a function that the same change defines: what it asserts is in there.
+fn calls_new_helper(view: &FileView<'_>, line: &DiffLine<'_>, language: &Language) -> bool {
+    let words: HashSet<&str> = identifiers_of(&line.masked.code).collect();
+    let defined = |line: &DiffLine<'_>| {
+        let mut names = language.functions.iter().filter_map(|regex| {
+            let groups = regex.get()?.captures(&line.masked.text)?;
+            Some(groups.name("name")?.as_str().to_owned())
+        });
+        names.any(|name| words.contains(name.as_str()))
+    };
+    view.changed_lines(DiffSide::New).any(|other| !std::ptr::eq(other, line) && defined(other))
 }
 
 /// A shell's condition for what is left out, in the form of an assertion.

@@ -414,7 +414,13 @@ fn is_row(test: &Test, view: &FileView<'_>) -> bool {
             .find_map(|name| groups.name(name))
             .is_some_and(|value| text.contains(value.as_str()))
     };
-    values.peek().is_some() && values.all(is_there)
+    if values.peek().is_some() {
+        return values.all(is_there);
+    }
+    // What is called without values is called there.
+    let called: Vec<&str> = lines.iter().flat_map(|line| identifiers_of(&line.masked.code)).collect();
+    let there = called.iter().filter(|word| text.contains(*word)).count();
+    !called.is_empty() && 3 * there >= 2 * called.len()
 }
 
 /// Whether all that a file of tests said is that it is to be written.

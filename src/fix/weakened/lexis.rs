@@ -99,8 +99,12 @@ impl Lexis {
                 let trimmed = line.trim();
                 if let Some(at) = trimmed.find(long.start.as_str()) {
                     let opens = ["=", "(", "[", ",", ":", "{"].iter().any(|end| before.ends_with(end));
-                    let closes =
-                        trimmed.len() == long.start.len() && !opens || at > 0 && trimmed.ends_with(long.end.as_str());
+                    let rest = &trimmed[at + long.start.len()..];
+                    // `""");` ends the call that the text is an argument of.
+                    let ends_call = !rest.is_empty() && rest.chars().all(|c| matches!(c, ')' | ']' | '}' | ';' | ','));
+                    let closes = trimmed.len() == long.start.len() && !opens
+                        || at > 0 && trimmed.ends_with(long.end.as_str())
+                        || ends_call;
                     if count % 2 == 1 && closes && !before.is_empty() {
                         return LexerState::Long(index);
                     }
@@ -370,6 +374,11 @@ mod tests {
         assert_eq!(
             read("a.py", "def f():\n    \"\"\"Says\n    # noqa\n    \"\"\"\n    pass  # noqa")[2].comment.trim(),
             ""
+        );
+        // A hunk may begin in a text whose end has the call's end behind it.
+        assert_eq!(
+            read("a.cs", "FROM carts\n\"\"\");\n[Fact(Skip = \"later\")]")[2].code.trim(),
+            "[Fact(Skip = \"     \")]"
         );
         assert_eq!(
             read("a.md", "```js\n// eslint-disable\n```\n<!-- markdownlint-disable -->")[3].comment.trim(),

@@ -93,7 +93,8 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
             }
             if is_listed_now(hit, &views[hit.file])
                 || is_extended(hit, &views[hit.file])
-                || excepts(hit) && (asking.ask_for(hit, other) || is_renamed(hit, other))
+                || excepts(hit) && asking.ask_for(hit, other)
+                || hit.rule.text.kind == RuleKind::Added && is_renamed(hit, other)
             {
                 continue;
             }

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::WeakenedCheckCollector;
 use super::lazy::compile_regex;
+use super::lexis::without_whitespace;
 use super::lines::{LineHit, find_hits};
 use super::rule::{RuleKind, RuleSeverity};
 use super::view::{DiffSide, FileView};
@@ -54,7 +55,10 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 && matrix_key(other) == matrix_key(entry.hit)
         };
         let covered = || new.iter().filter(is_value).any(|other| is_there(&other));
-        !(is_included(entry.hit) && covered() || is_computed(&views[entry.hit.file], matrix_key(entry.hit)))
+        let view = &views[entry.hit.file];
+        !(is_included(entry.hit) && (covered() || is_listed(entry.hit, view))
+            || is_elsewhere(entry.hit, views)
+            || is_computed(view, matrix_key(entry.hit)))
     });
     let supported =
         || views.iter().flat_map(|view| view.changed_lines(DiffSide::Old)).any(|line| SUPPORTED.is_match(line.raw));
@@ -171,6 +175,24 @@ fn only_one_side<'h, 'v: 'h, 'p: 'h>(
         }
     }
     (removed, new.into_iter().flatten().collect())
+}
+
+/// Whether the values of a combination that is gone are all in lists that the matrix has.
+fn is_listed(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let lists = || view.all_lines(DiffSide::New).filter(|line| line.masked.text.contains('['));
+    let values = hit.line.masked.text.split([',', '{', '}']).filter_map(|part| part.split_once(':'));
+    let mut values = values.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty());
+    let mut all = values.by_ref().peekable();
+    all.peek().is_some() && all.all(|value| lists().any(|line| line.masked.text.contains(value)))
+}
+
+/// Whether a line of a matrix has gone to another file as it is.
+fn is_elsewhere(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
+    let own = without_whitespace(&hit.line.masked.text);
+    let others = views.iter().enumerate().filter(|(file, view)| *file != hit.file && view.is("yaml"));
+    others
+        .flat_map(|(_, view)| view.changed_lines(DiffSide::New))
+        .any(|line| without_whitespace(&line.masked.text) == own)
 }
 
 /// Whether a value belongs to one combination that is added to the matrix.

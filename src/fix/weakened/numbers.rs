@@ -90,36 +90,37 @@ fn find_numbers<'v, 'p>(
             if !matches!(rule.text.kind, RuleKind::Lowered | RuleKind::Raised) || !applies_to(rule, view, side) {
                 continue;
             }
-            let goes_on = || {
-                number_of(rule, split_statement(&lines[at..])).filter(|_| rule.text.severity == RuleSeverity::Likely)
-            };
-            if let Some((key, number)) = number_of(rule, &lines[at..=at]).or_else(goes_on) {
-                found.push(FoundNumber { rule, key, number, line });
+            let mut numbers = numbers_of(rule, &lines[at..=at]);
+            if numbers.is_empty() && rule.text.severity == RuleSeverity::Likely {
+                numbers = numbers_of(rule, split_statement(&lines[at..]));
             }
+            found.extend(numbers.into_iter().map(|(key, number)| FoundNumber { rule, key, number, line }));
         }
     }
     found
 }
 
-/// A number in a statement, and what it is the number of.
-fn number_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Option<(String, f64)> {
-    let first = lines.first()?;
-    if !rule.is_under(&first.path) || !rule.is_along(first.raw) {
-        return None;
-    }
-    let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
-    let groups = rule.line_regex()?.captures(&looked)?;
-    let text = groups.name("number").or_else(|| groups.name("number2"))?;
-    let amount = Amount::read(&looked, text.range())?;
-    let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
-        (Some(key), _) => key.as_str().to_owned(),
-        (None, false) => first.path.clone(),
-        (None, true) => {
-            let whole: String = lines.iter().map(|line| line.masked.text.as_str()).collect();
-            without_whitespace(&[whole.get(..amount.text.start)?, whole.get(amount.text.end..)?].concat())
-        }
+/// The numbers in a statement, and what they are the numbers of.
+fn numbers_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Vec<(String, f64)> {
+    let Some(first) = lines.first().filter(|first| rule.is_under(&first.path) && rule.is_along(first.raw)) else {
+        return Vec::new();
     };
-    Some((key, amount.number))
+    let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
+    let Some(regex) = rule.line_regex() else { return Vec::new() };
+    let found = regex.captures_iter(&looked).filter_map(|groups| {
+        let text = groups.name("number").or_else(|| groups.name("number2"))?;
+        let amount = Amount::read(&looked, text.range())?;
+        let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
+            (Some(key), _) => key.as_str().to_owned(),
+            (None, false) => first.path.clone(),
+            (None, true) => {
+                let whole: String = lines.iter().map(|line| line.masked.text.as_str()).collect();
+                without_whitespace(&[whole.get(..amount.text.start)?, whole.get(amount.text.end..)?].concat())
+            }
+        };
+        Some((key, amount.number))
+    });
+    found.collect()
 }
 
 /// A number with its unit.

@@ -245,7 +245,11 @@ fn is_skip_list(view: &FileView<'_>, name: &str) -> bool {
         KNOWN.contains(&pair[0].as_str()) && fails
     });
     let in_tests = view.part == FileRole::Test;
-    expects || has(&SKIPS) && (in_tests || loud || has(&TESTS)) || has(&LEFT_OUT) && (in_tests && loud || has(&TESTS))
+    let excepts = in_tests && has(&["exception", "exceptions"]) && has(&["list"]);
+    expects
+        || excepts
+        || has(&SKIPS) && (in_tests || loud || has(&TESTS))
+        || has(&LEFT_OUT) && (in_tests && loud || has(&TESTS))
 }
 
 /// The words of a name in lower case: `knownFailures`, `KNOWN_FAILURES`, `known-failures`.
