@@ -502,8 +502,10 @@ impl<'v> AddedTest<'v> {
 
 /// The text that a test is called by where it is no function's name.
 static TITLE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"\b(?:it|test|specify|should|scenario|example|Test|TEST_CASE|Run)\s*\(?\s*["'`]([^"'`]+)["'`]"#)
-        .expect("a regex")
+    compile_regex(
+        r#"(?:\b(?:it|test|specify|should|scenario|example|Test|TEST_CASE|Run)\s*\(?|^)\s*["'`]([^"'`]+)["'`]"#,
+    )
+    .expect("a regex")
 });
 /// Shorter titles are everywhere, bytes.
 const TITLE_BYTES_MIN: usize = 8;

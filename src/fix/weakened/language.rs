@@ -258,7 +258,8 @@ const SNAPSHOT_WORDS: [&str; 8] =
 
 static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     LazySet::from_sources(&[
-        r"(?:^|/)(?:fixtures?|__fixtures__|test-?[dD]ata|corpus|corpora|samples?|test-?cases|resources)/",
+        r"(?:^|/)(?:fixtures?|__fixtures__|test-?[dD]ata|corpus|corpora|samples?|test-?cases)/",
+        r"(?:^|/)(?:it|e2e|specs?|\w*[tT]ests?)/resources/",
         r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
         r"\.min\.\w+$",
         r"(?:^|[._-])(?:generated|gen|pb)\.\w+$",
@@ -416,8 +417,8 @@ mod tests {
         for path in snapshots.into_iter().chain(more) {
             assert!(SNAPSHOTS.is_match(path) && part_at(path) == FileRole::Snapshot, "{path}");
         }
-        let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases resources \
-                       node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
+        let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases \
+                       src/test/resources tests/resources node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
                        lessons .lessons";
         let names = ["a.min.js", "a.gen.ts", "gen.go", "a_generated.rs", "a.pb.go", "a_pb2.py", "a_pb2_grpc.pyi"];
         let paths = folders.split_whitespace().map(|folder| format!("{folder}/a.rs"));

@@ -409,7 +409,7 @@ impl Statement {
             && (old.speaks_of_calls || old.speaks_of_errors)
             && (is_range()
                 || self.anything > old.anything
-                    && self.strength <= old.strength
+                    && (old.strength.is_none() || self.strength <= old.strength)
                     && (gone.len() < old.tokens.len() / 2 + 6 || put.len() < ANYTHING_TOKENS_MAX)
                     && put.len() < 24
                     && self.tokens.first() == old.tokens.first())

@@ -48,18 +48,7 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             && !hit.line.masked.text.trim_end().ends_with(':')
     };
     let (mut removed, added) = only_one_side(old.iter().filter(is_value), new.iter().filter(is_value));
-    removed.retain(|entry| {
-        let is_there = |other: &&LineHit<'_, '_>| {
-            !is_included(other)
-                && other.units.iter().any(|unit| plain_unit(unit) == entry.unit)
-                && matrix_key(other) == matrix_key(entry.hit)
-        };
-        let covered = || new.iter().filter(is_value).any(|other| is_there(&other));
-        let view = &views[entry.hit.file];
-        !(is_included(entry.hit) && (covered() || is_listed(entry.hit, view))
-            || is_elsewhere(entry.hit, views)
-            || is_computed(view, matrix_key(entry.hit)))
-    });
+    removed.retain(|entry| !is_kept(entry, new.iter().filter(is_value), views));
     let supported =
         || views.iter().flat_map(|view| view.changed_lines(DiffSide::Old)).any(|line| SUPPORTED.is_match(line.raw));
     let mut places: Vec<(usize, &str)> = Vec::new();
@@ -175,6 +164,23 @@ fn only_one_side<'h, 'v: 'h, 'p: 'h>(
         }
     }
     (removed, new.into_iter().flatten().collect())
+}
+
+/// Whether a value that is gone from its place is still in the matrix, or in that of another file.
+fn is_kept<'h, 'v: 'h, 'p: 'v>(
+    entry: &MatrixEntry<'_, '_, '_>,
+    mut new: impl Iterator<Item = &'h LineHit<'v, 'p>>,
+    views: &[FileView<'_>],
+) -> bool {
+    let view = &views[entry.hit.file];
+    let is_there = |other: &LineHit<'_, '_>| {
+        !is_included(other)
+            && other.units.iter().any(|unit| plain_unit(unit) == entry.unit)
+            && matrix_key(other) == matrix_key(entry.hit)
+    };
+    is_included(entry.hit) && (new.any(is_there) || is_listed(entry.hit, view))
+        || is_elsewhere(entry.hit, views)
+        || is_computed(view, matrix_key(entry.hit))
 }
 
 /// Whether the values of a combination that is gone are all in lists that the matrix has.

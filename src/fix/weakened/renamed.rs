@@ -86,7 +86,10 @@ pub(super) fn has_other_prefix(was: &str, is: &str) -> bool {
         digits.len() > 1 && digits.len() < name.len() && digits.bytes().all(|b| b.is_ascii_digit())
     };
     let code = || is_code(was) && is_code(is) && number(was) == number(is) && was[..1] == is[..1];
-    let last = |name: &str| name.rsplit_once('/').map(|(_, last)| last.to_owned());
+    let last = |name: &str| {
+        let (_, last) = name.rsplit_once('/')?;
+        last.contains(char::is_alphanumeric).then(|| last.to_owned())
+    };
     was != is && (code() || last(was).is_some() && last(was) == last(is))
 }
 
