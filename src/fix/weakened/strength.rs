@@ -36,10 +36,10 @@ const PART_WORDS: &str = "arrayhaskey isint isfloat isbool isnumeric iscallable 
     arraycontaining stringcontaining stringmatching findsatleastnwidgets byatleast hassubstr satisfy has \
     containsstring containsstringignoringcase containsall hasitems hasentry hasproperty matchespattern matchesregex \
     hassizegreaterthan hassizelessthan hassizebetween startwith endwith \
-    fullymatch beginwith in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching regexp almostequal almostequals approximately approx isclose inepsilon allclose";
+    fullymatch beginwith in isin isarray isobject isstring isnumber isboolean json messagecontaining messagematching errormatches regexp almostequal almostequals approximately approx isclose inepsilon allclose";
 const ANYTHING_WORDS: &str = "notnull nonnull notnil notempty isnotempty notblank notzero zeronot notequal notequals notequalto ne \
     notundefined exist exists truthy defined some issome iserr isjust ok visible inthedocument present pass \
-    called beencalled findswidgets anynumber maybe atleastonce successful isnotnull notstrictequal \
+    called beencalled findswidgets anynumber maybe atleastonce successful isnotnull isnotnil notstrictequal \
     nothrow true just any anytimes nofail warn warneq warnunless notbe \
     false";
 /// What frameworks put in front of them.
