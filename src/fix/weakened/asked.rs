@@ -38,7 +38,9 @@ impl<'v, 'p> AskingLines<'v, 'p> {
     pub(super) fn from_views(views: &'v [FileView<'p>]) -> Self {
         let of = |side| {
             let lines = views.iter().flat_map(move |view| view.changed_lines(side));
-            let asks = |line: &&DiffLine<'_>| ASKS.is_match(line.raw) || line.path.ends_with("linters.enable");
+            let asks = |line: &&DiffLine<'_>| {
+                ASKS.is_match(line.raw) && !line.path.contains("ignore") || line.path.ends_with("linters.enable")
+            };
             lines.filter(asks).take(ASKING_LINES_MAX).collect()
         };
         AskingLines { old: of(DiffSide::Old), new: of(DiffSide::New) }

@@ -211,17 +211,23 @@ fn judge_test<'v>(
     }
 }
 
-/// Whether a line calls a function that the same change defines: what it asserts is in there.
+/// Whether a line calls a function that the same change defines and that asserts something.
 fn calls_new_helper(view: &FileView<'_>, line: &DiffLine<'_>, language: &Language) -> bool {
     let words: HashSet<&str> = identifiers_of(&line.masked.code).collect();
-    let defined = |line: &DiffLine<'_>| {
+    let defines = |line: &DiffLine<'_>| {
         let mut names = language.functions.iter().filter_map(|regex| {
             let groups = regex.get()?.captures(&line.masked.text)?;
             Some(groups.name("name")?.as_str().to_owned())
         });
-        names.any(|name| words.contains(name.as_str()))
+        line.changed && names.any(|name| words.contains(name.as_str()))
     };
-    view.changed_lines(DiffSide::New).any(|other| !std::ptr::eq(other, line) && defined(other))
+    view.hunks.iter().any(|sides| {
+        let at = sides.new.iter().position(|other| !std::ptr::eq(other, line) && defines(other));
+        let body = at.map_or(&[][..], |at| &sides.new[at + 1..]);
+        let indent = at.map_or(0, |at| sides.new[at].indent);
+        let mut body = body.iter().take_while(|inner| inner.is_idle() || inner.changed && inner.indent > indent);
+        body.any(|inner| language.asserts.is_match(&inner.masked.code))
+    })
 }
 
 /// A shell's condition for what is left out, in the form of an assertion.

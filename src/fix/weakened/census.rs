@@ -388,7 +388,7 @@ impl TestInventory {
 
 /// Gives a test its values from a table.
 static TABLE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\bparametrize\(|\.each\b|@ParameterizedTest|@Test\(.*\barguments:|\[Theory|\bInlineData\(|\bTestCase\(|#\[(?:case|rstest|test_case)\b|\[\](?:struct\b|\w+\{)|(?i)data_?provider|\bsubTest\(|\bwhere:|\bwithData\(|\bTEST_P\(|\bfor\b.+\bin\b")
+    compile_regex(r"\bparametrize\(|\.each\b|@ParameterizedTest|@Test\(.*\barguments:|\[Theory|\bInlineData\(|\bTestCase\(|#\[(?:case|rstest|test_case)\b|\[\](?:struct\b|\w+\{)|(?i)data_?provider|\bsubTest\(|\bwhere:|\bwithData\(|\bTEST_P\(|\bfor\b.+\bin\s*[\[(]")
         .expect("a regex")
 });
 /// A value that a test is about.
@@ -406,20 +406,27 @@ fn is_row(test: &Test, view: &FileView<'_>) -> bool {
     }
     let body = test.body_lines(&sides.old);
     let lines = if body.iter().any(|line| line.has_code()) { body } else { &sides.old[test.at..=test.at] };
-    let text: String = added.iter().map(|line| line.masked.text.as_str()).collect::<Vec<_>>().join(" ");
-    let mut values = lines.iter().flat_map(|line| VALUE.captures_iter(&line.masked.text)).peekable();
-    let is_there = |groups: regex::Captures<'_>| {
-        ["a", "b", "c", "d"]
-            .iter()
-            .find_map(|name| groups.name(name))
-            .is_some_and(|value| text.contains(value.as_str()))
+    let values = |line: &DiffLine<'_>| -> Vec<String> {
+        let found = VALUE.captures_iter(&line.masked.text);
+        let found = found.filter_map(|groups| ["a", "b", "c", "d"].iter().find_map(|name| groups.name(name)));
+        found.map(|value| value.as_str().to_owned()).collect()
     };
-    if values.peek().is_some() {
-        return values.all(is_there);
+    // A row may have several in one text.
+    let rows: HashSet<String> = added
+        .iter()
+        .flat_map(|line| values(line))
+        .flat_map(|value| {
+            value.split(',').map(|part| part.trim().to_owned()).chain([value.clone()]).collect::<Vec<_>>()
+        })
+        .collect();
+    let own: Vec<String> = lines.iter().flat_map(values).collect();
+    if !own.is_empty() {
+        return own.iter().all(|value| rows.contains(value));
     }
     // What is called without values is called there.
+    let words: HashSet<&str> = added.iter().flat_map(|line| identifiers_of(&line.masked.code)).collect();
     let called: Vec<&str> = lines.iter().flat_map(|line| identifiers_of(&line.masked.code)).collect();
-    let there = called.iter().filter(|word| text.contains(*word)).count();
+    let there = called.iter().filter(|word| words.contains(*word)).count();
     !called.is_empty() && 3 * there >= 2 * called.len()
 }
 

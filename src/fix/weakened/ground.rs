@@ -164,7 +164,8 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
         let named = LEAVES_OUT.captures_iter(&line.masked.comment).map(|groups| {
             let names = groups["rules"].split(" --").next().unwrap_or_default().to_owned();
             let count = names.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count();
-            if count == 0 { EVERY_RULE } else { count }
+            let all = names.split([',', ' ', '[', ']', '(', ')']).any(|name| name.eq_ignore_ascii_case("all"));
+            if count == 0 || all { EVERY_RULE } else { count }
         });
         named.sum()
     };
@@ -181,7 +182,8 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
     if hit.rule.text.family == "disabled-rule" && is_attribute(hit.line) && quoted(hit.line) == 2 {
         let head = |line: &DiffLine<'_>| line.masked.text.split('"').next().unwrap_or_default().trim().to_owned();
         let mut was = sides.old.iter().filter(|old| old.changed && old.indent == hit.line.indent);
-        return was.any(|old| head(old) == head(hit.line) && quoted(old) == 2);
+        let all = hit.line.masked.text.contains("\"all\"");
+        return !all && was.any(|old| head(old) == head(hit.line) && quoted(old) == 2);
     }
     let own = rules(hit.line);
     own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)

@@ -189,16 +189,17 @@ fn is_listed(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let values = hit.line.masked.text.split([',', '{', '}']).filter_map(|part| part.split_once(':'));
     let mut values = values.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty());
     let mut all = values.by_ref().peekable();
-    all.peek().is_some() && all.all(|value| lists().any(|line| line.masked.text.contains(value)))
+    let item = |text: &str, value: &str| {
+        text.split(['[', ']', ',']).any(|item| item.trim().trim_matches(['"', '\'']) == value)
+    };
+    all.peek().is_some() && all.all(|value| lists().any(|line| item(&line.masked.text, value)))
 }
 
-/// Whether a line of a matrix has gone to another file as it is.
+/// Whether a line of a matrix has gone to a new file as it is.
 fn is_elsewhere(hit: &LineHit<'_, '_>, views: &[FileView<'_>]) -> bool {
     let own = without_whitespace(&hit.line.masked.text);
-    let others = views.iter().enumerate().filter(|(file, view)| *file != hit.file && view.is("yaml"));
-    others
-        .flat_map(|(_, view)| view.changed_lines(DiffSide::New))
-        .any(|line| without_whitespace(&line.masked.text) == own)
+    let others = views.iter().filter(|view| view.file.change == PatchChange::Added && view.is("yaml"));
+    others.flat_map(|view| view.changed_lines(DiffSide::New)).any(|line| without_whitespace(&line.masked.text) == own)
 }
 
 /// Whether a value belongs to one combination that is added to the matrix.

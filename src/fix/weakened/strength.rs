@@ -160,7 +160,8 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
         });
     }
     // `expect(x, y)` compares, where the second argument is no matcher.
-    if found.is_empty() && token(0) == "expect" && token(1) == "(" && !compares && text.contains(',') {
+    let is_whole = || text.contains(',') && !text.contains(").");
+    if found.is_empty() && token(0) == "expect" && token(1) == "(" && !compares && is_whole() {
         return Some(Exact);
     }
     let Some(least) = found.into_iter().min() else {
