@@ -2,6 +2,12 @@
 //! that begin and end these, followed over the lines of a hunk. A hunk may begin in the middle of one; then the first
 //! closing mark decides.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::lazy::compile_regex;
+
 /// Where a line begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum LexerState {
@@ -47,6 +53,16 @@ pub(super) struct MaskedLine {
     pub(super) comment: String,
 }
 
+/// Looks like a statement of most languages: begins with one of their words, gives a name a value, calls something, or
+/// has nothing but brackets.
+static LIKE_CODE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"^\s*(?:(?:def|class|import|from|return|assert|if|elif|else|for|while|with|let|const|var|val|fn|func|pub|use|raise|throw|try|except|catch|async|await|static|struct|impl|mod|match|public|private)\b.*[:;{}()\[\],]\s*$",
+        r"|(?:import|from|return|use|assert|raise)\s+[\w.:{*]+|[@#]\[?\w|//|[\w.\[\]\x22']+\s*(?:[-+*/|&:]?=[^=]|:\s*[\w\[\]|., ]+(?:=.*)?$)|[\w.:!]+\(.*[);,({:]\s*$|[{}()\[\]]+[;,:]*\s*$)"
+    ))
+    .expect("a regex")
+});
+
 impl Lexis {
     pub(super) fn new(
         comments: Vec<String>,
@@ -87,6 +103,9 @@ impl Lexis {
             return LexerState::Block(index);
         }
         for (index, long) in self.long.iter().enumerate() {
+            if long.start != long.end && Self::closes_alone(long, lines.clone()) {
+                return LexerState::Long(index);
+            }
             if long.start.len() < 3 || long.start != long.end {
                 continue;
             }
@@ -98,15 +117,22 @@ impl Lexis {
             for line in lines.clone() {
                 let trimmed = line.trim();
                 if let Some(at) = trimmed.find(long.start.as_str()) {
-                    let opens = ["=", "(", "[", ",", ":", "{"].iter().any(|end| before.ends_with(end));
+                    let leads = |text: &str| ["=", "(", "[", ",", ":", "{"].iter().any(|end| text.ends_with(end));
+                    let opens = leads(before);
+                    // Letters in front of the sign are a part of it: `x = f"""`.
+                    let own = trimmed[..at].trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+                    let opens_here = leads(own) || at > 0 && own.is_empty() || trimmed[..at].trim_end() == "return";
                     let rest = &trimmed[at + long.start.len()..];
                     // `""");` ends the call that the text is an argument of.
                     let ends_call = !rest.is_empty() && rest.chars().all(|c| matches!(c, ')' | ']' | '}' | ';' | ','));
-                    let closes = trimmed.len() == long.start.len() && !opens
-                        || at > 0 && trimmed.ends_with(long.end.as_str())
-                        || ends_call;
-                    if count % 2 == 1 && closes && !before.is_empty() {
+                    let closes = trimmed.len() == long.start.len() && !opens && !LIKE_CODE.is_match(before)
+                        || at > 0 && trimmed.ends_with(long.end.as_str()) && !opens_here;
+                    if count % 2 == 1 && (ends_call || closes && !before.is_empty()) {
                         return LexerState::Long(index);
+                    }
+                    // A text that begins on this line, or below what it belongs to.
+                    if opens_here || at == 0 && (rest.starts_with(char::is_alphanumeric) || rest == "\\" || opens) {
+                        return LexerState::Code;
                     }
                     break;
                 }
@@ -114,6 +140,14 @@ impl Lexis {
             }
         }
         self.long_state_before(lines)
+    }
+
+    /// Whether a string that goes over lines and ends with another sign than it begins with ends before one begins, by
+    /// a line that has nothing else.
+    fn closes_alone<'l>(long: &LongString, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        let first = lines.find(|line| line.contains(long.start.as_str()) || line.trim().starts_with(long.end.as_str()));
+        let rest = first.and_then(|line| line.trim().strip_prefix(long.end.as_str()));
+        long.end.len() > 1 && rest.is_some_and(|rest| rest.chars().all(|c| matches!(c, ')' | ']' | ';' | ',')))
     }
 
     /// Whether the first sign of a string that goes over lines ends it: it is alone on its line, and what follows is
@@ -127,18 +161,27 @@ impl Lexis {
         lines.find(|line| !line.trim().is_empty()).is_some_and(|next| indent(next) < indent(first))
     }
 
-    /// Whether lines begin in a string that goes over lines and ends as it begins: where fewer lines are all text.
+    /// Whether lines begin in a string that goes over lines and ends as it begins: where fewer lines that look like code
+    /// are all text.
     fn long_state_before<'l>(&self, lines: impl Iterator<Item = &'l str> + Clone) -> LexerState {
         let inside = |first: LexerState| {
             let mut state = first;
             let is_text = |line: &str| {
                 let began = matches!(state, LexerState::Long(_));
                 self.mask_line(&mut state, line);
-                began && matches!(state, LexerState::Long(_))
+                began && matches!(state, LexerState::Long(_)) && LIKE_CODE.is_match(line)
             };
             lines.clone().map(is_text).filter(|text| *text).count()
         };
         let as_code = inside(LexerState::Code);
+        // A sign that only begins a string comes first.
+        let begins = |line: &str| {
+            let at = line.find('"')?;
+            Some(self.long.iter().any(|long| long.start != long.end && line[..=at].ends_with(long.start.as_str())))
+        };
+        if lines.clone().find_map(begins) == Some(true) {
+            return LexerState::Code;
+        }
         let alike = |index: &usize| self.long[*index].start == self.long[*index].end;
         if as_code == 0 {
             return LexerState::Code;
@@ -249,10 +292,11 @@ fn block_start(line: &str, start: &str) -> Option<usize> {
         .find(|&at| line[..at].chars().next_back().is_none_or(char::is_whitespace))
 }
 
-/// Where one may end in such a line: `**/src` is a glob.
+/// Where one may end in such a line: `**/src` is a glob, as is what is between quotes.
 fn block_end(line: &str, end: &str) -> Option<usize> {
     let ends = |rest: &str| rest.chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, ')' | '}' | ';' | ','));
-    line.match_indices(end).map(|(at, _)| at).find(|&at| ends(&line[at + end.len()..]))
+    let quoted = |at: usize| line[..at].matches('"').count() % 2 == 1;
+    line.match_indices(end).map(|(at, _)| at).find(|&at| ends(&line[at + end.len()..]) && !quoted(at))
 }
 
 /// Where a string ends in `text`.
@@ -392,6 +436,12 @@ mod tests {
         assert_eq!(read("a.py", "    Says more\n    # noqa\n    \"\"\"\n    x  # y")[1].comment.trim(), "");
         assert_eq!(read("a.py", "def f():\n    \"\"\"\n    # noqa")[2].comment.trim(), "");
         assert_eq!(read("a.py", "\"\"\"\nimport a\n\nb()  # c")[3].comment.trim(), "# c");
+        assert_eq!(read("a.py", "a text\"\"\"))\nb()  # c\n")[1].comment.trim(), "# c");
+        assert_eq!(read("a.py", "b()  # c\n\nTEXT = f\"\"\"\na\n")[0].comment.trim(), "# c");
+        assert_eq!(read("a.py", "a: int\n\"\"\"\nA price\nb: int  # c")[0].code.trim(), "a: int");
+        assert_eq!(read("a.py", "b()  # c\n\"\"\"Adds\na")[0].comment.trim(), "# c");
+        assert_eq!(read("a.rs", "let a = b; // c\nf(r#\"\na = \"x\"\n\"#);")[0].comment.trim(), "// c");
+        assert_eq!(read("a.rs", "{ \"a\": 1 }\n\"#;\nlet a = b; // c")[2].comment.trim(), "// c");
         assert_eq!(read("a.rs", "an output\n\";\nlet a = b;\nlet c = d; // e")[3].comment.trim(), "// e");
     }
 }
