@@ -16,8 +16,8 @@ use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
 use super::{
-    WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, rule_match, source_changed, swallowed,
-    view,
+    WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, reworded, rule_match, source_changed,
+    swallowed, view,
 };
 use crate::base::text;
 
@@ -81,6 +81,9 @@ static MARKER: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:@(?:Test|ParameterizedTest|RepeatedTest|DataProvider)\b|#\[(?:\w+::)?test\]|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b)")
         .expect("a regex")
 });
+/// Asks for a version.
+static OLD_VERSION: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?i)version|\bpy[23]\b|\bpypy\b|python2").expect("a regex"));
 /// A row of a list that names a test, or a file of tests.
 static LISTED_TEST: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r#"^\s*[\[({]?\s*["'][^"']*\btests?[-_/.][^"']*["'].*,\s*$|^\s*,?\s*test_\w+\s*,?\s*$"#)
@@ -173,6 +176,19 @@ fn judge_test<'v>(
     if let Some((side, line)) = vaguer {
         let file = if side == DiffSide::New { new_file } else { old_file };
         sheet.add_named("assertion-loosened", (file, side, line), RuleSeverity::Certain, name);
+    }
+    // A value that is made equal to more before it is compared.
+    let compared = |value: &str| {
+        body.iter().any(|line| {
+            !line.changed
+                && language.asserts.is_match(&line.masked.code)
+                && identifiers_of(&line.masked.code).any(|word| word == value)
+        })
+    };
+    let is_normalized =
+        |line: &&&DiffLine<'_>| reworded::normalized_value(&line.masked.text).is_some_and(|v| compared(&v));
+    if let Some(line) = left.added.iter().find(is_normalized) {
+        sheet.add_named("assertion-loosened", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     // Where the program says something else now, the text may have to be another one.
     let shorter =
@@ -388,11 +404,22 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             !now.is_empty()
                 && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
-        gone.into_iter().filter(|line| line.changed && !still(line) && !added.has_line(line)).collect()
+        gone.retain(|line| line.changed && !still(line) && !added.has_line(line) && !is_of_old_version(line, before));
+        gone
     }
 }
 
-/// Whether nothing is between a line's neighbours now that it is gone.
+/// Whether a line was below a condition on a version that is gone as well: what no longer is supported isn't tested.
+fn is_of_old_version(line: &DiffLine<'_>, before: &[&DiffLine<'_>]) -> bool {
+    let above = before.iter().rev().skip_while(|other| other.number >= line.number);
+    let guard = above.filter(|other| other.has_code()).find(|other| other.indent < line.indent);
+    guard.is_some_and(|guard| {
+        let code = &guard.masked.code;
+        guard.changed && code.trim_start().starts_with("if") && OLD_VERSION.is_match(code)
+    })
+}
+
+/// Whether nothing is between the unchanged lines around a line now that it is gone.
 fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<'_>]) -> bool {
     let told = |lines: &[&DiffLine<'_>]| -> Vec<(bool, String)> {
         let told = lines.iter().filter(|line| line.has_code());
@@ -400,19 +427,26 @@ fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<
     };
     let Some(at) = before.iter().position(|other| other.number == line.number) else { return false };
     let (above, below, now) = (told(&before[..at]), told(&before[at + 1..]), told(after));
-    let (Some((false, above)), Some((false, below))) = (above.last(), below.first()) else { return false };
-    now.windows(2).any(|pair| pair[0].1 == *above && pair[1].1 == *below)
+    // What is around it may be gone as well.
+    let above = above.iter().rev().find(|(changed, _)| !changed);
+    let below = below.iter().find(|(changed, _)| !changed);
+    let (Some((_, above)), Some((_, below))) = (above, below) else { return false };
+    now.windows(2).any(|pair| pair.iter().all(|(changed, _)| !changed) && pair[0].1 == *above && pair[1].1 == *below)
 }
 
-/// The lines with code of `lines` that `other` has not, or not as often; blanks don't matter.
+/// The lines with code of `lines` that `other` has not, or not as often; neither blanks nor the kind of quotes matter.
 fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&'s DiffLine<'p>> {
+    let spelling = |line: &DiffLine<'_>| {
+        let text = without_whitespace(&line.masked.text);
+        if text.contains('"') { text } else { text.replace('\'', "\"") }
+    };
     let mut there: HashMap<String, usize> = HashMap::new();
     for line in other {
-        *there.entry(without_whitespace(&line.masked.text)).or_default() += 1;
+        *there.entry(spelling(line)).or_default() += 1;
     }
     let lines = lines.iter().filter(|line| line.has_code());
     lines
-        .filter(|line| match there.get_mut(&without_whitespace(&line.masked.text)) {
+        .filter(|line| match there.get_mut(&spelling(line)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 false
@@ -472,15 +506,19 @@ pub(super) fn same_operands(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         else {
             continue;
         };
-        for line in view.changed_lines(DiffSide::New) {
-            if let Some(operand) = repeated_operand(&line.masked.text)
-                && language.asserts.is_match(&line.masked.code)
-            {
-                let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'');
-                let literal =
-                    literal || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
-                let severity = if literal { RuleSeverity::Certain } else { RuleSeverity::Likely };
-                sheet.add_named("assertion-of-itself", (file, DiffSide::New, line), severity, operand);
+        for sides in &view.hunks {
+            for (at, line) in sides.new.iter().enumerate().filter(|(_, line)| line.changed) {
+                let asserts = |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code);
+                let Some(operand) = repeated_operand(&line.masked.text).filter(|_| asserts(line)) else { continue };
+                let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'')
+                    || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
+                // What is new may test how things are compared.
+                let is_weaker = |old: &DiffLine<'_>| asserts(old) && repeated_operand(&old.masked.text).is_none();
+                if literal {
+                    sheet.add_named("assertion-of-itself", (file, DiffSide::New, line), RuleSeverity::Certain, operand);
+                } else if sides.removed_in_place(at).any(is_weaker) {
+                    sheet.add_named("assertion-of-itself", (file, DiffSide::New, line), RuleSeverity::Likely, operand);
+                }
             }
         }
     }
@@ -491,7 +529,7 @@ pub(super) fn same_operands(sheet: &mut WeakenedCheckCollector<'_, '_>) {
 fn repeated_operand(line: &str) -> Option<&str> {
     let plain = |text: &str| {
         let text = text.trim();
-        !text.is_empty() && !text.contains(['(', '[', '{', '!', '+', ','])
+        !text.is_empty() && !text.starts_with('[') && !text.contains(['(', '{', '!', '+', ','])
     };
     let line = line.trim().trim_end_matches(';');
     if let Some((before, after)) = line.split_once("==").or_else(|| line.split_once("===")) {

@@ -19,6 +19,8 @@ use crate::fix::patch::PatchChange;
 const SAME_SHARE: f64 = 0.5;
 /// A test of which this many lines are elsewhere now has moved.
 const MOVED_SHARE: f64 = 0.6;
+/// Words of a test's name that its successor has.
+const NAME_SHARE: f64 = 0.7;
 /// Lines shorter than this say nothing about where they come from, bytes.
 const TELLING_BYTES_MIN: usize = 8;
 /// Functions that hand tests to a runner.
@@ -64,6 +66,7 @@ pub(super) fn take_inventory(views: &[FileView<'_>]) -> TestInventory {
     let mut census = TestInventory { old: list_tests(views, DiffSide::Old), new: list_tests(views, DiffSide::New) };
     census.pair_by_name(views);
     census.pair_by_words(views);
+    census.pair_by_place(views);
     census
 }
 
@@ -208,6 +211,34 @@ impl TestInventory {
                     let new = places.remove(place);
                     self.join_tests(index, new);
                 }
+            }
+        }
+    }
+
+    /// Tests in the place of one that is gone, under a name with most of its words.
+    fn pair_by_place(&mut self, views: &[FileView<'_>]) {
+        let place = |test: &Test, side: DiffSide| {
+            let lines = views[test.file].hunks[test.hunk].side_lines(side);
+            let unchanged = lines[..test.at].iter().filter(|line| !line.changed).count();
+            lines[test.at].changed.then_some((test.file, test.hunk, unchanged))
+        };
+        let words = |name: &str| -> HashSet<String> {
+            let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1);
+            parts.map(str::to_ascii_lowercase).collect()
+        };
+        for old in 0..self.old.len() {
+            let test = &self.old[old];
+            let Some(own_place) = place(test, DiffSide::Old).filter(|_| test.twin.is_none()) else { continue };
+            let own = words(&test.name);
+            let fits = |new: &&Test| {
+                let shared = words(&new.name).intersection(&own).count();
+                new.twin.is_none()
+                    && place(new, DiffSide::New) == Some(own_place)
+                    && shared as f64 >= NAME_SHARE * own.len().max(words(&new.name).len()) as f64
+            };
+            let found = self.new.iter().position(|new| own.len() > 2 && fits(&new));
+            if let Some(new) = found {
+                self.join_tests(old, new);
             }
         }
     }

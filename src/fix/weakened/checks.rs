@@ -45,12 +45,23 @@ static ACTION: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check|fuzz|semver-check)[\w./-]*")
         .expect("a regex")
 });
+/// A program that is asked to check: `nsp check`.
+static ASKED: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^[a-z][a-z-]*\s(?:check|lint|audit|verify)(?:\s|$)").expect("a regex"));
 /// Words in front of the program that is meant.
 const RUNNERS: [&str; 19] = [
     "xargs", "env", "sudo", "time", "exec", "python", "python3", "-m", "poetry", "pipenv", "uv", "uvx", "npx", "bunx",
     "bundle", "xvfb-run", "bash", "sh", "uses:",
 ];
 
+/// A script of a manifest whose name says that it checks.
+static NAMED_SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"^\s*"(?P<name>(?:test|lint|check|coverage|typecheck|verify)[\w:.-]*)"\s*:\s*"(?P<command>[^"&|;]+)"\s*,?\s*$"#)
+        .expect("a regex")
+});
+/// Does nothing.
+static IDLE: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^(?:echo|exit|true|false|:|printf|sleep|node\s+-e)\b").expect("a regex"));
 /// A session of a runner of sessions.
 static SESSION: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\b(?:nox|tox)\s(?:run\s)?.*?-(?:s|e|-session|-env)[ =]\S+").expect("a regex"));
@@ -132,7 +143,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             || kept.iter().any(|line| line.contains(&own))
             || command.program_of_kind(kind).is_some_and(|program| kept.iter().any(|line| line.contains(&program)));
         let deleted = view.file.change == PatchChange::Deleted;
-        let there = there || script_in_its_place(view, command.line) || runs_elsewhere(views, command.file);
+        let there = there || is_replaced(view, command.line, &new) || runs_elsewhere(views, command.file);
         let is_comment = |(file, text): &(usize, String)| *file == command.file && text.ends_with(&own);
         let there = there && !(own.len() >= COMMENTED_BYTES_MIN && commented.iter().any(is_comment));
         if there || deleted && (told.contains(&command.file) || !is_pipeline(view)) {
@@ -350,6 +361,25 @@ fn script_in_its_place(view: &FileView<'_>, old: &DiffLine<'_>) -> bool {
     })
 }
 
+/// Whether something else that checks is where a check was.
+fn is_replaced(view: &FileView<'_>, old: &DiffLine<'_>, commands: &[CheckCommand<'_, '_>]) -> bool {
+    script_in_its_place(view, old) || is_renewed(view, old, commands)
+}
+
+/// Whether the script that a check is the whole of has another program now that isn't known: by the script's name it
+/// checks as much.
+fn is_renewed(view: &FileView<'_>, old: &DiffLine<'_>, commands: &[CheckCommand<'_, '_>]) -> bool {
+    let Some(own) = NAMED_SCRIPT.captures(&old.masked.text) else { return false };
+    let is_unknown = |line: &DiffLine<'_>| {
+        commands.iter().filter(|command| std::ptr::eq(command.line, line)).all(|command| command.check.is_none())
+    };
+    view.changed_lines(DiffSide::New).any(|line| {
+        let script = NAMED_SCRIPT.captures(&line.masked.text);
+        script.is_some_and(|script| script["name"] == own["name"] && !IDLE.is_match(&script["command"]))
+            && is_unknown(line)
+    })
+}
+
 /// The numbers of the lines of a makefile that go on with a variable's value.
 fn assigned_lines(view: &FileView<'_>, side: DiffSide) -> HashSet<u32> {
     let (mut goes_on, mut found) = (false, HashSet::new());
@@ -418,7 +448,7 @@ fn check_kind_of(text: &str, whitelist: &Whitelist) -> Option<CheckKind> {
 fn named_check(text: &str) -> Option<CheckKind> {
     let name = match text.strip_prefix("uses:").map(str::trim) {
         Some(action) => ACTION.find(action)?.as_str(),
-        None => named_program(text)?,
+        None => named_program(text).or_else(|| Some(ASKED.find(text)?.as_str()))?,
     };
     let name = name.to_ascii_lowercase();
     let tests = ["test", "spec", "coverage", "cypress", "bench"].iter().any(|word| name.contains(word));

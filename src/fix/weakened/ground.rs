@@ -185,6 +185,15 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
         let all = hit.line.masked.text.contains("\"all\"");
         return !all && was.any(|old| head(old) == head(hit.line) && quoted(old) == 2);
     }
+    // `#[allow(a)]` has the place of `#[allow(b)]`.
+    if hit.rule.text.family == "disabled-rule" && is_attribute(hit.line) && quoted(hit.line) == 0 {
+        let parts = |line: &DiffLine<'_>| {
+            let (head, names) = line.masked.text.trim().split_once('(')?;
+            Some((head.to_owned(), names.split(',').count()))
+        };
+        let own = parts(hit.line);
+        return own.is_some() && sides.removed_in_place(hit.at).any(|old| parts(old) == own);
+    }
     let own = rules(hit.line);
     own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)
 }

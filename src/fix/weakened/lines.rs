@@ -253,6 +253,8 @@ fn is_comment_for_new_test(
         && text.family == "disabled-rule"
         && !text.languages.is_empty()
         && views[hit.file].part == FileRole::Test
+        // `#![allow(…)]` is about the whole file.
+        && !hit.line.masked.code.trim_start().starts_with("#![")
         && (ground::is_new(hit, census, views, side)
             || ground::has_new_owner(hit, &views[hit.file], side)
             || is_new_statement(hit, &views[hit.file]))
@@ -275,6 +277,10 @@ fn is_new_statement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
 fn is_new_table(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let name = view.file.new.rsplit('/').next().unwrap_or(&view.file.new);
     if !SHARED_FILES.contains(&name) {
+        return false;
+    }
+    // The table's head is above the hunk.
+    if name != "package.json" && !hit.line.path.contains('.') {
         return false;
     }
     // `tool.ruff` of `tool.ruff.lint.ignore`, `flake8` of `flake8.ignore`.
@@ -437,8 +443,8 @@ fn hit_units(rule: &WeakenedRule, groups: &Captures<'_>) -> Vec<String> {
     let Some(named) = groups.name("units").or_else(|| groups.name("name")) else {
         return vec![if has_group { EVERYTHING.to_owned() } else { without_whitespace(all) }];
     };
-    let words =
-        named.as_str().split([',', ' ', '\t', '|', '"', '\'']).map(|word| word.trim_end_matches([']', ')', '}', ';']));
+    let words = named.as_str().split([',', ' ', '\t', '|', '"', '\'']);
+    let words = words.map(|word| word.trim_end_matches([']', ')', '}', ';']).trim_start_matches(['^', '(']));
     let words = words.filter(|word| word.bytes().any(|b| b.is_ascii_alphanumeric() || b == b'*' || !b.is_ascii()));
     // A reason ends the names; options are names that begin like one.
     let is_option = named.as_str().starts_with("--");
@@ -548,7 +554,15 @@ fn was_stricter(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let text = |line: &DiffLine<'_>| looked_at(hit.rule, line).to_owned();
     let subject = |groups: &Captures<'_>| groups.name("subject").map(|subject| without_whitespace(subject.as_str()));
     let own = regex.captures(&text(hit.line)).and_then(|groups| subject(&groups));
-    let mut removed = view.hunks[hit.hunk].old.iter().filter(|line| line.changed);
+    let sides = &view.hunks[hit.hunk];
+    let same = |line: &DiffLine<'_>| line.changed && text(line).trim() == text(hit.line).trim();
+    if sides.old.iter().any(same) {
+        return false;
+    }
+    // Where nothing has to be the same, the place has to be.
+    let in_place = own.as_deref().is_some_and(str::is_empty).then(|| sides.removed_in_place(hit.at));
+    let anywhere = in_place.is_none().then(|| sides.old.iter().filter(|line| line.changed));
+    let mut removed = in_place.into_iter().flatten().chain(anywhere.into_iter().flatten());
     // One that said it no more strictly has only got another ending.
     let is_as_lax = |line: &DiffLine<'_>| regex.captures(&text(line)).is_some_and(|groups| subject(&groups) == own);
     removed.any(|line| before.captures(&text(line)).is_some_and(|groups| subject(&groups) == own) && !is_as_lax(line))

@@ -77,6 +77,8 @@ static SAYS_SKIP: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r#"(?i)\(.*["'`][^"'`]*\bskip(?:s|ped|ping)?\b"#).expect("a regex"));
 /// A value that an assertion names.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""[^"]+"|'[^']+'|\b[0-9][\w.]*"#).expect("a regex"));
+/// A name of one letter.
+static LETTER: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\b[a-zA-Z]\b").expect("a regex"));
 /// Asks for a part of a message, in an argument of what is no assertion by its name.
 static MESSAGE_PART: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\bmatch\s*=|\bshould_panic\b.*\bexpected\s*=").expect("a regex"));
@@ -147,7 +149,15 @@ pub(super) fn mark_vaguer<'s, 'p>(
     if exact_left >= exact_before {
         return None;
     }
-    new.into_iter().find(|line| old.iter().any(|old| is_vaguer(old, line))).copied()
+    // It has the place of the one that names the most of what it names.
+    let names = |line: &DiffLine<'_>| identifiers_of(&line.masked.code).map(str::to_owned).collect::<HashSet<_>>();
+    let counterparts = |line: &DiffLine<'_>| {
+        let own = names(line);
+        let shared = move |old: &&&&DiffLine<'_>| names(old).intersection(&own).count();
+        let most = old.iter().map(|line| shared(&line)).max().unwrap_or_default();
+        old.iter().filter(move |line| shared(line) == most)
+    };
+    new.iter().copied().copied().find(|line| counterparts(line).any(|old| is_vaguer(old, line)))
 }
 
 /// The line of `added` that asks for a part of the text that a line of `removed` asked for, where a part does: of a
@@ -290,7 +300,13 @@ pub(super) fn same_subject(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
             .filter(|word| !VOCABULARY.contains(word) && !word.starts_with("assert") && !is_matcher(word));
         subject.map(str::to_owned).collect()
     };
-    let (old_names, new_names) = (names(old), names(new));
+    let letter = |line: &DiffLine<'_>| -> HashSet<String> {
+        LETTER.find_iter(&line.masked.code).map(|name| name.as_str().to_owned()).collect()
+    };
+    let (mut old_names, mut new_names) = (names(old), names(new));
+    if old_names.is_empty() && new_names.is_empty() {
+        (old_names, new_names) = (letter(old), letter(new));
+    }
     let shared = old_names.intersection(&new_names).count();
     let is_chain = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with(['.', '-']);
     is_chain(old) && is_chain(new) && old.indent == new.indent

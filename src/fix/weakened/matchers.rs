@@ -11,10 +11,12 @@ use regex::Regex;
 use super::language::Language;
 use super::lazy::compile_regex;
 use super::loosened::{join_statement, same_subject};
-use super::slack;
-use super::strength::{MatcherStrength, is_number, is_word, number_of, says_plainly, strength_of, tokens_of};
+use super::strength::{
+    MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly, strength_of, tokens_of,
+};
 use super::tolerance;
 use super::view::{DiffLine, DiffSide};
+use super::{reworded, slack, swallowed};
 
 /// Pairs of lines looked at for one test.
 const PAIRS_MAX: usize = 1_000;
@@ -56,21 +58,6 @@ const ANY_ERROR: [&str; 11] = [
     "CatchableError",
     "SomeException",
 ];
-/// Waits for an error.
-static WANTS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)\b(?:assert_?(?:throws|raises?|error)|(?:pytest\.)?raises|expect_?(?:error|warning|exception)|to_?throw\w*|throws_ok|has_error|assertFails\w*|shouldThrow|assertThrows)\b|\bexpected\s*=\s*\w+\.class|\.rejects\b|\bcheck_raises\b")
-        .expect("a regex")
-});
-/// Goes on after an error.
-static OUTLIVES: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:try\b|begin\s*$|eval\s*\{|catch\s+\w+:)|\b(?:pcall|suppress|suppressWarnings|runCatching)\b\s*[({]|\.catch\(\s*\(|\btry\(")
-        .expect("a regex")
-});
-/// Ends the test as failed.
-static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)\b(?:fail\w*|flunk|panic!?|die|unreachable\w*|raise\s+Assertion\w*|throw\s+new|done)\b|^\s*(?:else:|\}?\s*else\b)")
-        .expect("a regex")
-});
 /// A link of a chain that asks for something.
 static LINK: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
@@ -87,7 +74,7 @@ static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 /// A text that every text has.
-const ANY_TEXT: [&str; 7] = ["\".*\"", "'.*'", "\"*\"", "\"\"", "''", "/./", "/.*/"];
+const ANY_TEXT: [&str; 5] = ["\".*\"", "\"*\"", "\"\"", "/./", "/.*/"];
 /// Asks under which condition the test fails.
 static GUARD: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*else\s+)?if\b").expect("a regex"));
 /// Matches a pattern.
@@ -98,9 +85,10 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
 /// Warns in the place of an assertion.
 static WARNS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\b(?:BOOST_)?WARN\w*\(|\bWarn\.\w+\(|_NOFAIL\(").expect("a regex"));
-/// Begins a function.
+/// Begins a function, or imports something.
 static DEFINES: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w").expect("a regex")
+    compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w|^\s*(?:from|import|use)\s+\S")
+        .expect("a regex")
 });
 /// Lets nothing of what was before it fail.
 static SWALLOWS: LazyLock<Regex> = LazyLock::new(|| {
@@ -110,23 +98,6 @@ static SWALLOWS: LazyLock<Regex> = LazyLock::new(|| {
 static AWAITED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\.(?:rejects|resolves|eventually|rejected\w*|fulfilled)\b|\bexpectLater\(|\bassert\.(?:rejects|doesNotReject)\(|\bwaitFor\w*\(|\bexpect\((?:page|\w*[lL]ocator|page\.)|\.Should\(\)\.\w*Async\b|\bThrows\w*Async\b").expect("a regex")
 });
-/// A matcher of errors that leaves the kind open.
-static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(concat!(
-        r"\b(?:\w+_ANY_THROW|\w+_THROWS|HaveOccurred|shouldThrowAny|assertFails|dies_ok|anyException|isError|raise_error|assert_raise|assert_raises|intercept)\b\s*(?:$|[({;,)\[])",
-        r"|\bThrows\.Exception\b|\.is_err\(\)|\brequire\.Error\(|\bassert\.Error\(|\berr\s*==\s*nil\b|\bthrown\?"
-    ))
-    .expect("a regex")
-});
-/// One that says which.
-static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(concat!(
-        r"\b(?:(?:EXPECT|ASSERT|CHECK|REQUIRE)_THROW|\w+_THROWS_AS|\w+_THROWS_WITH\w*|MatchError|shouldThrow|assertFailsWith|throws_ok|expectError|assert_raise_message|interceptMessage)\b",
-        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w|\bassert_eq!.*\b(?:unwrap_err\(\)|Err\()|\b(?:assert_)?matches!\(.*\bErr\("
-    ))
-    .expect("a regex")
-});
-
 /// Searches a text for a pattern.
 static SEARCHES: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\b(?:re|regex|regexp)\.(?:search|match|fullmatch|MatchString)\(|\bassert_?(?:Regex|Matches|Regexp|Match)\w*\(|\bRegex::new\(|=~|\btoMatch\(|\bMatches\(|\bmatches\(")
@@ -184,7 +155,8 @@ pub(super) fn mark_weaker<'s, 'p>(
                 news.iter().any(|(other, text)| other != at && text.joined.ends_with(rest))
             };
             let halved = || {
-                let clause = new.clause_without(old)?;
+                // One more than before may be the other half.
+                let clause = new.clause_without(old).filter(|_| news.len() <= olds.len())?;
                 Some(!news.iter().any(|(other, text)| other != at && text.joined.contains(&clause)))
             };
             new.is_shortened(old) && !goes_on(*at) && !elsewhere()
@@ -202,59 +174,75 @@ pub(super) fn mark_weaker<'s, 'p>(
         let alone = !added.iter().any(chained) && olds.len() <= 1 && added.len() <= 1;
         alone.then_some((DiffSide::Old, *link))
     };
+    let outlived = || {
+        let wants = olds.iter().any(|(_, old)| swallowed::WANTS_ERROR.is_match(&old.code));
+        let found = swallowed::mark_outlived(removed, added, language).filter(|_| wants)?;
+        Some((DiffSide::New, found))
+    };
     // A shell's test has rules of its own for what it compares.
     let is_shell = matches!(language.name.as_str(), "shell" | "test-script");
-    let replaced = || replaced_by_less(&gone, &news, (removed, added)).filter(|_| !is_shell);
-    outlived(&olds, removed, added, language).or_else(unlinked).or_else(replaced)
-}
-
-/// What goes on after an error that had to come, where nothing waits for it any more.
-fn outlived<'s, 'p>(
-    olds: &[(usize, Statement)],
-    removed: &[&DiffLine<'_>],
-    added: &[&'s DiffLine<'p>],
-    language: &Language,
-) -> Option<WeakerLine<'s, 'p>> {
-    let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
-    let wants = olds.iter().any(|(_, old)| WANTS_ERROR.is_match(&old.code));
-    let outlives = added.iter().find(|line| OUTLIVES.is_match(&line.masked.code))?;
-    let asserts = |lines: &[&DiffLine<'_>]| {
-        let code = lines.iter().map(|line| &line.masked.code);
-        code.filter(|code| language.asserts.is_match(code) && !WANTS_ERROR.is_match(code)).count()
-    };
-    let is_caught = wants && !any_added(&WANTS_ERROR) && !any_added(&FAILS) && asserts(added) <= asserts(removed);
-    is_caught.then_some((DiffSide::New, *outlives))
+    let replaced = || replaced_by_less(&gone, &news, (removed, before), (added, after)).filter(|_| !is_shell);
+    outlived().or_else(unlinked).or_else(replaced)
 }
 
 /// The assertion that came in the place of those that are gone, where none that came is as exact as the most exact of
-/// them, whatever it is about.
+/// them, whatever it is about: in the whole test, or between the same unchanged lines.
 fn replaced_by_less<'s, 'p>(
     gone: &[&(usize, Statement)],
     news: &[(usize, Statement)],
-    (removed, added): (&[&DiffLine<'_>], &[&'s DiffLine<'p>]),
+    (removed, before): (&[&DiffLine<'_>], &[&DiffLine<'_>]),
+    (added, after): (&[&'s DiffLine<'p>], &[&DiffLine<'_>]),
 ) -> Option<WeakerLine<'s, 'p>> {
     let asks = |(_, text): &&(usize, Statement)| text.asserts && !text.is_guard;
-    let (was, is): (Vec<_>, Vec<_>) = (gone.iter().copied().filter(asks).collect(), news.iter().filter(asks).collect());
+    let as_much = |old: &&(usize, Statement)| {
+        news.iter().any(|(_, new)| reworded::says_as_much(&old.1.tokens, &new.tokens, &new.text))
+    };
+    let was: Vec<_> = gone.iter().copied().filter(asks).filter(|old| !as_much(old)).collect();
+    let is: Vec<_> = news.iter().filter(asks).collect();
+    let small = removed.len() <= REPLACED_LINES_MAX && added.len() <= removed.len() + 1;
+    let found = asks_for_less(&was, &is).filter(|_| small);
+    // The unchanged lines above it.
+    let place = |all: &[&DiffLine<'_>], line: &DiffLine<'_>| {
+        all.iter().take_while(|other| other.number != line.number).filter(|other| !other.changed).count()
+    };
+    let of_place = |at: usize| {
+        let was: Vec<_> = was.iter().copied().filter(|(from, _)| place(before, removed[*from]) == at).collect();
+        let is: Vec<_> = is.iter().copied().filter(|(to, _)| place(after, added[*to]) == at).collect();
+        // Another one that replaces none may be where it went.
+        let is_new = |at: usize| !gone.iter().any(|(from, _)| place(before, removed[*from]) == at);
+        let elsewhere = |(_, old): &&(usize, Statement)| {
+            let mut others = news.iter().map(|(to, new)| (place(after, added[*to]), new));
+            others.any(|(other, new)| other != at && is_new(other) && new.shares_arguments(old))
+        };
+        asks_for_less(&was, &is).filter(|_| was.len() <= REPLACED_LINES_MAX && !was.iter().any(elsewhere))
+    };
+    let places = || is.iter().map(|(to, _)| place(after, added[*to]));
+    let found = found.or_else(|| places().find_map(of_place))?;
+    Some((DiffSide::New, added[found]))
+}
+
+/// The first of `is` where all that came asks for less than what was there.
+fn asks_for_less(was: &[&(usize, Statement)], is: &[&(usize, Statement)]) -> Option<usize> {
     let strongest = |texts: &[&(usize, Statement)]| texts.iter().map(|(_, text)| text.strength).max().flatten();
     let plain = |(_, text): &&(usize, Statement)| says_plainly(&text.tokens, &text.text);
-    let known = is.iter().all(|(_, text)| text.strength.is_some());
-    let small = removed.len() <= REPLACED_LINES_MAX && added.len() <= removed.len() + 1;
-    let less = strongest(&is) < strongest(&was) && strongest(&was) == Some(MatcherStrength::Exact);
+    let known = is.iter().all(|(_, new)| new.strength.is_some() && !reworded::says_message(&new.text));
+    let less = strongest(is) < strongest(was) && strongest(was) == Some(MatcherStrength::Exact);
     // Nearly one value, and now within bounds.
     let is_bound = |(_, text): &&(usize, Statement)| slack::puts_in_order(&text.tokens);
     let is_near = |(_, text): &&(usize, Statement)| slack::is_near(&text.tokens);
     let bounded = was.len() == 1 && was.iter().all(is_near) && is.len() <= 2 && is.iter().all(is_bound);
     let less = less && is.len() <= was.len() || bounded;
-    let found = is.first().filter(|_| known && small && less && !was.iter().any(plain))?;
-    Some((DiffSide::New, added[found.0]))
+    is.first().filter(|_| known && less && !was.iter().any(plain)).map(|(to, _)| *to)
 }
 
 /// The statements of `lines` that ask for something or list what is asked, and where they begin.
 fn statements(lines: &[&DiffLine<'_>], all: &[&DiffLine<'_>], language: &Language) -> Vec<(usize, Statement)> {
     let asks = |line: &DiffLine<'_>| {
         let code = &line.masked.code;
-        let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*THIS_ERROR, &*SOME_ERROR, &*LINK, &*WARNS];
-        !DEFINES.is_match(code) && (language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
+        let regexes = [&*CALLS, &*ERRORS, &*GUARD, &*LINK, &*WARNS];
+        let (some, this) = asks_for_error(code);
+        !DEFINES.is_match(code)
+            && (some || this || language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
     };
     let found = lines.iter().enumerate().filter(|(_, line)| asks(line));
     found.map(|(at, line)| (at, Statement::new(join_statement(all, line), &line.masked.code, language))).collect()
@@ -291,7 +279,7 @@ impl Statement {
             speaks_of_errors: ERRORS.is_match(code),
             speaks_of_calls: CALLS.is_match(code),
             is_pattern: PATTERN.is_match(code),
-            asks_for: (SOME_ERROR.is_match(&text), THIS_ERROR.is_match(&text)),
+            asks_for: asks_for_error(&text),
             anything: ANYTHING.find_iter(&text).count(),
             code: code.to_owned(),
             text,
@@ -301,6 +289,9 @@ impl Statement {
 
     /// Whether it asks for less than `old`, as far as these two say it.
     fn is_weaker(&self, old: &Statement, language: &Language, sleeps: bool) -> bool {
+        if reworded::says_as_much(&old.tokens, &self.tokens, &self.text) {
+            return false;
+        }
         self.waits_less(old)
             || slack::gives_time(&old.tokens, &self.tokens)
             || self.swallows(old)
@@ -418,8 +409,10 @@ impl Statement {
     /// Whether any error will do, or any text of it.
     fn takes_any_error(&self, old: &Statement) -> bool {
         let (gone, put, _) = self.changed(old);
-        if !gone.is_empty() && ANY_TEXT.contains(&put.join("").as_str()) && !ANY_TEXT.contains(&gone.join("").as_str())
-        {
+        // What equals the empty text is empty.
+        let is_any_text = |tokens: &[String]| ANY_TEXT.contains(&tokens.join("").as_str());
+        let equals = |text: &Statement| text.strength == Some(MatcherStrength::Exact) && !text.speaks_of_errors;
+        if !gone.is_empty() && is_any_text(put) && !is_any_text(gone) && !equals(self) {
             return old.asserts || old.speaks_of_errors;
         }
         if old.asks_for.1 && !self.asks_for.1 && self.asks_for.0 {
@@ -581,6 +574,7 @@ impl Statement {
         asks(old) && slack::drops_order(&old.tokens, &self.tokens)
             || asks(old) && !sleeps && slack::waits_longer(&old.text, &self.text)
             || old.asserts && is_bound()
+            || old.asserts && reworded::normalizes(&old.tokens, &self.tokens)
             || old.asserts && slack::takes_part(&old.tokens, &self.tokens)
             || old.asserts && slack::becomes_anything(&old.tokens, &self.tokens)
             || old.asserts && slack::expects_part(&old.tokens, &self.tokens)

@@ -33,6 +33,7 @@ mod matchers;
 mod matrix;
 mod numbers;
 mod renamed;
+mod reworded;
 mod rule;
 mod rule_match;
 mod shapes;

@@ -93,8 +93,11 @@ fn leaves_out<'s, 'p>(sides: &'s HunkSides<'p>, view: &FileView<'_>) -> Option<&
     let is_statement = |line: &DiffLine<'_>| {
         !line.changed && (line.indent > 0 && !ITEM.is_match(line.raw) || WRITES_TESTS.is_match(&line.masked.code))
     };
-    let mut pairs = sides.new.windows(2).filter(|pair| view.is("rust") && pair[0].changed && is_statement(&pair[1]));
-    pairs.find(|pair| BUILDS.is_match(pair[0].raw)).map(|pair| &pair[0])
+    // One in another one's place is compared with it elsewhere.
+    let is_new = |at: usize| !sides.removed_in_place(at).any(|line| BUILDS.is_match(line.raw));
+    let pairs = sides.new.windows(2).enumerate();
+    let mut pairs = pairs.filter(|(_, pair)| view.is("rust") && pair[0].changed && is_statement(&pair[1]));
+    pairs.find(|(at, pair)| BUILDS.is_match(pair[0].raw) && is_new(*at)).map(|(_, pair)| &pair[0])
 }
 
 /// Whether tables of cases are written in the language with brackets.

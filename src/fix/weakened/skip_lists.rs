@@ -45,6 +45,8 @@ static SETTING: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 
+/// Words of a name that says what it is of.
+const WORDS_MAX: usize = 6;
 /// Words that leave a test out, whatever is called so.
 const SKIPS: [&str; 9] =
     ["skip", "skips", "skipped", "skiplist", "xfail", "xfails", "xfailed", "quarantine", "quarantined"];
@@ -209,6 +211,10 @@ fn opened_by<'t>(view: &FileView<'_>, text: &'t str, own: Option<(&'t str, &'t s
     let name =
         Some(text).filter(|text| SAYS.is_match(text)).and_then(|text| DECIDES.captures(text))?.name("name")?.as_str();
     let words = words_of(name);
+    // A sentence is a test's name.
+    if words.len() > WORDS_MAX {
+        return None;
+    }
     let decides = view.part == FileRole::Test || view.path_of_side(DiffSide::New).ends_with("build.rs");
     let leaves_out =
         words.iter().any(|word| ["skip", "ignore", "ignored", "skipped", "exclude", "xfail"].contains(&word.as_str()));

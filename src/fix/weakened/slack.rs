@@ -163,7 +163,9 @@ static EVENTUALLY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether the order of what comes out no longer matters: both are the same but for what sorts it.
 pub(super) fn drops_order(old: &[String], new: &[String]) -> bool {
-    let orders = |tokens: &[String]| tokens.iter().filter(|token| ORDERS.contains(&token.as_str())).count();
+    // A set may be written with brackets, too.
+    let orders =
+        |tokens: &[String]| tokens.iter().filter(|token| ORDERS.contains(&token.as_str()) || *token == "{").count();
     let bare = |tokens: &[String]| -> BTreeMap<String, usize> {
         let mut counted = BTreeMap::new();
         let says =

@@ -84,11 +84,52 @@ const BARE: [&str; 10] = [
     "assert_true",
     "ok",
 ];
+/// Functions that compare their arguments.
+const COMPARING: [&str; 16] = [
+    "assert_eq",
+    "assertEqual",
+    "assertEquals",
+    "assertSame",
+    "assertStrictEqual",
+    "assert_equal",
+    "assert_same",
+    "strictEqual",
+    "deepEqual",
+    "deepStrictEqual",
+    "AreEqual",
+    "AreSame",
+    "EXPECT_EQ",
+    "ASSERT_EQ",
+    "XCTAssertEqual",
+    "same",
+];
 /// Values that other matchers name: `assertEqual(x, None)` is `assertIsNone(x)`.
 const PLAIN: [&str; 11] =
     ["true", "false", "True", "False", "None", "null", "nil", "undefined", "NULL", "nullptr", "0"];
 /// Calls with a place as their argument.
 const PLACES: [&str; 9] = ["get", "at", "first", "nth", "charAt", "elementAt", "item", "eq", "Return"];
+
+/// A matcher of errors that leaves the kind open.
+static SOME_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:\w+_ANY_THROW|\w+_THROWS|HaveOccurred|shouldThrowAny|assertFails|dies_ok|anyException|isError|raise_error|assert_raise|assert_raises|intercept)\b\s*(?:$|[({;,)\[])",
+        r"|\bThrows\.Exception\b|\.is_err\(\)|\brequire\.Error\(|\bassert\.Error\(|\berr\s*==\s*nil\b|\bthrown\?"
+    ))
+    .expect("a regex")
+});
+/// One that says which.
+static THIS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:(?:EXPECT|ASSERT|CHECK|REQUIRE)_THROW|\w+_THROWS_AS|\w+_THROWS_WITH\w*|MatchError|shouldThrow|assertFailsWith|throws_ok|expectError|assert_raise_message|interceptMessage)\b",
+        r"|\bThrows\.(?:TypeOf|InstanceOf)\b|\b(?:require|assert)\.(?:ErrorIs|ErrorAs|EqualError|ErrorContains)\(|!errors\.(?:Is|As)\(|\bthrown-with-msg\?|\braise_error\(\s*\w|\bassert_raises?\(\s*\w|\bassert_eq!.*\b(?:unwrap_err\(\)|Err\()|\b(?:assert_)?matches!\(.*\bErr\("
+    ))
+    .expect("a regex")
+});
+
+/// Whether a statement asks for any error, and whether it asks for a certain one.
+pub(super) fn asks_for_error(text: &str) -> (bool, bool) {
+    (SOME_ERROR.is_match(text), THIS_ERROR.is_match(text))
+}
 
 /// How much the matchers of a statement ask for: as little as the least of them. `None` where it has none.
 pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStrength> {
@@ -96,18 +137,14 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
     let token = |at: usize| tokens.get(at).map_or("", String::as_str);
     let before = |at: usize| at.checked_sub(1).map_or("", token);
     if token(0) == "[" {
-        let is_pattern = tokens.iter().any(|token| token == "*");
-        return tokens.iter().enumerate().find_map(|(at, sign)| match (before(at), sign.as_str()) {
-            (_, "=" | "==") if is_pattern => Some(Part),
-            (_, "=" | "==") | ("-", "eq") => Some(Exact),
-            (_, "=~") | ("-", "gt" | "ge" | "lt" | "le") => Some(Part),
-            (_, "!=") | ("-", "n" | "ne") => Some(Anything),
-            _ => None,
-        });
+        return shell_strength(tokens);
     }
     // Erlang's takes a pattern, which may well be one value.
     if text.contains("?assertMatch") {
         return Some(if tokens.iter().any(|token| token == "_") { Part } else { Exact });
+    }
+    if compares_arguments(tokens) {
+        return Some(Exact);
     }
     let comparisons = ["==", "!=", "===", "!==", "=", "<", ">", "<=", ">=", "in", "is", "not", "=~"];
     let compares = tokens.iter().any(|token| comparisons.contains(&token.as_str()));
@@ -125,9 +162,12 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
                 compares && matches!(sign, "True" | "IsTrue" | "assertTrue" | "assert_true" | "isTrue" | "ok");
             // `Ok(3)` is a value.
             let is_value = matches!(sign, "Ok" | "Err" | "Some") && !is_chained;
+            // `HTTPStatus.OK` is a value.
+            let is_constant =
+                before(at) == "." && next != "(" && sign.chars().all(|c| c.is_ascii_uppercase() || c == '_');
             // `ok.Value` is one, too.
             let is_owner = at == 0 && sign == "ok" && matches!(next, "." | "?" | "->" | "[");
-            if is_truth || is_value || is_owner {
+            if is_truth || is_value || is_owner || is_constant {
                 continue;
             }
             // Jest and others put the arguments of the call there, Sinon the function that is called.
@@ -165,9 +205,52 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
         return Some(Exact);
     }
     let Some(least) = found.into_iter().min() else {
-        return (!compares && BARE.contains(&token(0))).then_some(Anything);
+        // What a function with a name of its own asks for isn't known.
+        let asks_own = tokens.iter().any(|token| token.starts_with(['"', '`']) || is_number(token));
+        return (!compares && !asks_own && BARE.contains(&token(0))).then_some(Anything);
     };
     Some(if is_negated(tokens, text) { Anything } else { least })
+}
+
+/// The same of a shell's test.
+fn shell_strength(tokens: &[String]) -> Option<MatcherStrength> {
+    use MatcherStrength::{Anything, Exact, Part};
+    let is_pattern = tokens.iter().any(|token| token == "*");
+    let before = |at: usize| at.checked_sub(1).map_or("", |at| tokens[at].as_str());
+    tokens.iter().enumerate().find_map(|(at, sign)| match (before(at), sign.as_str()) {
+        (_, "=" | "==") if is_pattern => Some(Part),
+        (_, "=" | "==") | ("-", "eq") => Some(Exact),
+        (_, "=~") | ("-", "gt" | "ge" | "lt" | "le") => Some(Part),
+        (_, "!=") | ("-", "n" | "ne") => Some(Anything),
+        _ => None,
+    })
+}
+
+/// Whether a statement is one call that compares its arguments, `assert_eq!(a, b)`, whatever these call: their names
+/// are those of the program. One of what is true or false compares what the names in it say.
+fn compares_arguments(tokens: &[String]) -> bool {
+    let token = |at: usize| tokens.get(at).map_or("", String::as_str);
+    let Some(open) = tokens.iter().position(|token| token == "(") else { return false };
+    let name = if open > 1 && token(open - 1) == "!" { open - 2 } else { open.wrapping_sub(1) };
+    let is_path =
+        tokens[..open].iter().all(|token| is_word(token) || matches!(token.as_str(), "." | "::" | "->" | "!"));
+    let (mut depth, mut end) = (0_usize, None);
+    for (at, sign) in tokens.iter().enumerate().skip(open) {
+        match sign.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "true" | "false" | "True" | "False" if depth == 1 => return false,
+            "approx" | "ANY" | "anything" | "closeTo" | "isclose" | "allclose" => return false,
+            _ => {}
+        }
+        if depth == 0 {
+            end = Some(at);
+            break;
+        }
+    }
+    is_path
+        && COMPARING.contains(&token(name))
+        && end.is_some_and(|end| tokens[end + 1..].iter().all(|token| matches!(token.as_str(), ";" | "?" | ",")))
 }
 
 fn of_lisp(text: &str) -> bool {
@@ -242,6 +325,14 @@ pub(super) fn says_plainly(tokens: &[String], text: &str) -> bool {
         let closes = |end: usize| matches!(token(end + 1), ")" | "," | ";" | "");
         plain_end(at).is_some_and(closes) && is_asked(at)
     };
+    // `assert!(x.is_none())`
+    let names_plain = |pair: &[String]| {
+        let name: String = pair[0].chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
+        pair[1] == "(" && matches!(name.as_str(), "isnone" | "isnull" | "isnil" | "isempty" | "isundefined")
+    };
+    if BARE.contains(&token(0)) && tokens.windows(2).any(names_plain) {
+        return true;
+    }
     // All that `Ok(())` says is that it is no error.
     (1..tokens.len()).any(is_plain) || ["Ok(())", ", ())"].iter().any(|unit| text.contains(unit))
 }
@@ -283,6 +374,10 @@ pub(super) fn tokens_of(text: &str) -> Vec<String> {
     });
     let spelling = |token: &str| match token {
         "toThrowError" => "toThrow".to_owned(),
+        // Which quotes a text has is a matter of style.
+        _ if token.len() > 1 && token.starts_with('\'') && token.ends_with('\'') && !token.contains('"') => {
+            token.replace('\'', "\"")
+        }
         // An operator by its name: `a `shouldBe` b`.
         _ if token.len() > 2 && token.starts_with('`') && is_word(&token[1..]) && !token.contains(' ') => {
             token.trim_matches('`').to_owned()

@@ -14,6 +14,21 @@ use super::view::{DiffLine, DiffSide, FileView};
 use super::{WeakenedCheckCollector, loosened};
 use crate::fix::patch::PatchChange;
 
+/// Waits for an error.
+pub(super) static WANTS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b(?:assert_?(?:throws|raises?|error)|(?:pytest\.)?raises|expect_?(?:error|warning|exception)|to_?throw\w*|throws_ok|has_error|assertFails\w*|shouldThrow|assertThrows)\b|\bexpected\s*=\s*\w+\.class|\.rejects\b|\bcheck_raises\b")
+        .expect("a regex")
+});
+/// Goes on after an error.
+static OUTLIVES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:try\b|begin\s*$|eval\s*\{|catch\s+\w+:)|\b(?:pcall|suppress|suppressWarnings|runCatching)\b\s*[({]|\.catch\(\s*\(|\btry\(")
+        .expect("a regex")
+});
+/// Ends the test as failed.
+static ENDS_TEST: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\b(?:fail\w*|flunk|panic!?|die|unreachable\w*|raise\s+Assertion\w*|throw\s+new|done)\b|^\s*(?:else:|\}?\s*else\b)")
+        .expect("a regex")
+});
 /// Lines of a block that are looked at.
 const BLOCK_LINES_MAX: usize = 40;
 /// Changed lists of a hunk that are compared.
@@ -394,4 +409,19 @@ fn registers_test(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_
             && match_rule(rule, line).is_some()
             && !rule.is_excused(line.raw)
     })
+}
+/// What goes on after an error that had to come, where nothing waits for it any more.
+pub(super) fn mark_outlived<'s, 'p>(
+    removed: &[&DiffLine<'_>],
+    added: &[&'s DiffLine<'p>],
+    language: &Language,
+) -> Option<&'s DiffLine<'p>> {
+    let any_added = |regex: &Regex| added.iter().any(|line| regex.is_match(&line.masked.code));
+    let outlives = added.iter().find(|line| OUTLIVES.is_match(&line.masked.code))?;
+    let asserts = |lines: &[&DiffLine<'_>]| {
+        let code = lines.iter().map(|line| &line.masked.code);
+        code.filter(|code| language.asserts.is_match(code) && !WANTS_ERROR.is_match(code)).count()
+    };
+    let is_caught = !any_added(&WANTS_ERROR) && !any_added(&ENDS_TEST) && asserts(added) <= asserts(removed);
+    is_caught.then_some(*outlives)
 }

@@ -53,6 +53,14 @@ impl<'p> HunkSides<'p> {
             DiffSide::New => &self.new,
         }
     }
+
+    /// The removed lines in whose place the added line `at` of the new side is: those between the same unchanged lines.
+    pub(super) fn removed_in_place(&self, at: usize) -> impl Iterator<Item = &DiffLine<'p>> {
+        let unchanged = self.new[..at].iter().filter(|line| !line.changed).count();
+        let mut kept = self.old.iter().enumerate().filter(|(_, line)| !line.changed).map(|(index, _)| index + 1);
+        let start = unchanged.checked_sub(1).map_or(Some(0), |before| kept.nth(before)).unwrap_or(self.old.len());
+        self.old[start..].iter().take_while(|line| line.changed)
+    }
 }
 
 /// A file of the diff.
@@ -158,7 +166,7 @@ fn hunk_side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Pat
     let mut keyring = EnclosingKeys::new(language.and_then(|own| own.keys), &hunk.heading);
     lines()
         .map(|line| {
-            let raw = line.text.as_str();
+            let raw = line.text.trim_end_matches('\r');
             let masked = match language {
                 Some(own) => own.lexis.mask_line(&mut state, raw),
                 None => MaskedLine { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },

@@ -38,6 +38,9 @@ static ONE_OF: LazyLock<Regex> =
 static OPERATOR: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?P<or>\|\||\bor\b|\s\|\s)|(?P<and>&&|\band\b)").expect("a regex"));
 
+/// Lines of one condition.
+const LINES_MAX: usize = 6;
+
 /// Marks the conditions of test files that skip in more cases.
 pub(super) fn mark_widened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
@@ -46,25 +49,48 @@ pub(super) fn mark_widened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         for (_, line) in pairs.into_iter().filter(|(old, new)| is_widened(old, new) == Some(true)) {
             sheet.add_named("skip-widened", (file, DiffSide::New, line), RuleSeverity::Certain, name);
         }
+        if let Some(line) = find_widened_over_lines(&views[file].hunks[hunk]) {
+            sheet.add_named("skip-widened", (file, DiffSide::New, line), RuleSeverity::Certain, name);
+        }
     }
+}
+
+/// The lines of a hunk between the same unchanged ones, old and new: those that were changed.
+type ChangedRun<'s, 'p> = Vec<&'s DiffLine<'p>>;
+
+fn changed_runs<'s, 'p>(lines: &'s [DiffLine<'p>]) -> Vec<ChangedRun<'s, 'p>> {
+    let mut runs: Vec<ChangedRun<'s, 'p>> = vec![Vec::new()];
+    for line in lines {
+        if line.changed {
+            runs.last_mut().expect("one run at least").push(line);
+        } else {
+            runs.push(Vec::new());
+        }
+    }
+    runs
 }
 
 /// The changed lines of a hunk that are in each other's place, old and new: of two runs of as many lines between the
 /// same unchanged ones.
 fn replaced_pairs<'s, 'p>(sides: &'s HunkSides<'p>) -> Vec<(&'s DiffLine<'p>, &'s DiffLine<'p>)> {
-    let runs = |lines: &'s [DiffLine<'p>]| {
-        let mut runs: Vec<Vec<&'s DiffLine<'p>>> = vec![Vec::new()];
-        for line in lines {
-            if line.changed {
-                runs.last_mut().expect("one run at least").push(line);
-            } else {
-                runs.push(Vec::new());
-            }
-        }
-        runs
-    };
-    let pairs = runs(&sides.old).into_iter().zip(runs(&sides.new)).filter(|(old, new)| old.len() == new.len());
-    pairs.flat_map(|(old, new)| old.into_iter().zip(new)).collect()
+    let pairs = changed_runs(&sides.old).into_iter().zip(changed_runs(&sides.new));
+    pairs.filter(|(old, new)| old.len() == new.len()).flat_map(|(old, new)| old.into_iter().zip(new)).collect()
+}
+
+/// The first line of a condition that was written over several lines, or is now, and skips in more cases.
+fn find_widened_over_lines<'s, 'p>(sides: &'s HunkSides<'p>) -> Option<&'s DiffLine<'p>> {
+    let kept: Vec<&DiffLine<'_>> = sides.new.iter().filter(|line| !line.changed).collect();
+    let pairs = changed_runs(&sides.old).into_iter().zip(changed_runs(&sides.new)).enumerate();
+    let mut pairs = pairs.filter(|(_, (old, new))| !old.is_empty() && old.len() < new.len() && new.len() <= LINES_MAX);
+    pairs.find_map(|(at, (old, new))| {
+        // What it is an argument of may be above.
+        let head = at.checked_sub(1).map(|at| kept[at].masked.code.trim_end()).filter(|code| code.ends_with('('));
+        let joined = |lines: &[&DiffLine<'_>]| {
+            let codes = head.into_iter().chain(lines.iter().map(|line| line.masked.code.trim()));
+            codes.collect::<Vec<_>>().join(" ").replace("( ", "(")
+        };
+        (is_condition_widened(&joined(&old), &joined(&new)) == Some(true)).then(|| new[0])
+    })
 }
 
 /// Whether a line of a hunk skips in fewer cases than the one whose place it took.
@@ -75,7 +101,11 @@ pub(super) fn skips_less(sides: &HunkSides<'_>, line: &DiffLine<'_>) -> bool {
 
 /// Whether `new` skips in more cases than `old`, or in fewer, if that is all that differs.
 fn is_widened(old: &DiffLine<'_>, new: &DiffLine<'_>) -> Option<bool> {
-    let (old, new) = (plain(&old.masked.code), plain(&new.masked.code));
+    is_condition_widened(&old.masked.code, &new.masked.code)
+}
+
+fn is_condition_widened(old: &str, new: &str) -> Option<bool> {
+    let (old, new) = (plain(old), plain(new));
     let change = Change::between(&old, &new)?;
     let (before, after) = (change.before, change.after);
     let word = CONDITIONAL.captures(before).or_else(|| CHOSEN.captures(after))?;
