@@ -19,6 +19,8 @@ use crate::fix::patch::PatchChange;
 const SAME_SHARE: f64 = 0.5;
 /// A test of which this many lines are elsewhere now has moved.
 const MOVED_SHARE: f64 = 0.6;
+/// Words that a test got from one that is now a part of it: much may be the same in all tests of a file.
+const GAINED_SHARE: f64 = 0.2;
 /// Words of a test's name that its successor has.
 const NAME_SHARE: f64 = 0.7;
 /// Lines shorter than this say nothing about where they come from, bytes.
@@ -382,8 +384,15 @@ impl TestInventory {
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
         others.filter(|other| test_language(views, other) == test_language(views, test)).any(|other| {
             let theirs = word_counts(other, views, DiffSide::New);
-            let there: usize = own.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
-            all > 0 && there as f64 >= MOVED_SHARE * all as f64
+            let before = other.twin.map(|twin| word_counts(&self.old[twin], views, DiffSide::Old)).unwrap_or_default();
+            let shared = |said: &dyn Fn(&str) -> usize| -> usize {
+                own.iter().map(|(word, count)| said(word).min(*count)).sum()
+            };
+            let says = |word: &str| theirs.get(word).copied().unwrap_or_default();
+            let gains = |word: &str| says(word).saturating_sub(before.get(word).copied().unwrap_or_default());
+            all > 0
+                && shared(&says) as f64 >= MOVED_SHARE * all as f64
+                && shared(&gains) as f64 >= GAINED_SHARE * all as f64
         })
     }
 

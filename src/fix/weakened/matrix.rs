@@ -75,7 +75,8 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             .map(|entry| entry.unit)
             .collect();
         // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
-        if !come.is_empty() {
+        let moves_on = !come.is_empty();
+        if moves_on {
             let left = count_unpaired(&mut gone, come);
             if gone.len() <= left {
                 continue;
@@ -90,7 +91,8 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             continue;
         }
         let severity = match is_oldest(&gone, &views[entry.hit.file]) {
-            true if supported() => continue,
+            // The oldest ones go, and newer ones come.
+            true if moves_on || supported() => continue,
             true => RuleSeverity::Likely,
             false => RuleSeverity::Certain,
         };
