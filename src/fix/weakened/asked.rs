@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::hit::{LineHit, same_rule};
 use super::lazy::compile_regex;
-use super::lines::{LineHit, same_rule};
 use super::renamed::has_other_prefix;
 use super::view::{DiffLine, DiffSide, FileView};
 
@@ -20,7 +20,7 @@ const GROUP_BYTES_MIN: usize = 4;
 /// Asks for a rule by its name.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r#"(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)|<module\s+name="#,
+        r#"\bplugin:[@\w]|\b[\w-]+:recommended\b|\.configs\b|\bselect\s*=|(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)|<module\s+name="#,
     )
     .expect("a regex")
 });
@@ -77,8 +77,16 @@ fn is_group_of(word: &str, unit: &str) -> bool {
     let family = || is_code(word) && unit.strip_prefix(word).is_some_and(digits);
     let prefix =
         || word.len() > GROUP_BYTES_MIN && word.ends_with('-') && unit.trim_start_matches('-').starts_with(word);
+    // `plugin:cart/recommended` asks for all `cart/…`, `eslint:recommended` for what is no plugin's.
+    let preset = || {
+        let asked = word.strip_prefix("plugin:").and_then(|preset| preset.rsplit_once('/')).map(|(plugin, _)| plugin);
+        match unit.rsplit_once('/') {
+            Some((plugin, _)) => asked == Some(plugin),
+            None => word == "eslint:recommended" && !unit.contains(char::is_uppercase),
+        }
+    };
     let lints = || CLIPPY_GROUPS.contains(&word) && unit.contains('_') && !unit.contains(char::is_uppercase);
-    word == "ALL" && is_code(unit) || family() || prefix() || lints()
+    word == "ALL" && is_code(unit) || family() || prefix() || preset() || lints()
 }
 
 /// Whether each rule that is off now was off before, under another name: `TC003` was `TCH003`, `n/no-x` was `node/no-x`.

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::census::{Test, TestInventory};
-use super::fresh::AddedAssertions;
+use super::fresh::{AddedAssertions, guard_above};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
-use super::lexis::{identifiers_of, without_whitespace};
+use super::lexis::{identifiers_of, plain_spelling, without_whitespace};
 use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
@@ -40,33 +40,15 @@ const NOTHING: [&str; 16] = [
     "true",
     ":",
 ];
+/// Calls something and keeps what it gives.
+static CALLS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?:(?:let|const|var|val)\s+)?\w+\s*=\s*[\w.:]+\(").expect("a regex"));
 /// A test that leaves without a word.
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
 static RETURNS_IF: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^if\b.*[):{\s]\s*return(?:@\w+)?\s*;?\s*(?:\}|end)?$|^return\s+(?:if|unless)\b").expect("a regex")
 });
-/// Functions that compare their first two arguments, under the names that frameworks give them.
-const EQUALITIES: [&str; 18] = [
-    "assert_eq!",
-    "assertEqual",
-    "assertEquals",
-    "assertSame",
-    "assertIs",
-    "assertStrictEqual",
-    "assert_equal",
-    "assert_same",
-    "equal",
-    "strictEqual",
-    "deepEqual",
-    "deepStrictEqual",
-    "Equal",
-    "AreEqual",
-    "AreSame",
-    "EXPECT_EQ",
-    "ASSERT_EQ",
-    "XCTAssertEqual",
-];
 /// Calls something that checks or is a test, by its name.
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
@@ -137,7 +119,7 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
             );
             continue;
         }
-        if let Some(line) = returns_early(new, after, &left.added) {
+        if let Some(line) = returns_early(new, after, &left.added, language) {
             sheet.add_named("test-returns-early", (new.file, DiffSide::New, line), RuleSeverity::Certain, &new.name);
         }
         judge_test(sheet, language, &added, &left, (new.file, old.file, &new.name), (&was, &body));
@@ -253,7 +235,7 @@ static LEAVES_OUT: LazyLock<Regex> =
 /// Whether an assertion couldn't fail anyway.
 fn says_nothing(rules: &WeakenedRules, view: &FileView<'_>, line: &DiffLine<'_>) -> bool {
     let mut candidates = rules.candidate_rules(line.raw, &[]).into_iter().map(|index| &rules.rules[index]);
-    repeated_operand(&line.masked.text).is_some()
+    reworded::repeated_operand(&line.masked.text).is_some()
         || candidates.any(|rule| {
             rule.text.id.starts_with("assertion-always-true")
                 && rule_match::applies_to(rule, view, DiffSide::Old)
@@ -404,7 +386,15 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             !now.is_empty()
                 && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
-        gone.retain(|line| line.changed && !still(line) && !added.has_line(line) && !is_of_old_version(line, before));
+        gone.retain(|line| {
+            line.changed
+                && !still(line)
+                && !added.has_line(
+                    line,
+                    guard_above(before.iter().copied().filter(|other| other.number < line.number), line),
+                )
+                && !is_of_old_version(line, before)
+        });
         gone
     }
 }
@@ -436,10 +426,7 @@ fn is_cut_out(line: &DiffLine<'_>, before: &[&DiffLine<'_>], after: &[&DiffLine<
 
 /// The lines with code of `lines` that `other` has not, or not as often; neither blanks nor the kind of quotes matter.
 fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&'s DiffLine<'p>> {
-    let spelling = |line: &DiffLine<'_>| {
-        let text = without_whitespace(&line.masked.text);
-        if text.contains('"') { text } else { text.replace('\'', "\"") }
-    };
+    let spelling = |line: &DiffLine<'_>| plain_spelling(&line.masked.text);
     let mut there: HashMap<String, usize> = HashMap::new();
     for line in other {
         *there.entry(spelling(line)).or_default() += 1;
@@ -461,17 +448,29 @@ fn only_in<'s, 'p>(lines: &[&'s DiffLine<'p>], other: &[&DiffLine<'_>]) -> Vec<&
 fn find_emptied(new: &Test, after: &[DiffLine<'_>], left: &OneSidedLines<'_, '_>) -> bool {
     let idle = |line: &DiffLine<'_>| {
         let code = line.masked.text.trim();
-        code.is_empty() || NOTHING.contains(&code)
+        !line.has_code() || NOTHING.contains(&code)
     };
     // A definition with its whole body on one line is not looked into.
     let open = ["{", ":", "do", "(", "=>"].iter().any(|end| after[new.at].masked.code.trim_end().ends_with(end));
-    new.complete && open && left.removed.len() > 1 && new.body_lines(after).iter().all(idle)
+    // A single call may be all that it did.
+    let did =
+        left.removed.len() > 1 || left.removed.iter().any(|line| line.changed && CALLS.is_match(&line.masked.code));
+    new.complete && open && did && new.body_lines(after).iter().all(idle)
 }
 
 /// A return that is new, with more behind it: at once, or under a condition that is new as well.
-fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLine<'_>]) -> Option<&'s DiffLine<'p>> {
+fn returns_early<'s, 'p>(
+    new: &Test,
+    after: &'s [DiffLine<'p>],
+    added: &[&DiffLine<'_>],
+    language: &Language,
+) -> Option<&'s DiffLine<'p>> {
     let body = new.body_lines(after);
-    // One that says that it skips is found as such.
+    // One that says that it skips is found as such, and one that fails first ends nothing early.
+    let fails = |at: usize| {
+        let before = body[..at].iter().rfind(|line| line.has_code());
+        before.is_some_and(|line| line.changed && language.asserts.is_match(&line.masked.code))
+    };
     let skips = |at: usize| {
         let before = body[..at].iter().rfind(|line| line.has_code());
         before.is_some_and(|line| {
@@ -488,6 +487,7 @@ fn returns_early<'s, 'p>(new: &Test, after: &'s [DiffLine<'p>], added: &[&DiffLi
         let guarded = || guards().next().is_some_and(|guard| guard.masked.code.trim_start().starts_with("if"));
         is_added(line)
             && !skips(at)
+            && !fails(at)
             && if RETURNS.contains(&code) {
                 line.indent == indent || guarded() && all_added()
             } else {
@@ -509,11 +509,14 @@ pub(super) fn same_operands(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         for sides in &view.hunks {
             for (at, line) in sides.new.iter().enumerate().filter(|(_, line)| line.changed) {
                 let asserts = |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code);
-                let Some(operand) = repeated_operand(&line.masked.text).filter(|_| asserts(line)) else { continue };
+                let Some(operand) = reworded::repeated_operand(&line.masked.text).filter(|_| asserts(line)) else {
+                    continue;
+                };
                 let literal = operand.starts_with(|c: char| c.is_ascii_digit() || c == '"' || c == '\'')
                     || matches!(operand, "true" | "false" | "True" | "False" | "nil" | "null" | "None");
                 // What is new may test how things are compared.
-                let is_weaker = |old: &DiffLine<'_>| asserts(old) && repeated_operand(&old.masked.text).is_none();
+                let is_weaker =
+                    |old: &DiffLine<'_>| asserts(old) && reworded::repeated_operand(&old.masked.text).is_none();
                 if literal {
                     sheet.add_named("assertion-of-itself", (file, DiffSide::New, line), RuleSeverity::Certain, operand);
                 } else if sides.removed_in_place(at).any(is_weaker) {
@@ -522,33 +525,6 @@ pub(super) fn same_operands(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             }
         }
     }
-}
-
-/// `x` in `assertEqual(x, x)`, `expect(x).toBe(x)`, `assert x == x`. A call may well give two different answers, and a
-/// floating-point number differ from itself on purpose; only plain names and literals are compared.
-fn repeated_operand(line: &str) -> Option<&str> {
-    let plain = |text: &str| {
-        let text = text.trim();
-        !text.is_empty() && !text.starts_with('[') && !text.contains(['(', '{', '!', '+', ','])
-    };
-    let line = line.trim().trim_end_matches(';');
-    if let Some((before, after)) = line.split_once("==").or_else(|| line.split_once("===")) {
-        let left = before.trim_start_matches("assert").trim_start_matches(['!', '(', ' ']).trim();
-        let right = after.trim_start_matches('=').split(',').next()?.trim().trim_end_matches(')').trim();
-        return (plain(left) && left == right).then_some(left);
-    }
-    let open = line.find('(')?;
-    let inside = line[open + 1..].strip_suffix(')')?;
-    if let Some((subject, rest)) = inside.split_once(')') {
-        let matcher = rest.trim_start_matches(".to").trim_start_matches('.');
-        let (name, argument) = matcher.split_once('(')?;
-        let equality = ["Be", "Equal", "StrictEqual", "eq", "to eq", "Equal", "equal", "be"].contains(&name.trim());
-        return (equality && plain(subject) && subject.trim() == argument.trim()).then_some(subject.trim());
-    }
-    let name = line[..open].rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '!')).next()?;
-    let (left, right) = inside.split_once(',')?;
-    let right = right.split(',').next()?.trim();
-    (EQUALITIES.contains(&name) && plain(left) && left.trim() == right).then_some(left.trim())
 }
 
 /// Code without blanks and literals.

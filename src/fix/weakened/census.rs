@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::added::{AddedText, MOVED_SHARE, is_telling, plain_title};
 use super::language::{FileRole, Language};
 use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, without_whitespace};
@@ -17,14 +18,10 @@ use crate::fix::patch::PatchChange;
 
 /// Two tests whose words agree in this share are the same test under two names.
 const SAME_SHARE: f64 = 0.5;
-/// A test of which this many lines are elsewhere now has moved.
-const MOVED_SHARE: f64 = 0.6;
 /// Words that a test got from one that is now a part of it: much may be the same in all tests of a file.
 const GAINED_SHARE: f64 = 0.2;
 /// Words of a test's name that its successor has.
 const NAME_SHARE: f64 = 0.7;
-/// Lines shorter than this say nothing about where they come from, bytes.
-const TELLING_BYTES_MIN: usize = 8;
 /// Functions that hand tests to a runner.
 const SUITES: [&str; 3] = ["test_suite", "test_all", "testsuite"];
 /// Tests looked at on one side; a larger diff is not a manual edit.
@@ -273,7 +270,7 @@ impl TestInventory {
     /// Marks the tests that are gone.
     pub(super) fn mark_tests(&self, sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let views = sheet.views;
-        let added = AddedTest::from_views(views);
+        let added = AddedText::from_views(views);
         let subjects = LazyCell::new(|| gone::tested_subjects(views, self));
         let texts = LazyCell::new(|| gone::lost_texts(views));
         let loses_deprecated = LazyCell::new(|| gone::loses_deprecated(views));
@@ -333,7 +330,7 @@ impl TestInventory {
     }
 
     /// The outcome of a test that no test on the new side is.
-    fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedTest<'_>) -> TestFate {
+    fn find_fate(&self, test: &Test, views: &[FileView<'_>], added: &AddedText<'_>) -> TestFate {
         let view = &views[test.file];
         let (old, new) = (&view.hunks[test.hunk].old, &view.hunks[test.hunk].new);
         let body = test.body_lines(old);
@@ -347,7 +344,7 @@ impl TestInventory {
         if !definition.is_empty() && added.comments.iter().any(|comment| comment.contains(&definition)) {
             return TestFate::Commented;
         }
-        if added.titles.contains(&plain_title(&test.name)) {
+        if added.titles.contains(&plain_title(&test.name)) || added.macros.contains(&test.name) {
             return TestFate::Moved;
         }
         let Some(language) = view.language else { return TestFate::Gone };
@@ -381,6 +378,11 @@ impl TestInventory {
     fn is_merged(&self, test: &Test, views: &[FileView<'_>]) -> bool {
         let own = word_counts(test, views, DiffSide::Old);
         let all: usize = own.values().sum();
+        // Words that only this test had, of those that the diff shows.
+        let beside = self.old.iter().filter(|other| other.file == test.file && !std::ptr::eq(*other, test));
+        let common: HashSet<&str> =
+            beside.flat_map(|other| word_counts(other, views, DiffSide::Old).into_keys()).collect();
+        let rare: Vec<&str> = own.keys().copied().filter(|word| !common.contains(word)).collect();
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
         others.filter(|other| test_language(views, other) == test_language(views, test)).any(|other| {
             let theirs = word_counts(other, views, DiffSide::New);
@@ -391,13 +393,14 @@ impl TestInventory {
             let says = |word: &str| theirs.get(word).copied().unwrap_or_default();
             let gains = |word: &str| says(word).saturating_sub(before.get(word).copied().unwrap_or_default());
             all > 0
+                && 2 * rare.iter().filter(|word| says(word) > 0).count() >= rare.len()
                 && shared(&says) as f64 >= MOVED_SHARE * all as f64
                 && shared(&gains) as f64 >= GAINED_SHARE * all as f64
         })
     }
 
     /// Marks test files that have another name, or none any more.
-    fn mark_files(&self, sheet: &mut WeakenedCheckCollector<'_, '_>, added: &AddedTest<'_>) {
+    fn mark_files(&self, sheet: &mut WeakenedCheckCollector<'_, '_>, added: &AddedText<'_>) {
         let views = sheet.views;
         let collected = |path: &str| Language::of_path(path).is_some_and(|language| language.is_collected(path));
         for (index, view) in views.iter().enumerate().filter(|(_, view)| view.part != FileRole::Foreign) {
@@ -493,78 +496,6 @@ enum TestFate {
     /// It is a comment now.
     Commented,
     Gone,
-}
-
-/// What the new side has that the old one hadn't, without blanks.
-struct AddedTest<'v> {
-    code: HashSet<String>,
-    comments: Vec<String>,
-    words: HashMap<&'v str, usize>,
-    /// Texts of test files that may be a test's name in another framework, as `plain_title` gives them.
-    titles: HashSet<String>,
-}
-
-impl<'v> AddedTest<'v> {
-    fn from_views(views: &'v [FileView<'_>]) -> Self {
-        let mut added =
-            AddedTest { code: HashSet::new(), comments: Vec::new(), words: HashMap::new(), titles: HashSet::new() };
-        for (view, line) in views
-            .iter()
-            .filter(|view| view.part != FileRole::Document)
-            .flat_map(|view| view.changed_lines(DiffSide::New).map(move |line| (view, line)))
-        {
-            if view.part == FileRole::Test {
-                let titles = TITLE.captures_iter(&line.masked.text).map(|groups| plain_title(&groups[1]));
-                added.titles.extend(titles.filter(|title| title.len() >= TITLE_BYTES_MIN));
-            }
-            if line.has_code() {
-                added.code.insert(without_whitespace(&line.masked.text));
-                for word in identifiers_of(&line.masked.code) {
-                    *added.words.entry(word).or_default() += 1;
-                }
-            }
-            let comment = without_whitespace(&line.masked.comment);
-            if !comment.is_empty() {
-                added.comments.push(comment);
-            }
-        }
-        added
-    }
-
-    /// Whether most of what these lines say is among them; also when they are empty.
-    fn has_most_of<'l>(&self, lines: impl Iterator<Item = &'l DiffLine<'l>>) -> bool {
-        let (mut all, mut there) = (0_u32, 0_u32);
-        for line in lines.filter(|line| is_telling(line)) {
-            all += 1;
-            there += u32::from(self.code.contains(&without_whitespace(&line.masked.text)));
-        }
-        f64::from(there) >= MOVED_SHARE * f64::from(all)
-    }
-
-    /// Whether a function of this name is used besides being defined.
-    fn has_call(&self, name: &str) -> bool {
-        self.words.get(name).is_some_and(|count| *count > 1)
-    }
-}
-
-/// The text that a test is called by where it is no function's name.
-static TITLE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(
-        r#"(?:\b(?:it|test|specify|should|scenario|example|Test|TEST_CASE|Run)\s*\(?|^)\s*["'`]([^"'`]+)["'`]"#,
-    )
-    .expect("a regex")
-});
-/// Shorter titles are everywhere, bytes.
-const TITLE_BYTES_MIN: usize = 8;
-
-/// What a test is called in every framework: `basic logging works` and `test_BasicLoggingWorks`.
-fn plain_title(name: &str) -> String {
-    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-    letters.strip_prefix("test").unwrap_or(&letters).to_owned()
-}
-
-fn is_telling(line: &DiffLine<'_>) -> bool {
-    line.has_code() && line.masked.text.trim().len() >= TELLING_BYTES_MIN
 }
 
 fn test_language(views: &[FileView<'_>], test: &Test) -> &'static str {

@@ -46,8 +46,9 @@ static ACTION: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 /// A program that is asked to check: `nsp check`.
-static ASKED: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"^[a-z][a-z-]*\s(?:check|lint|audit|verify)(?:\s|$)").expect("a regex"));
+static ASKED: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^(?:[a-z][a-z-]*\s(?:check|lint|audit|verify)|coverage\srun)(?:\s|$)").expect("a regex")
+});
 /// Words in front of the program that is meant.
 const RUNNERS: [&str; 19] = [
     "xargs", "env", "sudo", "time", "exec", "python", "python3", "-m", "poetry", "pipenv", "uv", "uvx", "npx", "bunx",
@@ -388,7 +389,7 @@ fn assigned_lines(view: &FileView<'_>, side: DiffSide) -> HashSet<u32> {
         if goes_on {
             found.insert(line.number);
         }
-        goes_on = text.ends_with('\\') && (goes_on || ASSIGNS.is_match(text));
+        goes_on = text.ends_with('\\') && (goes_on || ASSIGNS.is_match(text) || text.starts_with(".PHONY"));
     }
     found
 }
@@ -460,6 +461,11 @@ fn named_program(text: &str) -> Option<&str> {
     let mut words = last
         .split_whitespace()
         .skip_while(|word| word.contains('=') || matches!(*word, "bash" | "sh" | "sudo" | "time" | "env"));
+    // What a container runs is called by its image.
+    if matches!(words.clone().next(), Some("docker" | "podman")) {
+        let images = words.filter_map(|word| word.rsplit('/').next()?.split([':', '@']).next());
+        return images.into_iter().find(|word| CHECK_BY_NAME.is_match(word));
+    }
     words.next().filter(|word| {
         *word != "test" && !word.starts_with('[') && !word.contains(['$', '"', '\'']) && CHECK_BY_NAME.is_match(word)
     })

@@ -1,10 +1,14 @@
 //! The assertions that a diff adds: where one that is gone may be now.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::census::TestInventory;
 use super::language::FileRole;
-use super::lexis::{identifiers_of, without_whitespace};
+use super::lazy::compile_regex;
+use super::lexis::{identifiers_of, plain_spelling, without_whitespace};
 use super::view::{DiffLine, DiffSide, FileView};
 
 /// An assertion of which this many words are in another one has moved.
@@ -30,8 +34,19 @@ impl AddedAssertions {
         }
         for view in views.iter().filter(|view| !matches!(view.part, FileRole::Foreign | FileRole::Document)) {
             let Some(language) = view.language else { continue };
-            let asserts = view.changed_lines(DiffSide::New).filter(|line| language.asserts.is_match(&line.masked.code));
-            asserted.words.extend(asserts.take(ASSERTIONS_MAX).map(line_words));
+            // One that was there, with other quotes, has come from nowhere.
+            let spelling = |line: &DiffLine<'_>| plain_spelling(&line.masked.text);
+            let was: HashSet<String> = view.changed_lines(DiffSide::Old).map(spelling).collect();
+            let lines = view
+                .hunks
+                .iter()
+                .flat_map(|sides| sides.new.iter().enumerate().map(|(at, line)| (&sides.new[..at], line)));
+            let asserts = lines.filter(|(_, line)| {
+                line.changed && language.asserts.is_match(&line.masked.code) && !was.contains(&spelling(line))
+            });
+            let words =
+                asserts.take(ASSERTIONS_MAX).map(|(above, line)| line_words(line, guard_above(above.iter(), line)));
+            asserted.words.extend(words);
         }
         for test in census.new.iter().filter(|test| test.twin.is_none()) {
             let Some(language) = views[test.file].language else { continue };
@@ -42,13 +57,14 @@ impl AddedAssertions {
         asserted
     }
 
-    /// Whether an assertion is elsewhere now, maybe in other words.
-    pub(super) fn has_line(&self, line: &DiffLine<'_>) -> bool {
-        let own = line_words(line);
+    /// Whether an assertion is elsewhere now, maybe in other words; `guard` is the condition that it fails under.
+    pub(super) fn has_line(&self, line: &DiffLine<'_>, guard: Option<&DiffLine<'_>>) -> bool {
+        let own = line_words(line, guard);
         let there = |other: &HashSet<String>| {
             own.intersection(other).count() as f64 >= MOVED_SHARE * own.len().max(other.len()) as f64
         };
-        self.lines.contains(&without_whitespace(&line.masked.text)) || !own.is_empty() && self.words.iter().any(there)
+        guard.is_none() && self.lines.contains(&without_whitespace(&line.masked.text))
+            || !own.is_empty() && self.words.iter().any(there)
     }
 
     pub(super) fn count_fresh(&self, file: usize) -> usize {
@@ -56,6 +72,23 @@ impl AddedAssertions {
     }
 }
 
-fn line_words(line: &DiffLine<'_>) -> HashSet<String> {
-    identifiers_of(&line.masked.text).map(str::to_owned).collect()
+/// Fails the test, whatever it is that is wrong: Go's assertions.
+static FAILS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*\w+\.(?:Error|Fatal)f?\(").expect("a regex"));
+
+/// The condition right above a call that only fails the test: what is asserted.
+pub(super) fn guard_above<'l, 'p: 'l>(
+    above: impl DoubleEndedIterator<Item = &'l DiffLine<'p>>,
+    line: &DiffLine<'_>,
+) -> Option<&'l DiffLine<'p>> {
+    let guard = above.rev().find(|other| other.has_code() && other.indent < line.indent)?;
+    (FAILS.is_match(&line.masked.code) && guard.masked.code.contains("if ")).then_some(guard)
+}
+
+fn line_words(line: &DiffLine<'_>, guard: Option<&DiffLine<'_>>) -> HashSet<String> {
+    [Some(line), guard]
+        .into_iter()
+        .flatten()
+        .flat_map(|line| identifiers_of(&line.masked.text))
+        .map(str::to_owned)
+        .collect()
 }

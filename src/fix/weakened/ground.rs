@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::census::{TestInventory, is_attribute, is_continued};
+use super::hit::LineHit;
 use super::language::Language;
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
-use super::lines::LineHit;
 use super::rule_match::SKIPPED;
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 use crate::fix::patch::PatchChange;
@@ -30,6 +30,9 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     }
     if view.is("yaml") && is_in_new_step(sides, hit.at, side) {
         return true;
+    }
+    if side == DiffSide::New && is_part_of_removed(hit.line, sides) {
+        return false;
     }
     // A comment above it explains it.
     let told = |line: &&DiffLine<'_>| line.has_code() || !line.raw.trim().is_empty() && !hit.line.has_code();
@@ -74,19 +77,7 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     if let Some(owner) = owner {
         return !is_old(owner);
     }
-    // What it is in began above the hunk.
-    let around = || lines_above(lines, hit.at).filter(|line| !is_preprocessed(line));
-    let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
-    let near = lines[..hit.at].iter().rev().filter(|line| line.has_code() && !is_preprocessed(line));
-    let beside_old =
-        near.take_while(|line| line.indent >= outermost).any(|line| !line.changed && line.indent == outermost);
-    let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
-    // Functions of C begin at the edge: what is deeper is in one.
-    let is_within_old = || view.is("c") && around().last().is_some_and(|line| !line.changed);
-    let opens = |line: &DiffLine<'_>| line.masked.code.trim_end().ends_with([')', '{']);
-    let is_below_head =
-        || view.is("c") && around().last().is_some_and(|line| !line.changed && line.indent == 0 && opens(line));
-    if is_below_head() || has_functions && outermost > 0 && (beside_old || is_within_old()) {
+    if has_old_surroundings(view, lines, hit) {
         return false;
     }
     let new = |line: Option<&DiffLine<'_>>| line.is_none_or(|line| !is_old(line));
@@ -118,9 +109,72 @@ pub(super) fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> boo
 pub(super) fn has_complement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let bare = |line: &DiffLine<'_>| without_whitespace(&line.masked.text).trim_start_matches('-').to_owned();
     let own = bare(hit.line);
-    let other = if own.contains("!=") { own.replace("!=", "==") } else { own.replace("==", "!=") };
+    let other = match () {
+        () if own.contains("!=") => own.replace("!=", "=="),
+        () if own.contains("==") => own.replace("==", "!="),
+        () => own.replace('!', ""),
+    };
     own != other && view.changed_lines(DiffSide::New).any(|line| bare(line) == other)
 }
+
+/// Whether a line is in something that began above the hunk, and so was there before.
+fn has_old_surroundings(view: &FileView<'_>, lines: &[DiffLine<'_>], hit: &LineHit<'_, '_>) -> bool {
+    let around = || lines_above(lines, hit.at).filter(|line| !is_preprocessed(line));
+    let outermost = around().map(|line| line.indent).min().unwrap_or(hit.line.indent);
+    let near = lines[..hit.at].iter().rev().filter(|line| line.has_code() && !is_preprocessed(line));
+    let beside_old =
+        near.take_while(|line| line.indent >= outermost).any(|line| !line.changed && line.indent == outermost);
+    let has_functions = view.language.is_some_and(|language| !language.functions.is_empty());
+    // Functions of C begin at the edge: what is deeper is in one.
+    let is_within_old = || view.is("c") && around().last().is_some_and(|line| !line.changed);
+    let opens = |line: &DiffLine<'_>| line.masked.code.trim_end().ends_with([')', '{']);
+    let is_below_head =
+        || view.is("c") && around().last().is_some_and(|line| !line.changed && line.indent == 0 && opens(line));
+    is_below_head() || has_functions && outermost > 0 && (beside_old || is_within_old())
+}
+
+/// Whether a line was a part of a longer one.
+fn is_part_of_removed(line: &DiffLine<'_>, sides: &HunkSides<'_>) -> bool {
+    let own = without_whitespace(&line.masked.text);
+    let own = own.trim_end_matches(',');
+    let held = |old: &DiffLine<'_>| old.changed && without_whitespace(&old.masked.text).contains(own);
+    own.len() >= REFLOWED_BYTES_MIN && sides.old.iter().any(held)
+}
+
+/// The value of a matrix that a condition asks for.
+static DIMENSION: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\bmatrix\.(?P<name>[\w-]+)").expect("a regex"));
+
+/// Whether a condition asks for values of a matrix that all come with the change: the jobs that it leaves out are new.
+pub(super) fn is_of_new_dimension(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let is_key = |line: &DiffLine<'_>, name: &str| {
+        let text = line.masked.text.trim_start().trim_start_matches("- ");
+        text.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    let comes = |name: &str| {
+        view.changed_lines(DiffSide::New).any(|line| is_key(line, name))
+            && !view
+                .all_lines(DiffSide::Old)
+                .any(|line| is_key(line, name) || line.raw.contains(&format!("matrix.{name}")))
+    };
+    let mut names = DIMENSION.captures_iter(&hit.line.masked.text).peekable();
+    names.peek().is_some() && names.all(|groups| comes(&groups["name"]))
+}
+
+/// Whether what a line says is on the other side as well, over more lines or fewer.
+pub(super) fn is_reflowed(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: DiffSide) -> bool {
+    let sides = &view.hunks[hit.hunk];
+    let others = sides.side_lines(if side == DiffSide::New { DiffSide::Old } else { DiffSide::New });
+    let closed = |text: String| [",)", ",]", ",}"].iter().fold(text, |text, end| text.replace(end, &end[1..]));
+    let own = closed(without_whitespace(&hit.line.masked.text));
+    let changed = || others.iter().filter(|line| line.changed).map(|line| without_whitespace(&line.masked.text));
+    let joined: String = changed().collect();
+    // What is behind a sign of its own is a comment now.
+    let is_comment = |line: String| line.trim_start_matches(['#', '/', ';', '%', '-', '!']) == own && line != own;
+    own.len() >= REFLOWED_BYTES_MIN && closed(joined).contains(&own) && !changed().any(is_comment)
+}
+
+/// A line that is found in others when those are joined, bytes.
+const REFLOWED_BYTES_MIN: usize = 16;
 
 /// Whether a line is among the settings of a rule that comes with the change and asks for something: `Exclude` beside
 /// `EnforcedStyle`.
@@ -162,7 +216,14 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
     // A reason may be behind the names.
     let rules = |line: &DiffLine<'_>| -> usize {
         let named = LEAVES_OUT.captures_iter(&line.masked.comment).map(|groups| {
-            let names = groups["rules"].split(" --").next().unwrap_or_default().to_owned();
+            let names = groups["rules"]
+                .split(" --")
+                .next()
+                .unwrap_or_default()
+                .split(" //")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             let count = names.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count();
             let all = names.split([',', ' ', '[', ']', '(', ')']).any(|name| name.eq_ignore_ascii_case("all"));
             if count == 0 || all { EVERY_RULE } else { count }
@@ -195,7 +256,9 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
         return own.is_some() && sides.removed_in_place(hit.at).any(|old| parts(old) == own);
     }
     let own = rules(hit.line);
-    own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)
+    let in_place = || sides.removed_in_place(hit.at).any(|old| old.has_code() && rules(old) == own);
+    own > 0 && own < EVERY_RULE && hit.line.has_code() && in_place()
+        || own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that
@@ -232,7 +295,7 @@ fn stands_for_removed(sides: &HunkSides<'_>, at: usize) -> bool {
 }
 
 /// Whether the item of a list that a line belongs to is one more than there were: a step of a pipeline, a job of a list.
-fn is_in_new_step(sides: &HunkSides<'_>, at: usize, side: DiffSide) -> bool {
+pub(super) fn is_in_new_step(sides: &HunkSides<'_>, at: usize, side: DiffSide) -> bool {
     let begins = |line: &DiffLine<'_>| line.masked.code.trim_start().starts_with("- ");
     let lines = sides.side_lines(side);
     let own = Some(&lines[at]).filter(|line| begins(line));

@@ -374,6 +374,12 @@ pub(super) fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
+/// `text` without blanks and with one kind of quotes.
+pub(super) fn plain_spelling(text: &str) -> String {
+    let text = without_whitespace(text);
+    if text.contains('"') { text } else { text.replace('\'', "\"") }
+}
+
 /// The words that may be names.
 pub(super) fn identifiers_of(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))

@@ -1,17 +1,18 @@
 //! The rules that look at lines.
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Captures;
 
 use super::asked::{AskingLines, is_renamed};
 use super::census::TestInventory;
+use super::hit::{EVERYTHING, EXCLUDED, LineHit, same_rule};
 use super::language::FileRole;
 use super::lazy::LazySet;
 use super::lexis::{identifiers_of, without_whitespace};
-use super::renamed::current_name;
+use super::made_up::find_uncompensated;
 use super::rule::{RuleKind, RuleScope, RuleSeverity, WeakenedRule, WeakenedRules};
 use super::rule_match::{SKIPPED, applies_to, looked_at, match_rule, untold_rules};
 use super::view::{DiffLine, DiffSide, FileView, HunkSides};
@@ -37,20 +38,6 @@ const JOINED_LINES_MAX: usize = 20;
 const CONDITION_WORDS: [&str; 10] = ["if", "cfg", "not", "and", "or", "let", "self", "elif", "else", "is"];
 /// The unit of a skip that holds only under a condition.
 const CONDITION: &str = "condition";
-/// The unit of a suppression that names no rule: all of them.
-const EVERYTHING: &str = "*";
-/// The family of rules on what is left out.
-const EXCLUDED: &str = "excluded-file";
-
-/// A rule's match on one side.
-pub(super) struct LineHit<'v, 'p> {
-    pub(super) rule: &'static WeakenedRule,
-    pub(super) file: usize,
-    pub(super) hunk: usize,
-    pub(super) at: usize,
-    pub(super) line: &'v DiffLine<'p>,
-    pub(super) units: Vec<String>,
-}
 
 /// Marks what rules of these kinds find, unless the other side lost the same.
 pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
@@ -66,10 +53,10 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
         let wanted: Vec<&LineHit<'_, '_>> =
             found.iter().filter(|hit| counts_as_weakened(hit, census, views, side)).collect();
         let others = other.iter().filter(|hit| !matches!(hit.rule.text.kind, RuleKind::Replaced));
-        let left = find_uncompensated(&wanted, others);
+        let left = find_uncompensated(&wanted, others, views);
         let left: Vec<_> = left.into_iter().filter(|hit| !is_split(hit, other)).collect();
         let others: Vec<&LineHit<'_, '_>> = other.iter().filter(|hit| hit.rule.text.replaceable).collect();
-        let fresh = find_uncompensated(&others, found.iter());
+        let fresh = find_uncompensated(&others, found.iter(), views);
         let mut rest = left.as_slice();
         while let Some(hit) = rest.first() {
             let count = if hit.rule.text.new_files { 1 } else { in_a_row(rest) };
@@ -80,7 +67,9 @@ pub(super) fn mark_lines(census: &TestInventory, sheet: &mut WeakenedCheckCollec
                 rest = &rest[rest.iter().take_while(|next| next.file == hit.file && same_rule(hit, next)).count()..];
             }
             // A tool in place of another.
-            if hit.rule.text.replaceable && fresh.iter().any(|other| other.file == hit.file && same_rule(hit, other)) {
+            if hit.rule.text.replaceable
+                && fresh.iter().any(|other| other.file == hit.file && hit.rule.group_name() == other.rule.group_name())
+            {
                 continue;
             }
             let replaced = |side| {
@@ -130,10 +119,6 @@ fn is_extended(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
             .all(|unit| !unit.contains('/') && view.all_lines(DiffSide::New).any(|line| extends(line, unit)))
 }
 
-pub(super) fn same_rule(a: &LineHit<'_, '_>, b: &LineHit<'_, '_>) -> bool {
-    a.rule.text.id == b.rule.text.id
-}
-
 /// How many of `hits`, which are sorted by place, are on neighbouring lines and are of one rule.
 fn in_a_row(hits: &[&LineHit<'_, '_>]) -> usize {
     let follows = |pair: &[&LineHit<'_, '_>]| {
@@ -168,12 +153,16 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
         && hit.rule.is_beside(view.all_lines(side).map(|line| line.masked.text.as_str()))
         && !hit.rule.is_made_up_for(view.all_lines(DiffSide::New).map(|line| line.masked.text.as_str()))
+        && !hit.rule.was_so_before(view.all_lines(DiffSide::Old).map(|line| line.raw))
+        && !(text.place != RuleScope::Comment && ground::is_reflowed(hit, view, side))
         && !(text.owner_stays
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)
                 .next()
                 .is_none_or(|owner| owner.changed))
-        && !(text.id == "step-conditional" && ground::has_complement(hit, view))
+        && !(text.id == "step-conditional"
+            && (ground::has_complement(hit, view) || ground::is_of_new_dimension(hit, view)))
         && (!text.key_stays || view.all_lines(DiffSide::Old).any(|line| line.path == hit.line.path))
+        && (!text.command_stays || had_command(hit, view))
         && !(text.id == "failure-allowed-list" && ground::is_of_new_value(hit, view))
         && !(text.family == SKIPPED
             && side == DiffSide::New
@@ -185,6 +174,9 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.family == EXCLUDED && ground::is_of_new_entry(view.hunks[hit.hunk].side_lines(side), hit.at))
         && !(is_comment_for_new_test(hit, census, views, side))
         && !(side == DiffSide::New && ground::is_of_other_code(hit, view))
+        && !(text.family == "disabled-rule"
+            && hit.line.path.contains("matrix.include")
+            && ground::is_in_new_step(&view.hunks[hit.hunk], hit.at, side))
         && !(text.heads
             && census.test_around(side, hit.file, hit.hunk, hit.at).is_none_or(|test| {
                 hit.at >= test.at || is_closed(&view.hunks[hit.hunk].side_lines(side)[hit.at..test.at])
@@ -193,11 +185,28 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
             && text.alone
             && !removes(&view.hunks[hit.hunk])
             && ground::is_new(hit, census, views, side))
-        && !(text.attached && census.test_around(side, hit.file, hit.hunk, hit.at).is_none())
+        && !(text.attached
+            && !is_above_module(view, &view.hunks[hit.hunk].side_lines(side)[hit.at + 1..])
+            && census.test_around(side, hit.file, hit.hunk, hit.at).is_none())
         && !(skips && ground::is_conditional(hit, view, side) && ground::is_new(hit, census, views, side))
         && !(text.conditional && side == DiffSide::New && had_condition(hit, view))
         && (text.kind != RuleKind::Replaced || was_stricter(hit, view))
         && (text.kind != RuleKind::Removed || text.along.is_none() || is_replaced_along(hit, view))
+}
+
+/// Whether the program that has an option now was called before.
+fn had_command(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let called = hit.rule.find_along(hit.line.raw).unwrap_or_default();
+    let name = called.split(|c| !is_part(c)).find(|word| !word.is_empty()).unwrap_or_default();
+    view.all_lines(DiffSide::Old).any(|line| line.raw.split(|c| !is_part(c)).any(|word| word == name))
+}
+
+/// Whether what comes next is a module of tests that was there before.
+fn is_above_module(view: &FileView<'_>, below: &[DiffLine<'_>]) -> bool {
+    let next = below.iter().find(|line| line.has_code());
+    let is_module = |code: &str| code.trim_end().ends_with(';') && code.trim_start().starts_with("mod ");
+    view.part == FileRole::Test && next.is_some_and(|line| !line.changed && is_module(&line.masked.code))
 }
 
 /// Whether a line is in a macro's definition: what uses the macro says where it holds.
@@ -465,87 +474,6 @@ fn is_split(hit: &LineHit<'_, '_>, other: &[LineHit<'_, '_>]) -> bool {
                 && hit.units.iter().all(|unit| other.units.contains(unit))
                 && without_whitespace(&other.line.masked.code).contains(own)
         })
-}
-
-/// Those of `wanted` for whose units nothing was taken away on the other side.
-fn find_uncompensated<'h, 'v: 'h, 'p: 'h>(
-    wanted: &[&'h LineHit<'v, 'p>],
-    other: impl Iterator<Item = &'h LineHit<'v, 'p>>,
-) -> Vec<&'h LineHit<'v, 'p>> {
-    // Some tools take both signs, and rustc's lints had no tool's name once.
-    let alike = |unit: &str| {
-        let tools = ["clippy::", "rustdoc::"];
-        let unit = current_name(tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit));
-        tools.iter().find_map(|tool| unit.strip_prefix(tool)).unwrap_or(unit).replace('-', "_")
-    };
-    let mut pool: HashMap<(&str, String), Vec<usize>> = HashMap::new();
-    let mut everything = HashSet::new();
-    let mut left_out: Vec<(&LineHit<'_, '_>, &str)> = Vec::new();
-    for hit in other {
-        for unit in &hit.units {
-            if hit.rule.text.family == EXCLUDED {
-                left_out.push((hit, unit));
-            }
-            if unit == EVERYTHING {
-                everything.insert((hit.rule.group_name(), hit.file));
-            }
-            pool.entry((hit.rule.group_name(), alike(unit))).or_default().push(hit.file);
-        }
-    }
-    let mut take = |group: &'h str, unit: &'h str, file: Option<usize>| {
-        let places = pool.get_mut(&(group, alike(unit)))?;
-        let at = match file {
-            Some(file) => places.iter().position(|other| *other == file)?,
-            None => places.len().checked_sub(1)?,
-        };
-        Some(places.swap_remove(at))
-    };
-    let mut open: Vec<(&LineHit<'_, '_>, Vec<&'h str>)> =
-        wanted.iter().map(|hit| (*hit, hit.units.iter().map(String::as_str).collect())).collect();
-    for same_file in [true, false] {
-        for (hit, units) in &mut open {
-            let file = same_file.then_some(hit.file);
-            units.retain(|unit| take(hit.rule.group_name(), unit, file).is_none());
-            // A part of what was left out before is no more.
-            if same_file && hit.rule.text.family == EXCLUDED {
-                let is_beside = |other: &LineHit<'_, '_>| {
-                    other.file == hit.file && other.rule.group_name() == hit.rule.group_name()
-                };
-                units.retain(|unit| !left_out.iter().any(|(other, was)| is_beside(other) && is_part_of(unit, was)));
-            }
-            // What takes the place of a folder's part holds all of it.
-            if same_file && hit.rule.text.kind == RuleKind::Removed {
-                units.retain(|unit| {
-                    !left_out
-                        .iter()
-                        .any(|(other, now)| other.file == hit.file && same_rule(hit, other) && is_within(unit, now))
-                });
-            }
-            // What was hidden altogether is named now, in as many places as it takes.
-            let named = same_file && hit.rule.text.family == "disabled-rule";
-            let was_all = || named && everything.contains(&(hit.rule.group_name(), hit.file));
-            if !units.is_empty() && (was_all() || take(hit.rule.group_name(), EVERYTHING, file).is_some()) {
-                units.clear();
-            }
-        }
-    }
-    open.into_iter().filter(|(_, units)| !units.is_empty()).map(|(hit, _)| hit).collect()
-}
-
-/// Whether the files of the pattern `unit` are among those of `other`: `config/settings/*` of `config/*`, `^a\/b` of
-/// `^a/b`.
-fn is_part_of(unit: &str, other: &str) -> bool {
-    let plain = |text: &str| text.replace('\\', "").replace('-', "_");
-    let (unit, other) = (plain(unit), plain(other));
-    let folder = other.trim_end_matches(['|', '$', ')']).trim_end_matches("**").trim_end_matches(['*', '.', '+']);
-    let names = folder.bytes().any(|byte| byte.is_ascii_alphanumeric());
-    unit == other && unit.contains('/') || names && folder.ends_with('/') && unit.starts_with(folder)
-}
-
-/// Whether the folder `now` holds what `unit` names.
-fn is_within(unit: &str, now: &str) -> bool {
-    let plain = |text: &str| text.trim_matches(['"', '\'']).trim_end_matches('/').to_owned();
-    plain(unit).strip_prefix(&plain(now)).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether the hunk takes away a line that says the same more strictly.

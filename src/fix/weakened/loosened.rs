@@ -101,11 +101,21 @@ static DENIES: LazyLock<Regex> = LazyLock::new(|| {
 /// Shorter texts are everywhere, bytes with their quotes.
 const TEXT_BYTES_MIN: usize = 5;
 /// Lines of one assertion.
-const STATEMENT_LINES_MAX: usize = 12;
+const STATEMENT_LINES_MAX: usize = 24;
 /// Ends the test as failed.
 static FAILS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"\b(?:fail\w*|abort|panic|g_error|errx?|die|Fatalf?|Errorf?)\s*!?\(").expect("a regex")
 });
+/// Leaves what was begun.
+static ENDS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:goto|throw|raise|exit|return\s+(?:-|[1-9]|false|err|nil|NULL|Err|E[A-Z]|[A-Z_]*FAIL))")
+        .expect("a regex")
+});
+/// Lines of a condition's block that are looked at.
+const GUARDED_LINES_MAX: usize = 6;
+/// Goes on with a comparison.
+static COMPARISON: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?:[=!]==?|[<>]=?|in|not\s+in|is)\s").expect("a regex"));
 /// Words of assertions that say nothing about what they are of.
 const VOCABULARY: [&str; 22] = [
     "assert", "self", "expect", "require", "is", "not", "to", "be", "cls", "this", "await", "in", "and", "or", "None",
@@ -205,6 +215,40 @@ pub(super) fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> S
         }
     }
     text
+}
+
+/// Whether what a condition holds ends the test as failed, as far as its first lines say.
+pub(super) fn guards_failure(all: &[&DiffLine<'_>], guard: &DiffLine<'_>, language: &Language) -> bool {
+    let fails = |line: &DiffLine<'_>| {
+        let code = &line.masked.code;
+        language.asserts.is_match(code) || FAILS.is_match(code) || ENDS.is_match(code)
+    };
+    let below = all.iter().skip_while(|line| line.number != guard.number).skip(1);
+    let mut inside = below.filter(|line| line.has_code()).take_while(|line| line.indent > guard.indent);
+    fails(guard) || inside.by_ref().take(GUARDED_LINES_MAX).any(|line| fails(line))
+}
+
+/// The unchanged line above `line` on which the assertion begins that goes on with a comparison on it.
+pub(super) fn assertion_around<'s, 'p>(
+    all: &[&'s DiffLine<'p>],
+    line: &DiffLine<'_>,
+    language: &Language,
+) -> Option<&'s DiffLine<'p>> {
+    let compares = COMPARISON.is_match(&line.masked.code);
+    let at = all.iter().position(|other| compares && std::ptr::eq(*other, line))?;
+    let mut open = 0_i32;
+    for above in all[..at].iter().rev().take(STATEMENT_LINES_MAX) {
+        let code = &above.masked.code;
+        let count = |signs: [char; 3]| i32::try_from(code.matches(signs).count()).unwrap_or(i32::MAX);
+        open += count(['(', '[', '{']) - count([')', ']', '}']);
+        if open > 0 {
+            if language.asserts.is_match(code) {
+                return (!above.changed).then_some(above);
+            }
+            open = 0;
+        }
+    }
+    None
 }
 
 /// Whether both name the same text.
@@ -330,14 +374,15 @@ pub(super) fn mark_narrowed<'s, 'p>(
         let code = without_whitespace(&line.masked.text);
         code.trim_end_matches(['{', ')', ':']).to_owned()
     };
-    let pairs = body.windows(2).filter(|pair| {
-        let fails = &pair[1].masked.code;
-        is_added(pair[0])
-            && CONDITION.is_match(&pair[0].masked.code)
-            && !pair[1].changed
-            && pair[1].indent > pair[0].indent
-            && (language.asserts.is_match(fails) || FAILS.is_match(fails))
-    });
+    let fails = |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code) || FAILS.is_match(&line.masked.code);
+    // What goes on with the condition, and what is said before it fails, comes first.
+    let guards = |at: usize| {
+        let inside = body[at + 1..].iter().take_while(|line| line.indent > body[at].indent);
+        inside.take(GUARDED_LINES_MAX).any(|line| !line.changed && fails(line))
+    };
+    let conditions = (0..body.len())
+        .filter(|&at| is_added(body[at]) && CONDITION.is_match(&body[at].masked.code) && guards(at))
+        .map(|at| body[at]);
     let narrower = |line: &DiffLine<'_>| {
         let now = stem(line);
         let rest =
@@ -348,7 +393,8 @@ pub(super) fn mark_narrowed<'s, 'p>(
             starts(["&&", "and"]) || denied && starts(["||", "or"])
         })
     };
-    pairs.map(|pair| pair[0]).find(|line| narrower(line))
+    let mut conditions = conditions;
+    conditions.find(|line| narrower(line))
 }
 
 /// Whether a line says that the test is skipped.

@@ -4,15 +4,17 @@
 //! Two lines are compared by their tokens. What is the same at their starts and ends is left out; what remains in the
 //! middle is what was changed.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::language::Language;
 use super::lazy::compile_regex;
-use super::loosened::{join_statement, same_subject};
+use super::loosened::{assertion_around, guards_failure, join_statement, same_subject};
 use super::strength::{
-    MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly, strength_of, tokens_of,
+    ANYTHING, CALLS, ERRORS, MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly, strength_of,
+    tokens_of,
 };
 use super::tolerance;
 use super::view::{DiffLine, DiffSide};
@@ -21,29 +23,6 @@ use super::{reworded, slack, swallowed};
 /// Pairs of lines looked at for one test.
 const PAIRS_MAX: usize = 1_000;
 
-/// Speaks of an error that has to come.
-static ERRORS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(
-        r"(?i)\b\w*(?:throw|raises?\b|raises?_|raising|should_panic|death\b|fails_?with|has_?error|expect_?(?:error|warning|message|exception)|expected_?exception)\w*|\brejects?(?:ed\w*)?\b|\bexpected\s*=|\.(?:isInstanceOf|hasMessage)\w*\(",
-    )
-    .expect("a regex")
-});
-/// Sets up or asks for a call.
-static CALLS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(concat!(
-        r"\bEXPECT_CALL\b|\bEXPECT\(\)|\.expect_\w+\(|\b(?:co)?[vV]erify\w*\s*[({]|\.(?:On|expects?|with|withArgs|times|Times|Once|once|exactly)\(|\bhave_received\b|\bexpect_value\b|\bEXPECT_THAT\b|\bexpectedCount\b",
-        r"|(?i)\b\w*called\w*\b|\bassert\w*(?:sent|dispatched|pushed|calls?)\b|\breceived?\(|^\s*(?:\d+|\(.{1,12}\))\s*\*\s*\w"
-    ))
-    .expect("a regex")
-});
-/// Takes anything.
-static ANYTHING: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(concat!(
-        r"\b(?:mock\.)?ANY\b|\bany(?:\w*)?\(\)|\bany[A-Z]\w*\(|\bany\(\w*(?:\.class)?\)|\bIt\.IsAny\b|\b(?:expect|jasmine)\.any(?:thing)?\(|\bmatch\.any\b|\bmock\.Anything\b|\bgomock\.Any\b",
-        r"|::_\b|\bmatch\._|\*_|\balways\(\)|\banything\b|\bkind_of\(|\bArg\.Any\b|\bA<\w+>\._"
-    ))
-    .expect("a regex")
-});
 /// Errors of which all others are kinds.
 const ANY_ERROR: [&str; 11] = [
     "Exception",
@@ -142,14 +121,24 @@ pub(super) fn mark_weaker<'s, 'p>(
     let in_order = olds.len() == news.len()
         && olds.len() > 1
         && olds.iter().zip(&news).all(|((_, old), (_, new))| new.shares_arguments(old));
+    // One more than before may say the rest.
+    let is_kept = |of: usize, old: &Statement| {
+        news.len() > olds.len()
+            && news.iter().any(|(at, new)| {
+                let as_much = new.strength >= old.strength || new.tokens.iter().any(|token| token == "in");
+                *at != of && new.asserts && as_much && new.shares_arguments(old)
+            })
+    };
     let asks_arguments = news.iter().any(|(_, new)| slack::asks_arguments(&new.tokens));
     let weaker = news.iter().enumerate().find(|(index, (at, new))| {
         let alike = |pair: &&(usize, Statement)| {
             let (from, old) = *pair;
             (!in_order || std::ptr::eq(*pair, &olds[*index]))
-                && (new.shares_arguments(old) || same_subject(removed[*from], added[*at]))
+                && (new.shares_arguments(old)
+                    || same_subject(removed[*from], added[*at])
+                    || reworded::normalizes(&old.tokens, &new.tokens))
         };
-        gone.iter().copied().filter(alike).any(|(_, old)| {
+        gone.iter().copied().filter(alike).filter(|(_, old)| !is_kept(*at, old)).any(|(_, old)| {
             let elsewhere = || {
                 let rest = new.rest_of(old);
                 news.iter().any(|(other, text)| other != at && text.joined.ends_with(rest))
@@ -244,8 +233,21 @@ fn statements(lines: &[&DiffLine<'_>], all: &[&DiffLine<'_>], language: &Languag
         !DEFINES.is_match(code)
             && (some || this || language.asserts.is_match(code) || regexes.iter().any(|regex| regex.is_match(code)))
     };
-    let found = lines.iter().enumerate().filter(|(_, line)| asks(line));
-    found.map(|(at, line)| (at, Statement::new(join_statement(all, line), &line.masked.code, language))).collect()
+    let mut heads = HashSet::new();
+    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        if asks(line) {
+            return Some((at, *line));
+        }
+        // An assertion that began above counts once.
+        let head = assertion_around(all, line, language)?;
+        heads.insert(head.number).then_some((at, head))
+    });
+    found
+        .map(|(at, head)| {
+            let fails = guards_failure(all, head, language);
+            (at, Statement::new(join_statement(all, head), &head.masked.code, fails, language))
+        })
+        .collect()
 }
 
 /// A statement and its tokens. What is asked of it for each other one is found once.
@@ -259,6 +261,8 @@ struct Statement {
     strength: Option<MatcherStrength>,
     asserts: bool,
     is_guard: bool,
+    /// A guard's block ends the test as failed.
+    fails: bool,
     is_pattern: bool,
     speaks_of_errors: bool,
     speaks_of_calls: bool,
@@ -269,13 +273,14 @@ struct Statement {
 }
 
 impl Statement {
-    fn new(text: String, code: &str, language: &Language) -> Self {
+    fn new(text: String, code: &str, fails: bool, language: &Language) -> Self {
         let tokens = tokens_of(&text);
         Statement {
             joined: tokens.concat().trim_end_matches(';').to_owned(),
             strength: strength_of(&tokens, &text),
             asserts: language.asserts.is_match(code),
             is_guard: GUARD.is_match(code),
+            fails,
             speaks_of_errors: ERRORS.is_match(code),
             speaks_of_calls: CALLS.is_match(code),
             is_pattern: PATTERN.is_match(code),
@@ -554,6 +559,7 @@ impl Statement {
             has(&old.tokens, &["0"]) && pair.is_some_and(|bound| bound > 0.0)
         };
         self.is_guard
+            && self.fails
             && old.is_guard
             && has(&old.tokens, &["!="])
             && (!has(&old.tokens, &["nil", "null", "0"]) || allows_some())

@@ -6,11 +6,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::WeakenedCheckCollector;
+use super::hit::LineHit;
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
-use super::lines::{LineHit, find_hits};
+use super::lines::find_hits;
 use super::rule::{RuleKind, RuleSeverity};
-use super::view::{DiffSide, FileView};
+use super::view::{DiffLine, DiffSide, FileView};
 use crate::fix::patch::PatchChange;
 
 /// Keys beside the values of a matrix.
@@ -77,7 +78,7 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         // A version in place of others is an upgrade, a system in place of another the same check elsewhere.
         let moves_on = !come.is_empty();
         if moves_on {
-            let left = count_unpaired(&mut gone, come);
+            let left = count_unpaired(&mut gone, come.clone(), place.1);
             if gone.len() <= left {
                 continue;
             }
@@ -90,7 +91,9 @@ pub(super) fn mark_matrices(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         if entry.hit.line.masked.text.contains('[') && listed(&old) == 1 && listed(&new) == 0 {
             continue;
         }
-        let severity = match is_oldest(&gone, &views[entry.hit.file]) {
+        let is_alias = |word: &&str| place.1.contains("node") && NODE_VERSIONS.contains(word);
+        let is_newest = come.iter().any(is_alias);
+        let severity = match is_newest || is_oldest(&gone, &views[entry.hit.file]) {
             // The oldest ones go, and newer ones come.
             true if moves_on || supported() => continue,
             true => RuleSeverity::Likely,
@@ -180,7 +183,15 @@ fn is_kept<'h, 'v: 'h, 'p: 'v>(
             && other.units.iter().any(|unit| plain_unit(unit) == entry.unit)
             && matrix_key(other) == matrix_key(entry.hit)
     };
-    is_included(entry.hit) && (new.any(is_there) || is_listed(entry.hit, view))
+    let is_item = |line: &DiffLine<'_>| {
+        line.masked
+            .text
+            .trim_start()
+            .strip_prefix("- ")
+            .is_some_and(|item| item.split(' ').any(|word| plain_unit(word) == entry.unit))
+    };
+    is_included(entry.hit)
+        && (new.any(is_there) || is_listed(entry.hit, view) || view.changed_lines(DiffSide::New).any(is_item))
         || is_elsewhere(entry.hit, views)
         || is_computed(view, matrix_key(entry.hit))
 }
@@ -219,13 +230,26 @@ fn is_computed(view: &FileView<'_>, key: &str) -> bool {
 
 /// Takes the values out of `gone` that `come` has another version of: `ubuntu-22.04` for `ubuntu-20.04`. How many of
 /// `come` are left.
-fn count_unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>) -> usize {
-    gone.retain(|entry| match come.iter().position(|other| unit_stem(other) == unit_stem(entry.unit)) {
-        Some(at) => {
-            come.swap_remove(at);
-            false
+fn count_unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>, key: &str) -> usize {
+    // `node` is a version of Node.js as well.
+    let stem = |unit| if key.contains("node") && NODE_VERSIONS.contains(&unit) { "" } else { unit_stem(unit) };
+    // An older version is no upgrade.
+    let is_older = |other: &str, unit: &str| {
+        let newest = come.iter().filter_map(|unit| parse_version(unit)).max();
+        let versions = (parse_version(unit), newest);
+        parse_version(other).is_some()
+            && matches!(versions, (Some(was), Some(newest)) if was.len() == newest.len() && was > newest)
+    };
+    let older: Vec<&str> =
+        gone.iter().map(|entry| entry.unit).filter(|unit| come.iter().any(|other| is_older(other, unit))).collect();
+    gone.retain(|entry| {
+        match come.iter().position(|other| stem(other) == stem(entry.unit) && !older.contains(&entry.unit)) {
+            Some(at) => {
+                come.swap_remove(at);
+                false
+            }
+            None => true,
         }
-        None => true,
     });
     come.len()
 }
@@ -240,6 +264,8 @@ fn unit_stem(unit: &str) -> &str {
     &unit[..end]
 }
 
+/// Words for versions of Node.js.
+const NODE_VERSIONS: [&str; 6] = ["node", "stable", "latest", "current", "lts", "active"];
 /// Systems in the names of targets.
 const SYSTEMS: [&str; 12] = [
     "windows", "linux", "darwin", "macos", "android", "ios", "freebsd", "netbsd", "openbsd", "wasi", "illumos",

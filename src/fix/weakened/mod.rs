@@ -13,6 +13,7 @@
 //! (a document that shows `eslint-disable`, a string that holds `#[allow]`) turns nothing off. Inputs of tests, other
 //! people's and generated code are left alone.
 
+mod added;
 mod asked;
 mod assertions;
 mod census;
@@ -22,6 +23,7 @@ mod fitted;
 mod fresh;
 mod gone;
 mod ground;
+mod hit;
 mod keys;
 mod language;
 mod lazy;
@@ -29,6 +31,7 @@ mod levels;
 mod lexis;
 mod lines;
 mod loosened;
+mod made_up;
 mod matchers;
 mod matrix;
 mod numbers;

@@ -123,6 +123,8 @@ pub(super) struct WeakenedRuleText {
     pub(super) beside: Option<String>,
     /// A regex of a line of the new file, as far as the diff shows it, that says that this one is no finding after all.
     pub(super) without: Option<String>,
+    /// The same of a line of the old file.
+    pub(super) unless_before: Option<String>,
     /// A regex that a unit has to match to count.
     pub(super) units_like: Option<String>,
     /// A regex on units that don't count.
@@ -138,6 +140,9 @@ pub(super) struct WeakenedRuleText {
     /// written so.
     #[serde(default)]
     pub(super) key_stays: bool,
+    /// Whether what matches `along` has to have been there before: what a new command leaves out was never looked at.
+    #[serde(default)]
+    pub(super) command_stays: bool,
     /// Whether it counts only in a test, or right above one.
     #[serde(default)]
     pub(super) attached: bool,
@@ -231,6 +236,7 @@ pub(super) struct WeakenedRule {
     not_below: Option<LazyRegex>,
     beside: Option<LazyRegex>,
     without: Option<LazyRegex>,
+    unless_before: Option<LazyRegex>,
     replaced_by: Option<LazyRegex>,
     units_like: Option<LazyRegex>,
     units_unlike: Option<LazyRegex>,
@@ -252,6 +258,7 @@ impl WeakenedRule {
             not_below: text.not_below.clone().map(LazyRegex::new),
             beside: text.beside.clone().map(LazyRegex::new),
             without: text.without.clone().map(LazyRegex::new),
+            unless_before: text.unless_before.clone().map(LazyRegex::new),
             replaced_by: text.replaced_by.clone().map(LazyRegex::new),
             units_like: text.units_like.clone().map(LazyRegex::new),
             units_unlike: text.units_unlike.clone().map(LazyRegex::new),
@@ -283,6 +290,11 @@ impl WeakenedRule {
     /// Whether `line` has what the rule asks for besides its match.
     pub(super) fn is_along(&self, line: &str) -> bool {
         self.along.as_ref().is_none_or(|along| along.is_match(line))
+    }
+
+    /// What of `line` is what the rule asks for besides its match.
+    pub(super) fn find_along<'l>(&self, line: &'l str) -> Option<&'l str> {
+        Some(self.along.as_ref()?.get()?.find(line)?.as_str())
     }
 
     /// Whether what a line is in is what the rule asks for; `above` are the lines that it is deeper than.
@@ -321,6 +333,11 @@ impl WeakenedRule {
     /// Whether one of the new file's lines makes up for what the rule found.
     pub(super) fn is_made_up_for<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
         self.without.as_ref().is_some_and(|without| lines.any(|line| without.is_match(line)))
+    }
+
+    /// Whether one of the old file's lines says that what the rule found is no finding.
+    pub(super) fn was_so_before<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
+        self.unless_before.as_ref().is_some_and(|before| lines.any(|line| before.is_match(line)))
     }
 
     /// Whether `line`, which is new, takes the place of what is gone.

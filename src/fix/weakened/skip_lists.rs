@@ -211,8 +211,8 @@ fn opened_by<'t>(view: &FileView<'_>, text: &'t str, own: Option<(&'t str, &'t s
     let name =
         Some(text).filter(|text| SAYS.is_match(text)).and_then(|text| DECIDES.captures(text))?.name("name")?.as_str();
     let words = words_of(name);
-    // A sentence is a test's name.
-    if words.len() > WORDS_MAX {
+    // A sentence is a test's name; `ignore_case` is about letters.
+    if words.len() > WORDS_MAX || words.last().is_some_and(|last| last == "case") {
         return None;
     }
     let decides = view.part == FileRole::Test || view.path_of_side(DiffSide::New).ends_with("build.rs");
@@ -227,6 +227,10 @@ fn is_skip_list(view: &FileView<'_>, name: &str) -> bool {
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     if name.starts_with("collect_ignore") {
         return true;
+    }
+    // How letters are written.
+    if words.windows(2).any(|pair| pair[0].starts_with("ignor") && pair[1] == "case") {
+        return false;
     }
     // A pattern of paths is a setting of a runner's.
     if has(&[

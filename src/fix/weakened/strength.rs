@@ -6,6 +6,29 @@ use regex::Regex;
 
 use super::lazy::compile_regex;
 
+/// Speaks of an error that has to come.
+pub(super) static ERRORS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(
+        r"(?i)\b\w*(?:throw|raises?\b|raises?_|raising|should_panic|death\b|fails_?with|has_?error|expect_?(?:error|warning|message|exception)|expected_?exception)\w*|\brejects?(?:ed\w*)?\b|[(,]\s*expected\s*=|\.(?:isInstanceOf|hasMessage)\w*\(",
+    )
+    .expect("a regex")
+});
+/// Sets up or asks for a call.
+pub(super) static CALLS: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\bEXPECT_CALL\b|\bEXPECT\(\)|\.expect_\w+\(|\b(?:co)?[vV]erify\w*\s*[({]|\.(?:On|expects?|with|withArgs|times|Times|Once|once|exactly)\(|\bhave_received\b|\bexpect_value\b|\bEXPECT_THAT\b|\bexpectedCount\b",
+        r"|(?i)\b\w*called\w*\b|\bassert\w*(?:sent|dispatched|pushed|calls?)\b|\breceived?\(|^\s*(?:\d+|\(.{1,12}\))\s*\*\s*\w"
+    ))
+    .expect("a regex")
+});
+/// Takes anything.
+pub(super) static ANYTHING: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(concat!(
+        r"\b(?:mock\.)?ANY\b|\bany(?:\w*)?\(\)|\bany[A-Z]\w*\(|\bany\(\w*(?:\.class)?\)|\bIt\.IsAny\b|\b(?:expect|jasmine)\.any(?:thing)?\(|\bmatch\.any\b|\bmock\.Anything\b|\bgomock\.Any\b",
+        r"|::_\b|\bmatch\._|\*_|\balways\(\)|\banything\b|\bkind_of\(|\bArg\.Any\b|\bA<\w+>\._"
+    ))
+    .expect("a regex")
+});
 /// What a matcher asks for, each more than those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MatcherStrength {
@@ -19,7 +42,7 @@ pub(super) enum MatcherStrength {
 
 /// Names of matchers, in lower case, without underscores and without what frameworks put in front of them (`assert`,
 /// `toBe`, `should`).
-const EXACT_WORDS: &str = "eq equal equals eql equalto same sameas identical identicalto strictequal deepequal deepstrictequal \
+const EXACT_WORDS: &str = "eq equal equalt equals eql equalto same sameas identical identicalto strictequal deepequal deepstrictequal \
     containsexactly containexactly containsexactlyinanyorder elementsare orderedequals jsoneq yamleq \
     jsonstringequalsjsonstring text url length lengthof len size count single findsnwidgets findsonewidget status \
     matchsnapshot matchinlinesnapshot matchfilesnapshot snapshot screenshot matchesgoldenfile deeply \
@@ -152,7 +175,7 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
     for (at, sign) in tokens.iter().enumerate() {
         let sign = sign.as_str();
         // `mock.ANY` is an argument.
-        if is_word(sign) && sign != "ANY" {
+        if is_word(sign) && sign != "ANY" && !is_membership(tokens, at) {
             let next = token(at + 1);
             let is_called = matches!(next, "(" | "!" | "<" | "{" | "=" | "[");
             let is_chained = matches!(before(at), "." | "->" | "::" | "-" | "to" | "not_to" | "to_not");
@@ -185,7 +208,7 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
             "==" | "===" => Some(Exact),
             "=" if of_lisp(text) && before(at) == "(" => Some(Exact),
             "!=" | "!==" => Some(Anything),
-            ">=" | "<=" => Some(Part),
+            ">=" | "<=" | "in" => Some(Part),
             ">" | "<" if before(at) == "be" || token(at + 1) == "0" => Some(Part),
             _ if quoted && text.contains(".should(") && before(at) == "(" => {
                 sign.trim_matches(['\'', '"']).split('.').filter_map(word_strength).min()
@@ -210,6 +233,11 @@ pub(super) fn strength_of(tokens: &[String], text: &str) -> Option<MatcherStreng
         return (!compares && !asks_own && BARE.contains(&token(0))).then_some(Anything);
     };
     Some(if is_negated(tokens, text) { Anything } else { least })
+}
+
+/// Whether a word asks whether something is one of several, and is of no loop.
+fn is_membership(tokens: &[String], at: usize) -> bool {
+    tokens[at] == "in" && tokens[0] == "assert" && !tokens[..at].iter().any(|token| token == "for")
 }
 
 /// The same of a shell's test.
