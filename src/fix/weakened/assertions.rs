@@ -55,7 +55,7 @@ static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A statement that is a check, or adds or runs a test.
 static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|(?:add|run|do|exec)?_?[tT]ests?\w*|it)\s*[.(]")
+    compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|(?:add|run|do|exec)?_?[tT]ests?\w*|it|ok|(?:not|deep|strict)?[eE]qual|throws)\s*[.(]")
         .expect("a regex")
 });
 /// What makes the function below it a test.

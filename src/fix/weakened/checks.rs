@@ -40,6 +40,9 @@ static COMMAND_KEY: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a regex")
 });
 
+/// Keys of files, below a section whose name is that of a command.
+static LISTS: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"\.(?:omit|include|source|exclude\w*|plugins|data_file)$").expect("a regex"));
 /// An action of a pipeline that checks something, without its version.
 static ACTION: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check|fuzz|semver-check)[\w./-]*")
@@ -217,10 +220,23 @@ static FOR_PEOPLE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether a command is one more among the scripts of a manifest: nothing was stricter before.
 fn is_new_script(command: &CheckCommand<'_, '_>, view: &FileView<'_>) -> bool {
+    if view.is("make") {
+        return is_of_new_target(command.line, view);
+    }
     let same_key = |line: &DiffLine<'_>| line.path == command.line.path;
     view.is("json")
         && !view.all_lines(DiffSide::Old).any(same_key)
         && !view.changed_lines(DiffSide::Old).any(|line| line.has_code() && command_on(view, line).is_some())
+}
+
+/// Whether a recipe's line is of a target that comes with the change, under no name that went.
+fn is_of_new_target(line: &DiffLine<'_>, view: &FileView<'_>) -> bool {
+    let is_target = |line: &DiffLine<'_>| {
+        !line.raw.starts_with(['\t', ' ', '#', '.']) && line.has_code() && line.masked.code.contains(':')
+    };
+    let above = view.all_lines(DiffSide::New).take_while(|other| other.number != line.number);
+    let owner = above.filter(|other| is_target(other)).last();
+    owner.is_some_and(|owner| owner.changed) && !view.changed_lines(DiffSide::Old).any(is_target)
 }
 
 /// Whether a check of the one kind may take over what one of the other did: linters format, and formatters lint.
@@ -421,6 +437,8 @@ fn command_on(view: &FileView<'_>, line: &DiffLine<'_>) -> Option<(String, bool)
             let value: String = serde_json::from_str(value.trim().trim_end_matches(',')).ok()?;
             Some((value, false))
         }
+        // What a coverage report leaves out.
+        "toml" | "ini" if LISTS.is_match(&line.path) => None,
         "toml" | "ini" => {
             let value = text.split_once('=').map_or(text, |(_, value)| value).trim();
             let quoted = value.trim_matches([',', '[', ']', ' ']);

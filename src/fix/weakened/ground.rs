@@ -276,7 +276,9 @@ pub(super) fn is_of_fresh_test(hit: &LineHit<'_, '_>, census: &TestInventory, vi
     test.twin.is_none()
         && sides.new[test.at].changed
         && test.body_lines(&sides.new).iter().filter(says).count() >= BODY_LINES_MIN
-        && !sides.old.iter().any(|line| line.changed && line.has_code())
+        && (!sides.old.iter().any(|line| line.changed && line.has_code())
+            || census.tests_of_side(DiffSide::Old).iter().all(|old| old.file != hit.file || old.twin.is_some())
+                && !sides.removed_in_place(test.at).any(DiffLine::has_code))
 }
 
 /// Lines of a test that does something.

@@ -46,7 +46,7 @@ static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
 /// Leeway: what lets an exact comparison through that is not.
 static LEEWAY: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bFuzzyInt\(|\b(?:ignore_\w+|any_order)\s*=\s*True|\bcmpopts\.\w+|\b(?:ignoring|[eE]xcluding)\w*\(",
+        r"\b(?:rtol|atol|abs_tol|rel_tol|places|delta|decimal)\s*=|\bcheck_\w+\s*=\s*False|\bstrict\s*=\s*False|\b(?:mock\.)?ANY\b|\bexpect\.(?:any|anything|objectContaining|arrayContaining|stringContaining|stringMatching)\(|\bapprox\(|\bmock\.Anything\b|\bequal_nan\s*=\s*True|\bfetch_redirect_response\s*=\s*False|\bFuzzyInt\(|\b(?:ignore_\w+|any_order)\s*=\s*True|\bcmpopts\.\w+|\b(?:ignoring|[eE]xcluding)\w*\(",
     )
     .expect("a regex")
 });

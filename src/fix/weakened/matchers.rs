@@ -13,8 +13,8 @@ use super::language::Language;
 use super::lazy::compile_regex;
 use super::loosened::{assertion_around, guards_failure, join_statement, same_subject};
 use super::strength::{
-    ANYTHING, CALLS, ERRORS, MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly, strength_of,
-    tokens_of,
+    ANYTHING, CALLS, DEFINES, ERRORS, MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly,
+    says_something, strength_of, tokens_of,
 };
 use super::tolerance;
 use super::view::{DiffLine, DiffSide};
@@ -64,11 +64,6 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
 /// Warns in the place of an assertion.
 static WARNS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\b(?:BOOST_)?WARN\w*\(|\bWarn\.\w+\(|_NOFAIL\(").expect("a regex"));
-/// Begins a function, or imports something.
-static DEFINES: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w|^\s*(?:from|import|use)\s+\S")
-        .expect("a regex")
-});
 /// Lets nothing of what was before it fail.
 static SWALLOWS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^(?:\.catch\(.*\)|rescue(?:nil|true|false)|catch\{\}|\|\|(?:true|:))$").expect("a regex")
@@ -121,13 +116,14 @@ pub(super) fn mark_weaker<'s, 'p>(
     let in_order = olds.len() == news.len()
         && olds.len() > 1
         && olds.iter().zip(&news).all(|((_, old), (_, new))| new.shares_arguments(old));
-    // One more than before may say the rest.
-    let is_kept = |of: usize, old: &Statement| {
-        news.len() > olds.len()
-            && news.iter().any(|(at, new)| {
-                let as_much = new.strength >= old.strength || new.tokens.iter().any(|token| token == "in");
-                *at != of && new.asserts && as_much && new.shares_arguments(old)
-            })
+    // One more than before may say the rest, and another may be nearer to what was asked.
+    let is_kept = |of: (usize, &Statement), old: &Statement| {
+        let more = news.len() > olds.len();
+        news.iter().filter(|(at, new)| *at != of.0 && new.asserts).any(|(_, new)| {
+            let as_much = new.strength >= old.strength || more && new.tokens.iter().any(|token| token == "in");
+            let nearer = || new.shared_words(old) > of.1.shared_words(old);
+            as_much && new.shares_arguments(old) && (more || nearer())
+        })
     };
     let asks_arguments = news.iter().any(|(_, new)| slack::asks_arguments(&new.tokens));
     let weaker = news.iter().enumerate().find(|(index, (at, new))| {
@@ -138,7 +134,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                     || same_subject(removed[*from], added[*at])
                     || reworded::normalizes(&old.tokens, &new.tokens))
         };
-        gone.iter().copied().filter(alike).filter(|(_, old)| !is_kept(*at, old)).any(|(_, old)| {
+        gone.iter().copied().filter(alike).filter(|(_, old)| !is_kept((*at, new), old)).any(|(_, old)| {
             let elsewhere = || {
                 let rest = new.rest_of(old);
                 news.iter().any(|(other, text)| other != at && text.joined.ends_with(rest))
@@ -148,7 +144,7 @@ pub(super) fn mark_weaker<'s, 'p>(
                 let clause = new.clause_without(old).filter(|_| news.len() <= olds.len())?;
                 Some(!news.iter().any(|(other, text)| other != at && text.joined.contains(&clause)))
             };
-            new.is_shortened(old) && !goes_on(*at) && !elsewhere()
+            new.is_shortened(old) && !goes_on(*at) && !elsewhere() && !new.loses_as_call(old, removed, added)
                 || halved() == Some(true) && !goes_on(*at)
                 || !asks_arguments && slack::asks_arguments(&old.tokens) && slack::counts_calls(&new.tokens)
                 || new.is_weaker(old, language, sleeps)
@@ -360,6 +356,11 @@ impl Statement {
             && (old.speaks_of_errors || is_part && (old.speaks_of_calls || old.is_pattern))
     }
 
+    /// Whether the call that it is about has lost the same.
+    fn loses_as_call(&self, old: &Statement, removed: &[&DiffLine<'_>], added: &[&DiffLine<'_>]) -> bool {
+        old.speaks_of_calls && slack::is_lost_beside(self.changed(old).0, &old.text, removed, added)
+    }
+
     /// The last of several things that `old` asked for at once, where this one asks for the others alone.
     fn clause_without(&self, old: &Statement) -> Option<String> {
         let (gone, put, _) = self.changed(old);
@@ -532,19 +533,19 @@ impl Statement {
 
     /// Whether most of its names and values are in `old`, too.
     fn shares_arguments(&self, old: &Statement) -> bool {
-        let says = |token: &&String| {
-            (is_word(token) || is_number(token) || token.starts_with(['"', '\'']))
-                && !token.to_lowercase().starts_with("assert")
-        };
         // What a shell compares comes first.
         let compared = |text: &Statement| text.tokens.iter().find(|token| *token != "[").cloned();
         if self.tokens.first().is_some_and(|first| first == "[") {
             return compared(self) == compared(old);
         }
-        let own: Vec<&String> = self.tokens.iter().filter(says).collect();
-        let count = old.tokens.iter().filter(says).count().min(own.len());
-        let shared = own.iter().filter(|token| old.tokens.contains(**token)).count();
-        shared > 0 && 2 * shared >= count
+        let count = |text: &Statement| text.tokens.iter().filter(says_something).count();
+        let shared = self.shared_words(old);
+        shared > 0 && 2 * shared >= count(old).min(count(self))
+    }
+
+    /// How many of its names and values are in `old`, too.
+    fn shared_words(&self, old: &Statement) -> usize {
+        self.tokens.iter().filter(says_something).filter(|token| old.tokens.contains(token)).count()
     }
 
     /// Whether the test fails in fewer cases: not for every other value any more, but for one, or beyond a bound.

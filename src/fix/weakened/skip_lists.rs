@@ -148,7 +148,7 @@ fn list_entries<'v, 'p>(
     let mut found = Vec::new();
     for (hunk, sides) in view.hunks.iter().enumerate() {
         let heading = view.file.hunks[hunk].heading.as_str();
-        let heading = opened_by(view, heading, list_on(view, heading));
+        let mut heading = opened_by(view, heading, list_on(view, heading));
         // What the lines above begin, each deeper than those before it.
         let mut open: Vec<(usize, Option<&str>)> = Vec::new();
         for (at, line) in sides.side_lines(side).iter().enumerate().filter(|(_, line)| !line.is_idle()) {
@@ -158,6 +158,8 @@ fn list_entries<'v, 'p>(
                 continue;
             }
             if line.has_code() {
+                // What began above the hunk ends before the next that begins at the edge.
+                heading = heading.filter(|_| line.indent > 0);
                 while open.last().is_some_and(|(indent, _)| *indent >= line.indent) {
                     open.pop();
                 }

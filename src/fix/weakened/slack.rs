@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lazy::compile_regex;
+use super::lexis::without_whitespace;
 use super::strength::{is_number, is_word};
+use super::view::DiffLine;
 
 /// Puts what it is called on, or what it is given, in an order of its own.
 const ORDERS: [&str; 15] = [
@@ -225,6 +227,17 @@ pub(super) fn expects_part(old: &[String], new: &[String]) -> bool {
 
 /// Matchers that compare with one value.
 const EXACT: [&str; 5] = ["toBe", "toEqual", "toStrictEqual", "to", "toMatchObject"];
+
+/// Whether lines besides the statement `text` have lost the same tokens.
+pub(super) fn is_lost_beside(gone: &[String], text: &str, removed: &[&DiffLine<'_>], added: &[&DiffLine<'_>]) -> bool {
+    let piece = gone.concat();
+    let count = |lines: &[&DiffLine<'_>]| {
+        let others = lines.iter().filter(|line| !text.contains(line.masked.text.trim()));
+        others.filter(|line| without_whitespace(&line.masked.text).contains(&piece)).count()
+    };
+    // The statement's own new line may still have it.
+    piece.len() > 1 && count(removed) > count(added)
+}
 
 /// Whether a name is another one with a word in it that makes it lax.
 pub(super) fn is_laxer_name(was: &str, is: &str) -> bool {

@@ -21,6 +21,11 @@ pub(super) static CALLS: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("a regex")
 });
+/// Begins a function, or imports something.
+pub(super) static DEFINES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:[@#\[].*\)\s*)?(?:\w+\s+)*(?:func|fn|def|function|class)\s+\w|^\s*(?:from|import|use)\s+\S")
+        .expect("a regex")
+});
 /// Takes anything.
 pub(super) static ANYTHING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
@@ -383,12 +388,20 @@ pub(super) fn callee(tokens: &[String], at: usize) -> (String, usize) {
                 let name = position.checked_sub(1).map_or(String::new(), |at| tokens[at].clone());
                 return (name, commas);
             }
+            // A list is one argument.
+            "[" | "{" if depth == 0 => commas = 0,
             "(" | "[" | "{" => depth = depth.saturating_sub(1),
             "," if depth == 0 => commas += 1,
             _ => {}
         }
     }
     (tokens.first().cloned().unwrap_or_default(), commas)
+}
+
+/// Whether a token is a name or a value, and not how an assertion is called.
+pub(super) fn says_something(token: &&String) -> bool {
+    (is_word(token) || is_number(token) || token.starts_with(['"', '\'']))
+        && !token.to_lowercase().starts_with("assert")
 }
 
 /// Names, numbers, strings and signs, in their order. A sign of two or three characters is one.
