@@ -379,10 +379,12 @@ impl TestInventory {
         let own = word_counts(test, views, DiffSide::Old);
         let all: usize = own.values().sum();
         // Words that only this test had, of those that the diff shows.
-        let beside = self.old.iter().filter(|other| other.file == test.file && !std::ptr::eq(*other, test));
-        let common: HashSet<&str> =
-            beside.flat_map(|other| word_counts(other, views, DiffSide::Old).into_keys()).collect();
-        let rare: Vec<&str> = own.keys().copied().filter(|word| !common.contains(word)).collect();
+        let rare = LazyCell::new(|| -> Vec<&str> {
+            let beside = self.old.iter().filter(|other| other.file == test.file && !std::ptr::eq(*other, test));
+            let common: HashSet<&str> =
+                beside.flat_map(|other| word_counts(other, views, DiffSide::Old).into_keys()).collect();
+            own.keys().copied().filter(|word| !common.contains(word)).collect()
+        });
         let others = self.new.iter().filter(|other| other.twin.is_none_or(|twin| self.old[twin].name != other.name));
         others.filter(|other| test_language(views, other) == test_language(views, test)).any(|other| {
             let theirs = word_counts(other, views, DiffSide::New);
@@ -393,9 +395,9 @@ impl TestInventory {
             let says = |word: &str| theirs.get(word).copied().unwrap_or_default();
             let gains = |word: &str| says(word).saturating_sub(before.get(word).copied().unwrap_or_default());
             all > 0
-                && 2 * rare.iter().filter(|word| says(word) > 0).count() >= rare.len()
                 && shared(&says) as f64 >= MOVED_SHARE * all as f64
                 && shared(&gains) as f64 >= GAINED_SHARE * all as f64
+                && 2 * rare.iter().filter(|word| says(word) > 0).count() >= rare.len()
         })
     }
 

@@ -80,8 +80,11 @@ pub(super) fn guard_above<'l, 'p: 'l>(
     above: impl DoubleEndedIterator<Item = &'l DiffLine<'p>>,
     line: &DiffLine<'_>,
 ) -> Option<&'l DiffLine<'p>> {
-    let guard = above.rev().find(|other| other.has_code() && other.indent < line.indent)?;
-    (FAILS.is_match(&line.masked.code) && guard.masked.code.contains("if ")).then_some(guard)
+    if !FAILS.is_match(&line.masked.code) {
+        return None;
+    }
+    let guard = above.rev().find(|other| other.has_code() && other.indent < line.indent);
+    guard.filter(|guard| guard.masked.code.contains("if "))
 }
 
 fn line_words(line: &DiffLine<'_>, guard: Option<&DiffLine<'_>>) -> HashSet<String> {

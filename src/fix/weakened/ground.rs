@@ -162,8 +162,10 @@ pub(super) fn is_of_new_dimension(hit: &LineHit<'_, '_>, view: &FileView<'_>) ->
 
 /// Whether what a line says is on the other side as well, over more lines or fewer.
 pub(super) fn is_reflowed(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: DiffSide) -> bool {
-    let sides = &view.hunks[hit.hunk];
-    let others = sides.side_lines(if side == DiffSide::New { DiffSide::Old } else { DiffSide::New });
+    let others = view.hunks[hit.hunk].side_lines(if side == DiffSide::New { DiffSide::Old } else { DiffSide::New });
+    if others.len() > REFLOWED_LINES_MAX {
+        return false;
+    }
     let closed = |text: String| [",)", ",]", ",}"].iter().fold(text, |text, end| text.replace(end, &end[1..]));
     let own = closed(without_whitespace(&hit.line.masked.text));
     let changed = || others.iter().filter(|line| line.changed).map(|line| without_whitespace(&line.masked.text));
@@ -173,6 +175,8 @@ pub(super) fn is_reflowed(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Diff
     own.len() >= REFLOWED_BYTES_MIN && closed(joined).contains(&own) && !changed().any(is_comment)
 }
 
+/// Lines of a hunk that are joined.
+const REFLOWED_LINES_MAX: usize = 1_000;
 /// A line that is found in others when those are joined, bytes.
 const REFLOWED_BYTES_MIN: usize = 16;
 

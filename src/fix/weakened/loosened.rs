@@ -234,8 +234,10 @@ pub(super) fn assertion_around<'s, 'p>(
     line: &DiffLine<'_>,
     language: &Language,
 ) -> Option<&'s DiffLine<'p>> {
-    let compares = COMPARISON.is_match(&line.masked.code);
-    let at = all.iter().position(|other| compares && std::ptr::eq(*other, line))?;
+    if !COMPARISON.is_match(&line.masked.code) {
+        return None;
+    }
+    let at = all.iter().position(|other| std::ptr::eq(*other, line))?;
     let mut open = 0_i32;
     for above in all[..at].iter().rev().take(STATEMENT_LINES_MAX) {
         let code = &above.masked.code;
