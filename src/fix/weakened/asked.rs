@@ -20,7 +20,7 @@ const GROUP_BYTES_MIN: usize = 4;
 /// Asks for a rule by its name.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(
-        r#"\bplugin:[@\w]|\b[\w-]+:recommended\b|\.configs\b|\bselect\s*=|(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)|<module\s+name="#,
+        r#"\bplugin:[@\w]|\beslint:recommended\b|\bselect\s*=|(?:^|[\s"'=])-[WDF][\w: ]|\b(?:deny|warn|forbid)\b|["'](?:error|warn)["']|["'][A-Z]{1,4}["']|^\s*[\w-]+-\*,?\s*$|\bseverity\s*=\s*(?:error|warning|suggestion)|<module\s+name="#,
     )
     .expect("a regex")
 });

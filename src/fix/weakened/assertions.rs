@@ -41,7 +41,7 @@ const NOTHING: [&str; 16] = [
     ":",
 ];
 /// Calls something and keeps what it gives.
-static CALLS: LazyLock<Regex> =
+static KEEPS_RESULT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"^\s*(?:(?:let|const|var|val)\s+)?\w+\s*=\s*[\w.:]+\(").expect("a regex"));
 /// A test that leaves without a word.
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
@@ -386,15 +386,11 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             !now.is_empty()
                 && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
-        gone.retain(|line| {
-            line.changed
-                && !still(line)
-                && !added.has_line(
-                    line,
-                    guard_above(before.iter().copied().filter(|other| other.number < line.number), line),
-                )
-                && !is_of_old_version(line, before)
-        });
+        let is_elsewhere = |line: &DiffLine<'_>| {
+            let above = before.iter().copied().filter(|other| other.number < line.number);
+            added.has_line(line, guard_above(above, line))
+        };
+        gone.retain(|line| line.changed && !still(line) && !is_elsewhere(line) && !is_of_old_version(line, before));
         gone
     }
 }
@@ -453,8 +449,8 @@ fn find_emptied(new: &Test, after: &[DiffLine<'_>], left: &OneSidedLines<'_, '_>
     // A definition with its whole body on one line is not looked into.
     let open = ["{", ":", "do", "(", "=>"].iter().any(|end| after[new.at].masked.code.trim_end().ends_with(end));
     // A single call may be all that it did.
-    let did =
-        left.removed.len() > 1 || left.removed.iter().any(|line| line.changed && CALLS.is_match(&line.masked.code));
+    let did = left.removed.len() > 1
+        || left.removed.iter().any(|line| line.changed && KEEPS_RESULT.is_match(&line.masked.code));
     new.complete && open && did && new.body_lines(after).iter().all(idle)
 }
 

@@ -48,6 +48,11 @@ static ACTION: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)^(?:[\w.-]+/[\w./-]*)?(?:lint|test|codeql|ruff|black|mypy|pyright|prettier|clippy|pre-commit|flake8|rubocop|phpstan|psalm|shellcheck|hadolint|cypress|semgrep|trivy|audit|cargo-deny|typos|sonar|codacy|coverity|snyk|dependency-review|gitleaks|trufflehog|checkov|detekt|ktlint|eslint|biome|bandit|zizmor|reviewdog|scorecard|reuse-action|pip-audit|codespell|spell-?check|staticcheck|govulncheck|lychee|link-check|fuzz|semver-check)[\w./-]*")
         .expect("a regex")
 });
+/// A linter that a container runs.
+static LINTER_IMAGE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^(?:sudo\s+)?(?:docker|podman)\s+run\s.*\s(?:[\w.-]+/)+([\w.-]*lint[\w.-]*)(?:[:@]\S+)?(?:\s|$)")
+        .expect("a regex")
+});
 /// A program that is asked to check: `nsp check`.
 static ASKED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^(?:[a-z][a-z-]*\s(?:check|lint|audit|verify)|coverage\srun)(?:\s|$)").expect("a regex")
@@ -479,10 +484,9 @@ fn named_program(text: &str) -> Option<&str> {
     let mut words = last
         .split_whitespace()
         .skip_while(|word| word.contains('=') || matches!(*word, "bash" | "sh" | "sudo" | "time" | "env"));
-    // What a container runs is called by its image.
-    if matches!(words.clone().next(), Some("docker" | "podman")) {
-        let images = words.filter_map(|word| word.rsplit('/').next()?.split([':', '@']).next());
-        return images.into_iter().find(|word| CHECK_BY_NAME.is_match(word));
+    // A linter in a container is called by its image.
+    if let Some(image) = LINTER_IMAGE.captures(last).and_then(|groups| groups.get(1)) {
+        return Some(image.as_str());
     }
     words.next().filter(|word| {
         *word != "test" && !word.starts_with('[') && !word.contains(['$', '"', '\'']) && CHECK_BY_NAME.is_match(word)

@@ -109,10 +109,12 @@ pub(super) fn is_of_new_value(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> boo
 pub(super) fn has_complement(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let bare = |line: &DiffLine<'_>| without_whitespace(&line.masked.text).trim_start_matches('-').to_owned();
     let own = bare(hit.line);
-    let other = match () {
-        () if own.contains("!=") => own.replace("!=", "=="),
-        () if own.contains("==") => own.replace("==", "!="),
-        () => own.replace('!', ""),
+    let other = if own.contains("!=") {
+        own.replace("!=", "==")
+    } else if own.contains("==") {
+        own.replace("==", "!=")
+    } else {
+        own.replace('!', "")
     };
     own != other && view.changed_lines(DiffSide::New).any(|line| bare(line) == other)
 }
@@ -175,7 +177,7 @@ pub(super) fn is_reflowed(hit: &LineHit<'_, '_>, view: &FileView<'_>, side: Diff
     own.len() >= REFLOWED_BYTES_MIN && closed(joined).contains(&own) && !changed().any(is_comment)
 }
 
-/// Lines of a hunk that are joined.
+/// Lines of a hunk that are joined: it is done for every match.
 const REFLOWED_LINES_MAX: usize = 1_000;
 /// A line that is found in others when those are joined, bytes.
 const REFLOWED_BYTES_MIN: usize = 16;
@@ -220,14 +222,9 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
     // A reason may be behind the names.
     let rules = |line: &DiffLine<'_>| -> usize {
         let named = LEAVES_OUT.captures_iter(&line.masked.comment).map(|groups| {
-            let names = groups["rules"]
-                .split(" --")
-                .next()
-                .unwrap_or_default()
-                .split(" //")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let named = &groups["rules"];
+            let end = [" --", " //"].iter().filter_map(|sign| named.find(sign)).min();
+            let names = &named[..end.unwrap_or(named.len())];
             let count = names.split([',', ' ', '[', ']', '(', ')']).filter(|name| !name.trim().is_empty()).count();
             let all = names.split([',', ' ', '[', ']', '(', ')']).any(|name| name.eq_ignore_ascii_case("all"));
             if count == 0 || all { EVERY_RULE } else { count }
@@ -261,8 +258,8 @@ pub(super) fn is_of_other_code(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bo
     }
     let own = rules(hit.line);
     let in_place = || sides.removed_in_place(hit.at).any(|old| old.has_code() && rules(old) == own);
-    own > 0 && own < EVERY_RULE && hit.line.has_code() && in_place()
-        || own > 0 && (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own)
+    let elsewhere = || (0..sides.old.len()).any(|at| same(at) && rules(&sides.old[at]) == own);
+    own > 0 && (own < EVERY_RULE && hit.line.has_code() && in_place() || elsewhere())
 }
 
 /// Whether a match is of a test that comes with the change, with something in it, and in nothing's place: nothing that

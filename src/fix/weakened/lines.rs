@@ -32,6 +32,8 @@ static LINTERS: LazyLock<LazySet> = LazyLock::new(|| {
 const SHARED_FILES: [&str; 5] = ["pyproject.toml", "setup.cfg", "tox.ini", "Cargo.toml", "package.json"];
 /// A part of a line that says where it comes from, bytes.
 const PART_BYTES_MIN: usize = 6;
+/// Lines around a place that say what was there before.
+const NEAR_LINES: usize = 8;
 /// Lines that brackets hold.
 const JOINED_LINES_MAX: usize = 20;
 /// Words of conditions that say nothing about what they are of.
@@ -153,7 +155,10 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
         && !(text.kind == RuleKind::Removed && view.file.change == PatchChange::Deleted && !text.new_files)
         && hit.rule.is_beside(view.all_lines(side).map(|line| line.masked.text.as_str()))
         && !hit.rule.is_made_up_for(view.all_lines(DiffSide::New).map(|line| line.masked.text.as_str()))
-        && !hit.rule.was_so_before(view.all_lines(DiffSide::Old).map(|line| line.raw))
+        && !(side == DiffSide::New
+            && hit
+                .rule
+                .was_so_before(view.hunks[hit.hunk].old_lines_near(hit.at, NEAR_LINES).iter().map(|line| line.raw)))
         && !(text.place != RuleScope::Comment && ground::is_reflowed(hit, view, side))
         && !(text.owner_stays
             && ground::lines_above(view.hunks[hit.hunk].side_lines(side), hit.at)

@@ -218,14 +218,24 @@ pub(super) fn join_statement(lines: &[&DiffLine<'_>], first: &DiffLine<'_>) -> S
 }
 
 /// Whether what a condition holds ends the test as failed, as far as its first lines say.
-pub(super) fn guards_failure(all: &[&DiffLine<'_>], guard: &DiffLine<'_>, language: &Language) -> bool {
-    let fails = |line: &DiffLine<'_>| {
-        let code = &line.masked.code;
-        language.asserts.is_match(code) || FAILS.is_match(code) || ENDS.is_match(code)
-    };
-    let below = all.iter().skip_while(|line| line.number != guard.number).skip(1);
-    let mut inside = below.filter(|line| line.has_code()).take_while(|line| line.indent > guard.indent);
-    fails(guard) || inside.by_ref().take(GUARDED_LINES_MAX).any(|line| fails(line))
+pub(super) fn ends_in_failure(all: &[&DiffLine<'_>], guard: &DiffLine<'_>, language: &Language) -> bool {
+    let ends = |line: &DiffLine<'_>| fails(line, language) || ENDS.is_match(&line.masked.code);
+    ends(guard) || guarded_lines(all, guard).any(ends)
+}
+
+/// Whether a line asserts something, or fails the test.
+fn fails(line: &DiffLine<'_>, language: &Language) -> bool {
+    language.asserts.is_match(&line.masked.code) || FAILS.is_match(&line.masked.code)
+}
+
+/// The first lines of what a condition holds; it may itself go on over lines.
+fn guarded_lines<'l, 's, 'p>(
+    all: &'l [&'s DiffLine<'p>],
+    guard: &DiffLine<'_>,
+) -> impl Iterator<Item = &'s DiffLine<'p>> + use<'l, 's, 'p> {
+    let (number, indent) = (guard.number, guard.indent);
+    let below = all.iter().copied().skip_while(move |line| line.number != number).skip(1);
+    below.filter(|line| line.has_code()).take_while(move |line| line.indent > indent).take(GUARDED_LINES_MAX)
 }
 
 /// The unchanged line above `line` on which the assertion begins that goes on with a comparison on it.
@@ -376,15 +386,11 @@ pub(super) fn mark_narrowed<'s, 'p>(
         let code = without_whitespace(&line.masked.text);
         code.trim_end_matches(['{', ')', ':']).to_owned()
     };
-    let fails = |line: &DiffLine<'_>| language.asserts.is_match(&line.masked.code) || FAILS.is_match(&line.masked.code);
-    // What goes on with the condition, and what is said before it fails, comes first.
-    let guards = |at: usize| {
-        let inside = body[at + 1..].iter().take_while(|line| line.indent > body[at].indent);
-        inside.take(GUARDED_LINES_MAX).any(|line| !line.changed && fails(line))
+    let guards = |line: &DiffLine<'_>| {
+        is_added(line)
+            && CONDITION.is_match(&line.masked.code)
+            && guarded_lines(body, line).any(|inner| !inner.changed && fails(inner, language))
     };
-    let conditions = (0..body.len())
-        .filter(|&at| is_added(body[at]) && CONDITION.is_match(&body[at].masked.code) && guards(at))
-        .map(|at| body[at]);
     let narrower = |line: &DiffLine<'_>| {
         let now = stem(line);
         let rest =
@@ -395,8 +401,7 @@ pub(super) fn mark_narrowed<'s, 'p>(
             starts(["&&", "and"]) || denied && starts(["||", "or"])
         })
     };
-    let mut conditions = conditions;
-    conditions.find(|line| narrower(line))
+    body.iter().copied().find(|line| guards(line) && narrower(line))
 }
 
 /// Whether a line says that the test is skipped.

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::language::Language;
 use super::lazy::compile_regex;
-use super::loosened::{assertion_around, guards_failure, join_statement, same_subject};
+use super::loosened::{assertion_around, ends_in_failure, join_statement, same_subject};
 use super::strength::{
     ANYTHING, CALLS, DEFINES, ERRORS, MatcherStrength, asks_for_error, is_number, is_word, number_of, says_plainly,
     says_something, strength_of, tokens_of,
@@ -240,7 +240,7 @@ fn statements(lines: &[&DiffLine<'_>], all: &[&DiffLine<'_>], language: &Languag
     });
     found
         .map(|(at, head)| {
-            let fails = guards_failure(all, head, language);
+            let fails = ends_in_failure(all, head, language);
             (at, Statement::new(join_statement(all, head), &head.masked.code, fails, language))
         })
         .collect()

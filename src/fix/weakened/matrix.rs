@@ -229,29 +229,24 @@ fn is_computed(view: &FileView<'_>, key: &str) -> bool {
 }
 
 /// Takes the values out of `gone` that `come` has another version of: `ubuntu-22.04` for `ubuntu-20.04`. How many of
-/// `come` are left.
+/// `come` are left to be in the place of others: none where versions go back.
 fn count_unpaired(gone: &mut Vec<&MatrixEntry<'_, '_, '_>>, mut come: Vec<&str>, key: &str) -> usize {
     // `node` is a version of Node.js as well.
     let stem = |unit| if key.contains("node") && NODE_VERSIONS.contains(&unit) { "" } else { unit_stem(unit) };
     // An older version is no upgrade.
-    let is_older = |other: &str, unit: &str| {
-        let newest = come.iter().filter_map(|unit| parse_version(unit)).max();
-        let versions = (parse_version(unit), newest);
-        parse_version(other).is_some()
-            && matches!(versions, (Some(was), Some(newest)) if was.len() == newest.len() && was > newest)
+    let newest = come.iter().filter_map(|unit| parse_version(unit)).max();
+    let goes_back = |unit| {
+        let versions = parse_version(unit).zip(newest.as_ref());
+        versions.is_some_and(|(was, newest)| was.len() == newest.len() && was > *newest)
     };
-    let older: Vec<&str> =
-        gone.iter().map(|entry| entry.unit).filter(|unit| come.iter().any(|other| is_older(other, unit))).collect();
-    gone.retain(|entry| {
-        match come.iter().position(|other| stem(other) == stem(entry.unit) && !older.contains(&entry.unit)) {
-            Some(at) => {
-                come.swap_remove(at);
-                false
-            }
-            None => true,
+    gone.retain(|entry| match come.iter().position(|other| stem(other) == stem(entry.unit)) {
+        Some(at) if !goes_back(entry.unit) => {
+            come.swap_remove(at);
+            false
         }
+        _ => true,
     });
-    come.len()
+    if gone.iter().any(|entry| goes_back(entry.unit)) { 0 } else { come.len() }
 }
 
 /// What a value names without its version: the system, wherever it is said, or else what it begins with.

@@ -123,7 +123,7 @@ pub(super) struct WeakenedRuleText {
     pub(super) beside: Option<String>,
     /// A regex of a line of the new file, as far as the diff shows it, that says that this one is no finding after all.
     pub(super) without: Option<String>,
-    /// The same of a line of the old file.
+    /// A regex of a line of the old file, near the place, that says that an added line is no finding after all.
     pub(super) unless_before: Option<String>,
     /// A regex that a unit has to match to count.
     pub(super) units_like: Option<String>,
@@ -335,7 +335,7 @@ impl WeakenedRule {
         self.without.as_ref().is_some_and(|without| lines.any(|line| without.is_match(line)))
     }
 
-    /// Whether one of the old file's lines says that what the rule found is no finding.
+    /// Whether one of the old file's lines near a place says that what the rule found is no finding.
     pub(super) fn was_so_before<'l>(&self, mut lines: impl Iterator<Item = &'l str>) -> bool {
         self.unless_before.as_ref().is_some_and(|before| lines.any(|line| before.is_match(line)))
     }

@@ -159,7 +159,7 @@ fn list_entries<'v, 'p>(
             }
             if line.has_code() {
                 // What began above the hunk ends before the next that begins at the edge.
-                heading = heading.filter(|_| line.indent > 0);
+                heading = heading.filter(|_| line.indent > 0 || text.starts_with('-'));
                 while open.last().is_some_and(|(indent, _)| *indent >= line.indent) {
                     open.pop();
                 }

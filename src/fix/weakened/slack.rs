@@ -235,7 +235,6 @@ pub(super) fn is_lost_beside(gone: &[String], text: &str, removed: &[&DiffLine<'
         let others = lines.iter().filter(|line| !text.contains(line.masked.text.trim()));
         others.filter(|line| without_whitespace(&line.masked.text).contains(&piece)).count()
     };
-    // The statement's own new line may still have it.
     piece.len() > 1 && count(removed) > count(added)
 }
 

@@ -56,10 +56,20 @@ impl<'p> HunkSides<'p> {
 
     /// The removed lines in whose place the added line `at` of the new side is: those between the same unchanged lines.
     pub(super) fn removed_in_place(&self, at: usize) -> impl Iterator<Item = &DiffLine<'p>> {
+        self.old[self.place_before(at)..].iter().take_while(|line| line.changed)
+    }
+
+    /// The lines of the old side that are at most `reach` lines from where the line `at` of the new side would be.
+    pub(super) fn old_lines_near(&self, at: usize, reach: usize) -> &[DiffLine<'p>] {
+        let place = self.place_before(at);
+        &self.old[place.saturating_sub(reach)..(place + reach).min(self.old.len())]
+    }
+
+    /// Where the old side goes on behind the unchanged lines that are above the line `at` of the new one.
+    fn place_before(&self, at: usize) -> usize {
         let unchanged = self.new[..at].iter().filter(|line| !line.changed).count();
         let mut kept = self.old.iter().enumerate().filter(|(_, line)| !line.changed).map(|(index, _)| index + 1);
-        let start = unchanged.checked_sub(1).map_or(Some(0), |before| kept.nth(before)).unwrap_or(self.old.len());
-        self.old[start..].iter().take_while(|line| line.changed)
+        unchanged.checked_sub(1).map_or(Some(0), |before| kept.nth(before)).unwrap_or(self.old.len())
     }
 }
 
