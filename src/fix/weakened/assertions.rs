@@ -16,8 +16,8 @@ use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
 use super::view::{DiffLine, DiffSide, FileView};
 use super::{
-    WeakenedCheckCollector, fitted, gone, ground, loosened, matchers, numbers, reworded, rule_match, source_changed,
-    swallowed, view,
+    WeakenedCheckCollector, commented, fitted, gone, ground, loosened, matchers, numbers, reworded, rule_match,
+    source_changed, swallowed, view,
 };
 use crate::base::text;
 
@@ -49,28 +49,9 @@ const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());",
 static RETURNS_IF: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^if\b.*[):{\s]\s*return(?:@\w+)?\s*;?\s*(?:\}|end)?$|^return\s+(?:if|unless)\b").expect("a regex")
 });
-/// Calls something that checks or is a test, by its name.
-static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec)\w*!?\s*\(").expect("a regex")
-});
-/// A statement that is a check, or adds or runs a test.
-static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|(?:add|run|do|exec)?_?[tT]ests?\w*|it|ok|(?:not|deep|strict)?[eE]qual|throws)\s*[.(]")
-        .expect("a regex")
-});
-/// What makes the function below it a test.
-static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"^\s*(?:@(?:Test|ParameterizedTest|RepeatedTest|DataProvider)\b|#\[(?:\w+::)?test\]|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b)")
-        .expect("a regex")
-});
 /// Asks for a version.
 static OLD_VERSION: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?i)version|\bpy[23]\b|\bpypy\b|python2").expect("a regex"));
-/// A row of a list that names a test, or a file of tests.
-static LISTED_TEST: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"^\s*[\[({]?\s*["'][^"']*\btests?[-_/.][^"']*["'].*,\s*$|^\s*,?\s*test_\w+\s*,?\s*$"#)
-        .expect("a regex")
-});
 /// An assertion that goes over lines began at most this many above.
 const ASSERTION_LINES_MAX: usize = 12;
 
@@ -79,8 +60,8 @@ pub(super) fn mark_assertions(census: &TestInventory, sheet: &mut WeakenedCheckC
     let views = sheet.views;
     let subjects = LazyCell::new(|| gone::tested_subjects(views, census));
     let added = AddedAssertions::from_views(views, census);
-    mark_commented_out(census, sheet);
-    mark_enclosed(sheet);
+    commented::mark_commented_out(census, sheet);
+    commented::mark_enclosed(sheet);
     for (file, hunk, name) in view::hunks_of_tests(views) {
         let Some(language) = views[file].language else { continue };
         let lines = |side| outside_tests(census, views[file].hunks[hunk].side_lines(side), (file, hunk), side);
@@ -185,7 +166,8 @@ fn judge_test<'v>(
         sheet.add_named("failure-caught", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
     }
     let (rules, view) = (sheet.rules, &sheet.views[new_file]);
-    let is_logged = left.added.iter().any(|line| rule_match::has_rule(rules, view, line, "failure-logged"));
+    let is_logged = left.removed.iter().any(|line| FAILS.is_match(&line.masked.code))
+        && left.added.iter().any(|line| rule_match::has_rule(rules, view, line, "failure-logged"));
     let remarked = swallowed::mark_remarked(&left.removed, &left.added, language).filter(|_| !is_logged);
     if let Some(line) = remarked {
         sheet.add_named("failure-remarked", (new_file, DiffSide::New, line), RuleSeverity::Certain, name);
@@ -228,6 +210,8 @@ fn calls_new_helper(view: &FileView<'_>, line: &DiffLine<'_>, language: &Languag
     })
 }
 
+/// Fails a test of Go with a message.
+static FAILS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\b[tb]\.(?:Error|Fatal)f?\(").expect("a regex"));
 /// A shell's condition for what is left out, in the form of an assertion.
 static LEAVES_OUT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?:&&|\|\|)\s*(?:\{\s*)?(?:continue|break|skip|_notrun)\b").expect("a regex"));
@@ -254,69 +238,6 @@ fn outside_tests<'v, 'p>(
         census.tests_of_side(side).iter().filter(|test| test.file == file && test.hunk == hunk).collect();
     let inside = |at: usize| tests.iter().any(|test| test.start <= at && at < test.end);
     lines.iter().enumerate().filter(|(at, _)| !inside(*at)).map(|(_, line)| line).collect()
-}
-
-/// Marks assertions of which a comment is left.
-fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedCheckCollector<'_, '_>) {
-    let views = sheet.views;
-    for (file, view) in views.iter().enumerate() {
-        let Some(language) = view.language.filter(|_| matches!(view.part, FileRole::Source | FileRole::Test)) else {
-            continue;
-        };
-        let comments: Vec<String> = view
-            .changed_lines(DiffSide::New)
-            .map(|line| without_whitespace(&line.masked.comment))
-            .filter(|text| !text.is_empty())
-            .collect();
-        if comments.is_empty() {
-            continue;
-        }
-        for (hunk, sides) in view.hunks.iter().enumerate() {
-            for (at, line) in sides.old.iter().enumerate().filter(|(_, line)| line.changed) {
-                let own = without_whitespace(&line.masked.text);
-                // The calls of tests that a C program no longer makes have a rule of their own.
-                let is_test = view.part == FileRole::Test
-                    && !view.is("c")
-                    && (CHECK_CALLED.is_match(&line.masked.code) || LISTED_TEST.is_match(&line.masked.text));
-                if (is_test || MARKER.is_match(&line.masked.code) || language.asserts.is_match(&line.masked.code))
-                    && comments.iter().any(|comment| comment.contains(&own))
-                    && !view.all_lines(DiffSide::New).any(|line| without_whitespace(&line.masked.text) == own)
-                    && census.test_around(DiffSide::Old, file, hunk, at).is_none_or(|test| test.twin.is_some())
-                {
-                    sheet.add_named("assertion-commented-out", (file, DiffSide::Old, line), RuleSeverity::Certain, "");
-                    break;
-                }
-            }
-        }
-    }
-}
-
-/// Marks code of tests that a comment has been put around: the lines are the same, and are no code any more.
-fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
-    let views = sheet.views;
-    for (file, view) in views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Test) {
-        for sides in &view.hunks {
-            let kept =
-                |lines: &'_ [DiffLine<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
-            let opens =
-                |line: &DiffLine<'_>| line.changed && !line.has_code() && !line.masked.comment.trim().is_empty();
-            let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
-                let now = &sides.new[new];
-                CHECKS.is_match(&sides.old[old].masked.code)
-                    && !now.has_code()
-                    && !now.masked.comment.trim().is_empty()
-                    && sides.new[..new].iter().any(opens)
-            });
-            if let Some((_, at)) = found {
-                sheet.add_named(
-                    "assertion-commented-out",
-                    (file, DiffSide::New, &sides.new[at]),
-                    RuleSeverity::Certain,
-                    "",
-                );
-            }
-        }
-    }
 }
 
 /// The lines that only one of two versions of a test has.
@@ -354,7 +275,8 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             let own = own.trim_end_matches(ends);
             let is_rest_of = |old: &DiffLine<'_>| without_whitespace(&old.masked.text).contains(own);
             let place = gone.iter().position(|old| code_skeleton(&old.masked.code) == shape);
-            let Some(at) = place.or_else(|| gone.iter().position(|old| is_rest_of(old))) else {
+            let place = place.or_else(|| gone.iter().position(|old| is_rest_of(old)));
+            let Some(at) = place.or_else(|| gone.iter().position(|old| is_same_call(old, line))) else {
                 return Vec::new();
             };
             gone.swap_remove(at);
@@ -393,6 +315,18 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
         gone.retain(|line| line.changed && !still(line) && !is_elsewhere(line) && !is_of_old_version(line, before));
         gone
     }
+}
+
+/// Whether two assertions ask the same of the same: only a value differs, and not by much.
+fn is_same_call(old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
+    let (was, is) = (old.masked.text.trim(), new.masked.text.trim());
+    let name = |text: &'_ str| text.find([' ', '(']).map(|end| text[..end].to_owned());
+    let subject = |text: &'_ str| text.rsplit_once(',').map(|(_, subject)| subject.trim().to_owned());
+    name(was).is_some()
+        && name(was) == name(is)
+        && subject(was).is_some()
+        && subject(was) == subject(is)
+        && 2 * was.len().abs_diff(is.len()) < was.len()
 }
 
 /// Whether a line was below a condition on a version that is gone as well: what no longer is supported isn't tested.

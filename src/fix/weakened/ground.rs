@@ -82,7 +82,11 @@ pub(super) fn is_new(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fil
     }
     let new = |line: Option<&DiffLine<'_>>| line.is_none_or(|line| !is_old(line));
     // What a shell's condition goes for is behind its end.
-    let after = lines[hit.at + 1..].iter().filter(told).find(|line| line.masked.code.trim() != "fi");
+    let ends = |line: &&DiffLine<'_>| {
+        let word = line.masked.code.split_whitespace().next().unwrap_or_default();
+        matches!(word, "fi" | "exit" | ";;" | "esac")
+    };
+    let after = lines[hit.at + 1..].iter().filter(told).find(|line| !ends(line));
     new(before) && new(after)
 }
 

@@ -202,7 +202,8 @@ fn counts_as_weakened(hit: &LineHit<'_, '_>, census: &TestInventory, views: &[Fi
 /// Whether the program that has an option now was called before.
 fn had_command(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let called = hit.rule.find_along(hit.line.raw).unwrap_or_default();
+    let begun = || hit.rule.find_along(hit.line.command?);
+    let called = hit.rule.find_along(hit.line.raw).or_else(begun).unwrap_or_default();
     let name = called.split(|c| !is_part(c)).find(|word| !word.is_empty()).unwrap_or_default();
     view.all_lines(DiffSide::Old).any(|line| line.raw.split(|c| !is_part(c)).any(|word| word == name))
 }

@@ -18,6 +18,7 @@ mod asked;
 mod assertions;
 mod census;
 mod checks;
+mod commented;
 mod files;
 mod fitted;
 mod fresh;
@@ -185,6 +186,7 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
     numbers::mark_leeway(&mut sheet);
     snapshots::mark_snapshots(&mut sheet);
     checks::mark_checks(&mut sheet);
+    commented::mark_commented_steps(&census, &mut sheet);
     if let Some(counts) = tests {
         sheet.fewer(counts);
     }
@@ -222,6 +224,12 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
         if let Some(rule) = self.rules.find_rule(id) {
             self.add(rule, place, severity, name);
         }
+    }
+
+    /// Whether anything is marked on a line.
+    fn has_mark(&self, index: usize, side: DiffSide, line: &DiffLine<'_>) -> bool {
+        let place = (index, line.number, side == DiffSide::New);
+        self.marks.iter().any(|(marked, _)| *marked == place)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the one place where a mark is put together")]

@@ -178,6 +178,15 @@ static TOLERANCE: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("a regex")
 });
+/// A number that a tolerance is multiplied with, and what goes with it.
+static FACTOR: LazyLock<Regex> = LazyLock::new(|| {
+    let tolerance = r"(?:\w+(?:\.|::))*(?:\w*(?:toleran|epsilon|delta|accuracy|precision)\w*|\w*tol|(?:\w*_)?eps)";
+    let number = r"[0-9][0-9.]*(?:e[+-]?[0-9]+)?";
+    compile_regex(&format!(
+        r"(?i)(?P<before>\b(?P<first>{number})\s*\*\s*){tolerance}\b|\b{tolerance}(?P<behind>\s*\*\s*(?P<last>{number})\b)"
+    ))
+    .expect("a regex")
+});
 /// How exact R compares numbers where nothing else is said (`all.equal`).
 const TOLERANCE_OF_R: f64 = 1.5e-8;
 /// Shorter beginnings of statements say nothing, bytes.
@@ -187,6 +196,22 @@ const BEGINNING_BYTES_MIN: usize = 16;
 fn is_finer(given: &str) -> bool {
     let value = given.split_once('=').map(|(_, value)| value.trim());
     value.and_then(|value| value.parse().ok()).is_some_and(|value: f64| value < TOLERANCE_OF_R)
+}
+
+/// A line without the numbers that its tolerances are multiplied with, if these make them larger.
+fn without_factor(text: &str) -> Option<String> {
+    let mut rest = String::new();
+    let mut end = 0;
+    for found in FACTOR.captures_iter(text) {
+        let factor = found.name("first").or_else(|| found.name("last"))?.as_str();
+        let place = found.name("before").or_else(|| found.name("behind"))?;
+        if factor.parse().is_ok_and(|factor: f64| factor <= 1.0) {
+            return None;
+        }
+        rest.push_str(&text[end..place.start()]);
+        end = place.end();
+    }
+    (end > 0).then(|| rest + &text[end..])
 }
 
 /// Marks lines of tests that are as they were but for a tolerance.
@@ -204,8 +229,14 @@ pub(super) fn mark_leeway(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                     old.iter().any(|old| *old == rest || rest.len() >= BEGINNING_BYTES_MIN && old.starts_with(&rest))
                 })
             };
-            if let Some(line) = sides.new.iter().filter(|line| line.changed).find(is_given) {
+            let added = || sides.new.iter().filter(|line| line.changed);
+            if let Some(line) = added().find(is_given) {
                 sheet.add_named("tolerance-given", (file, DiffSide::New, line), RuleSeverity::Certain, "");
+            }
+            let is_scaled =
+                |line: &&DiffLine<'_>| without_factor(&line.masked.text).is_some_and(|rest| old.contains(&bare(&rest)));
+            if let Some(line) = added().find(is_scaled) {
+                sheet.add_named("tolerance-scaled", (file, DiffSide::New, line), RuleSeverity::Certain, "");
             }
         }
     }

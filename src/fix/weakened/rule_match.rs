@@ -58,7 +58,8 @@ pub(super) fn applies_to(rule: &WeakenedRule, view: &FileView<'_>, side: DiffSid
 /// The match of `rule` on what it looks at of `line`.
 pub(super) fn match_rule<'s>(rule: &WeakenedRule, line: &'s DiffLine<'_>) -> Option<Captures<'s>> {
     let groups = rule.line_regex()?.captures(looked_at(rule, line))?;
-    (rule.is_under(&line.path) && rule.is_along(line.raw)).then_some(groups)
+    let is_along = || rule.is_along(line.raw) || line.command.is_some_and(|command| rule.is_along(command));
+    (rule.is_under(&line.path) && is_along()).then_some(groups)
 }
 
 /// What `rule` looks at of `line`.

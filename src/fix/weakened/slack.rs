@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
-use super::strength::{is_number, is_word};
+use super::strength::{is_number, is_word, number_of};
 use super::view::DiffLine;
 
 /// Puts what it is called on, or what it is given, in an order of its own.
@@ -270,6 +270,57 @@ pub(super) fn becomes_bound(old: &[String], new: &[String]) -> bool {
     let start = old.iter().zip(new).take_while(|(was, is)| was == is).count();
     let sign = |tokens: &[String], signs: &[&str]| tokens.get(start).is_some_and(|sign| signs.contains(&sign.as_str()));
     start > 1 && sign(old, &["==", "==="]) && sign(new, &["<", "<=", ">", ">="])
+}
+
+/// Whether a condition under which a test fails holds in fewer cases: no longer for every other value but for one, or
+/// beyond a bound, or further beyond it.
+pub(super) fn guards_less(old: &[String], new: &[String]) -> bool {
+    let has = |tokens: &[String], signs: &[&str]| tokens.iter().any(|token| signs.contains(&token.as_str()));
+    let one = |tokens: &[String]| !has(tokens, &["&&", "||"]);
+    let is_part = || has(new, &["!"]) && has(new, &["Contains", "HasPrefix", "HasSuffix", "MatchString"]);
+    // As many of something where there had to be none.
+    let allows_some = || {
+        let pair = new.windows(2).find(|pair| pair[0] == ">").and_then(|pair| number_of(&pair[1]));
+        has(old, &["0"]) && pair.is_some_and(|bound| bound > 0.0)
+    };
+    moves_bound(old, new)
+        || has(old, &["!="])
+            && (!has(old, &["nil", "null", "0"]) || allows_some())
+            && !has(new, &["!="])
+            && (has(new, &["==", ">", "<", ">=", "<="]) || is_part())
+            && one(old)
+            && one(new)
+}
+
+/// Whether a bound that was there is moved to where less is beyond it: `x > 0.5` for `x > 0.1`, `x < 0.9 * y` for
+/// `x < y`.
+fn moves_bound(old: &[String], new: &[String]) -> bool {
+    let start = old.iter().zip(new).take_while(|(was, is)| was == is).count();
+    let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(was, is)| was == is).count();
+    let (gone, put) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+    let grows = match (gone, put) {
+        ([was], [is]) => number_of(was).zip(number_of(is)).map(|(was, is)| is > was),
+        ([], put) => factor_of(put).filter(|factor| *factor > 0.0 && *factor != 1.0).map(|factor| factor > 1.0),
+        _ => None,
+    };
+    let is_operand = |token: &&String| is_word(token) || is_number(token) || token.as_str() == ".";
+    let sign = old[..start].iter().rev().find(|token| !is_operand(token)).map(String::as_str);
+    match (sign, grows) {
+        (Some(">" | ">="), Some(grows)) => grows,
+        (Some("<" | "<="), Some(grows)) => !grows,
+        _ => false,
+    }
+}
+
+/// What a value is multiplied with: `* 90 / 100`, `* 0.9`, `0.9 *`.
+fn factor_of(tokens: &[String]) -> Option<f64> {
+    let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    match tokens.as_slice() {
+        ["*", factor] | [factor, "*"] => number_of(factor),
+        ["*", by, "/", of] => Some(number_of(by)? / number_of(of)?),
+        ["/", of] => Some(1.0 / number_of(of)?),
+        _ => None,
+    }
 }
 
 /// Whether more than nothing is enough where more than something was asked for: `x > 0` for `x >= count / 10`.

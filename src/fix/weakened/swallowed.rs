@@ -69,7 +69,7 @@ static CONDITION_END: LazyLock<Regex> =
 
 /// Opens a branch and does nothing else.
 static BRANCH: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:if|unless|else)\b.*[{):]\s*$").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"^\s*(?:\}\s*)?(?:(?:if|unless|else)\b.*[{):]|else)\s*$").expect("a regex"));
 
 /// Whether a line says something and goes on.
 pub(super) fn is_remark(line: &DiffLine<'_>) -> bool {

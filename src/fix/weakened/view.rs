@@ -25,6 +25,8 @@ pub(super) struct DiffLine<'p> {
     pub(super) path: String,
     /// Blanks in front.
     pub(super) indent: usize,
+    /// The line on which the command begins that it goes on with.
+    pub(super) command: Option<&'p str>,
 }
 
 impl DiffLine<'_> {
@@ -174,9 +176,12 @@ fn hunk_side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Pat
     let above = language.filter(|_| hunk.lines.first().is_some_and(|line| line.old > 1 || line.new > 1));
     let mut state = above.map(|own| own.lexis.state_before(lines().map(|line| line.text.as_str()))).unwrap_or_default();
     let mut keyring = EnclosingKeys::new(language.and_then(|own| own.keys), &hunk.heading);
+    let mut begun = None;
     lines()
         .map(|line| {
             let raw = line.text.trim_end_matches('\r');
+            let command = begun;
+            begun = raw.ends_with('\\').then(|| begun.unwrap_or(raw));
             let masked = match language {
                 Some(own) => own.lexis.mask_line(&mut state, raw),
                 None => MaskedLine { code: raw.to_owned(), text: raw.to_owned(), comment: String::new() },
@@ -188,6 +193,7 @@ fn hunk_side<'p>(hunk: &'p Hunk, language: Option<&'static Language>, other: Pat
                 path: keyring.enter_line(&masked.text),
                 masked,
                 indent: raw.len() - raw.trim_start().len(),
+                command,
             }
         })
         .collect()

@@ -36,7 +36,17 @@ static ONE_OF: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?:\bin|\bany(?:_?of)?|(?:Enabled|Disabled)On\w+)\s*$").expect("a regex"));
 /// One of two reasons is enough; both have to be there.
 static OPERATOR: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"(?P<or>\|\||\bor\b|\s\|\s)|(?P<and>&&|\band\b)").expect("a regex"));
+    LazyLock::new(|| compile_regex(r"(?P<or>\|\||\bor\b|\s\|\s|\s-o\s)|(?P<and>&&|\band\b|\s-a\s)").expect("a regex"));
+
+/// Begins a condition of what follows.
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*if\b").expect("a regex"));
+/// Leaves a test without a failure.
+static LEAVES: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?:return\s*;?|exit\s+(?:77|0)|continue\s*;?)\s*$").expect("a regex"));
+/// Says that a test is skipped, or what it would have needed.
+static SAYS_WHY: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"(?i)\bskip|\brequire[sd]\b|\bneeds?\b|support|available|\bonly\b|\bexit\s+77\b").expect("a regex")
+});
 
 /// Lines of one condition.
 const LINES_MAX: usize = 6;
@@ -45,11 +55,16 @@ const LINES_MAX: usize = 6;
 pub(super) fn mark_widened(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     for (file, hunk, name) in view::hunks_of_tests(views) {
-        let pairs = replaced_pairs(&views[file].hunks[hunk]);
-        for (_, line) in pairs.into_iter().filter(|(old, new)| is_widened(old, new) == Some(true)) {
-            sheet.add_named("skip-widened", (file, DiffSide::New, line), RuleSeverity::Certain, name);
+        let sides = &views[file].hunks[hunk];
+        let pairs = replaced_pairs(sides);
+        let widened = |(old, new): &(&DiffLine<'_>, &DiffLine<'_>)| {
+            is_widened(old, new) == Some(true) || leaves_test_more(sides, old, new)
+        };
+        let mut found: Vec<&DiffLine<'_>> = pairs.into_iter().filter(widened).map(|(_, line)| line).collect();
+        if found.is_empty() {
+            found.extend(find_widened_over_lines(sides));
         }
-        if let Some(line) = find_widened_over_lines(&views[file].hunks[hunk]) {
+        for line in found {
             sheet.add_named("skip-widened", (file, DiffSide::New, line), RuleSeverity::Certain, name);
         }
     }
@@ -81,7 +96,7 @@ fn replaced_pairs<'s, 'p>(sides: &'s HunkSides<'p>) -> Vec<(&'s DiffLine<'p>, &'
 fn find_widened_over_lines<'s, 'p>(sides: &'s HunkSides<'p>) -> Option<&'s DiffLine<'p>> {
     let kept: Vec<&DiffLine<'_>> = sides.new.iter().filter(|line| !line.changed).collect();
     let pairs = changed_runs(&sides.old).into_iter().zip(changed_runs(&sides.new)).enumerate();
-    let mut pairs = pairs.filter(|(_, (old, new))| !old.is_empty() && old.len() < new.len() && new.len() <= LINES_MAX);
+    let mut pairs = pairs.filter(|(_, (old, new))| !old.is_empty() && old.len() <= new.len() && new.len() <= LINES_MAX);
     pairs.find_map(|(at, (old, new))| {
         // What it is an argument of may be above.
         let head = at.checked_sub(1).map(|at| kept[at].masked.code.trim_end()).filter(|code| code.ends_with('('));
@@ -97,6 +112,21 @@ fn find_widened_over_lines<'s, 'p>(sides: &'s HunkSides<'p>) -> Option<&'s DiffL
 pub(super) fn skips_less(sides: &HunkSides<'_>, line: &DiffLine<'_>) -> bool {
     let pairs = replaced_pairs(sides);
     pairs.into_iter().any(|(old, new)| std::ptr::eq(new, line) && is_widened(old, new) == Some(false))
+}
+
+/// Whether `new` is a condition with one more reason than `old`, under which a test ends as one that can't run here.
+fn leaves_test_more(sides: &HunkSides<'_>, old: &DiffLine<'_>, new: &DiffLine<'_>) -> bool {
+    if !CONDITION.is_match(&old.masked.code) {
+        return false;
+    }
+    let (was, is) = (plain(&old.masked.text), plain(&new.masked.text));
+    let Some(change) = Change::between(&was, &is) else { return false };
+    let widens = change.is_added && matches!(change.operator(), Some(Operator::Or)) && denials(change.before) == 0;
+    let below = sides.new.iter().skip_while(|line| !std::ptr::eq(*line, new)).skip(1);
+    let block: Vec<_> = below.take_while(|line| line.indent > new.indent && !line.changed).take(LINES_MAX).collect();
+    let leaves = |line: &DiffLine<'_>| line.indent == block[0].indent && LEAVES.is_match(&line.masked.code);
+    let says = |line: &DiffLine<'_>| SAYS_WHY.is_match(&line.masked.text);
+    widens && block.iter().any(|line| leaves(line)) && block.iter().any(|line| says(line))
 }
 
 /// Whether `new` skips in more cases than `old`, or in fewer, if that is all that differs.
