@@ -43,6 +43,10 @@ const NOTHING: [&str; 16] = [
 /// Calls something and keeps what it gives.
 static KEEPS_RESULT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"^\s*(?:(?:let|const|var|val)\s+)?\w+\s*=\s*[\w.:]+\(").expect("a regex"));
+/// The same for one of several results, or a result that replaces another one.
+static ASSIGNS_RESULT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:(?:let|const|var|val|auto)\s+)?(?:[\w.]+\s*,\s*)*[\w.]+\s*:?=\s*[\w.:]+\(").expect("a regex")
+});
 /// A test that leaves without a word.
 const RETURNS: [&str; 5] = ["return", "return;", "return nil", "return Ok(());", "return true;"];
 /// The same on the line of its condition.
@@ -308,11 +312,24 @@ impl<'s, 'p> OneSidedLines<'s, 'p> {
             !now.is_empty()
                 && (!own.ends_with(['(', '{', '[', ',']) || whole(before).iter().all(|was| now.contains(was)))
         };
+        // The same assertion of what another step did, which is gone as well, is no repetition.
+        let had_own_step = |line: &DiffLine<'_>| {
+            let above = before.iter().rev().skip_while(|other| other.number >= line.number);
+            let mut steps = above.take_while(|other| other.changed).filter(|other| other.indent == line.indent);
+            steps.any(|step| {
+                let own = without_whitespace(&step.masked.text);
+                ASSIGNS_RESULT.is_match(&step.masked.code)
+                    && !after.iter().any(|other| without_whitespace(&other.masked.text) == own)
+            })
+        };
         let is_elsewhere = |line: &DiffLine<'_>| {
             let above = before.iter().copied().filter(|other| other.number < line.number);
             added.has_line(line, guard_above(above, line))
         };
-        gone.retain(|line| line.changed && !still(line) && !is_elsewhere(line) && !is_of_old_version(line, before));
+        gone.retain(|line| {
+            let is_there = still(line) && !had_own_step(line) || is_elsewhere(line);
+            line.changed && !is_there && !is_of_old_version(line, before)
+        });
         gone
     }
 }

@@ -16,7 +16,7 @@ use super::view::{DiffLine, DiffSide, FileView};
 
 /// Calls something that checks or is a test, by its name.
 static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec|fail)\w*!?\s*\(")
+    compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec|fail|fatal|errorf)\w*!?\s*\(")
         .expect("a regex")
 });
 /// A statement that is a check, or adds or runs a test.
@@ -87,8 +87,11 @@ pub(super) fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedChe
     let judged = |view: &FileView<'_>| matches!(view.part, FileRole::Source | FileRole::Test);
     for (file, view) in views.iter().enumerate().filter(|(_, view)| judged(view)) {
         let checks = |line: &DiffLine<'_>| view.language.is_some_and(|language| is_check(view, language, line));
-        for (_, line) in commented_lines(view, checks, |hunk, at| goes_with_test(census, file, hunk, at)) {
-            sheet.add_named("assertion-commented-out", (file, DiffSide::Old, line), RuleSeverity::Certain, "");
+        for (hunk, line) in commented_lines(view, checks, |hunk, at| goes_with_test(census, file, hunk, at)) {
+            // Others that came with it may be in its place.
+            let comes = view.hunks[hunk].new.iter().any(|line| line.changed && line.has_code() && checks(line));
+            let severity = if comes { RuleSeverity::Likely } else { RuleSeverity::Certain };
+            sheet.add_named("assertion-commented-out", (file, DiffSide::Old, line), severity, "");
         }
     }
 }

@@ -252,7 +252,8 @@ fn is_closed(lines: &[DiffLine<'_>]) -> bool {
 
 /// Whether the command that an option is gone from is still there.
 fn is_replaced_along(hit: &LineHit<'_, '_>, view: &FileView<'_>) -> bool {
-    view.hunks[hit.hunk].new.iter().any(|line| line.changed && hit.rule.is_along(line.raw))
+    let goes_on = |line: &DiffLine<'_>| hit.line.command.is_some_and(|command| line.raw == command);
+    view.hunks[hit.hunk].new.iter().any(|line| line.changed && hit.rule.is_along(line.raw) || goes_on(line))
 }
 
 /// Whether what is suppressed is itself a new test or a new helper of tests: nothing was stricter before, and tests do

@@ -82,6 +82,11 @@ static LETTER: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\b[a-zA-Z]\b")
 /// Asks for a part of a message, in an argument of what is no assertion by its name.
 static MESSAGE_PART: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"\bmatch\s*=|\bshould_panic\b.*\bexpected\s*=").expect("a regex"));
+/// Gives a helper that checks something the error to come and a part of its message.
+static CHECKS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"^\s*(?:\w+\.)*(?:test|check|verify)[A-Z_]\w*\(.*\b[eE]rr\w*\s*,\s*"[^"]+"\s*\);?\s*$"#)
+        .expect("a regex")
+});
 /// Asks for a text that may be a part of a longer one.
 static HOLDS_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(concat!(
@@ -180,7 +185,7 @@ pub(super) fn mark_shorter_text<'s, 'p>(
     let asks = |line: &&&DiffLine<'_>| {
         let text = &line.masked.text;
         let asserts = || HOLDS_TEXT.is_match(text) && language.asserts.is_match(&line.masked.code);
-        (MESSAGE_PART.is_match(text) || asserts()) && !DENIES.is_match(text)
+        (MESSAGE_PART.is_match(text) || CHECKS_TEXT.is_match(text) || asserts()) && !DENIES.is_match(text)
     };
     let texts = |line: &DiffLine<'_>| -> Vec<String> {
         let values = VALUE.find_iter(&line.masked.text).map(|value| value.as_str());

@@ -565,7 +565,9 @@ impl Statement {
             || old.asserts && slack::expects_part(&old.tokens, &self.tokens)
             || old.asserts && !self.is_guard && slack::becomes_bound(&old.tokens, &self.tokens)
             || alone && !self.is_declared(start) && pair.is_some_and(|(was, is)| slack::is_base_error(was, is))
-            || old.asserts && alone && pair.is_some_and(|(was, is)| slack::loses_anchor(was, is))
+            || old.asserts
+                && alone
+                && pair.is_some_and(|(was, is)| slack::loses_anchor(was, is) || slack::makes_optional(was, is))
             || put == [".", "."] && !gone.is_empty()
             || put.is_empty() && slack::drops_value(&old.tokens, gone, start)
             || renamed()

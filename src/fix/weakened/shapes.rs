@@ -25,10 +25,6 @@ static OPENS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Leaves the next statement out of some builds.
 static BUILDS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*#\[cfg\(").expect("a regex"));
-/// Names a case in its data.
-static NAMES_CASE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r#"^\s*"(?:test|test_?name|name|desc|description|title|comment|case)"\s*:"#).expect("a regex")
-});
 /// Calls a macro that writes tests.
 static WRITES_TESTS: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"^\s*(?:\w+::)*tests?(?:_\w+)?!\s*[({\[]").expect("a regex"));
@@ -60,10 +56,7 @@ pub(super) fn mark_shapes(census: &TestInventory, sheet: &mut WeakenedCheckColle
         let excepts = |text: &str| EXCEPTIONS.is_match(text);
         let heading = view.file.hunks[hunk].heading.as_str();
         let of_exceptions = || excepts(heading) || sides.old.iter().any(|line| excepts(&line.masked.code));
-        let is_table = |row: &[DiffLine<'_>]| {
-            has_tables(language) || view.is("json") && row.iter().any(|line| NAMES_CASE.is_match(&line.masked.text))
-        };
-        let row = removed_row(&sides.old).filter(|row| is_table(row) && !writes() && !of_exceptions());
+        let row = removed_row(&sides.old).filter(|_| has_tables(language) && !writes() && !of_exceptions());
         if let Some(row) = row.filter(|row| !gone::mentions_subject(&subjects, *row)) {
             sheet.add_named("test-row-removed", (file, DiffSide::Old, &row[0]), RuleSeverity::Likely, "");
         }

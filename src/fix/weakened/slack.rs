@@ -200,6 +200,14 @@ pub(super) fn loses_anchor(was: &str, is: &str) -> bool {
     inside(was).zip(inside(is)).is_some_and(|(was, is)| anchors(&is) < anchors(&was) && is.len() < was.len())
 }
 
+/// A part of a pattern that may be missing.
+static OPTIONAL: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"\((?:\?:)?([^()|]*)\)\?").expect("a regex"));
+
+/// Whether a part of a pattern may be missing now: `(cart)?\.total` for `cart\.total`.
+pub(super) fn makes_optional(was: &str, is: &str) -> bool {
+    is.len() > was.len() && OPTIONAL.is_match(is) && OPTIONAL.replace_all(is, "$1") == was
+}
+
 /// Whether one part of what was compared as a whole is compared now: `a["b"] == 1` for `a == {"b": 1, "c": 2}`.
 pub(super) fn takes_part(old: &[String], new: &[String]) -> bool {
     let equality = |tokens: &[String]| tokens.iter().position(|token| matches!(token.as_str(), "==" | "==="));
@@ -434,6 +442,9 @@ mod tests {
         assert!(expects("expect(a).toEqual({ b: 1, c: 2 })", "expect(a.b).toEqual(1)"));
         assert!(!expects("expect(a).toEqual({ b: 1 })", "expect(a.b).toEqual(1)"));
         assert!(loses_anchor("/^Hello, Ada!$/", "/hello/i") && !loses_anchor("/hello/", "/^hello$/"));
+        assert!(
+            makes_optional("^cart.total$", "^(cart)?.total$") && !makes_optional("^(cart)?.total$", "^cart.total$")
+        );
         assert!(is_base_error("KeyError", "LookupError") && !is_base_error("LookupError", "KeyError"));
     }
 
