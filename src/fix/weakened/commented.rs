@@ -88,12 +88,27 @@ pub(super) fn mark_commented_out(census: &TestInventory, sheet: &mut WeakenedChe
     for (file, view) in views.iter().enumerate().filter(|(_, view)| judged(view)) {
         let checks = |line: &DiffLine<'_>| view.language.is_some_and(|language| is_check(view, language, line));
         for (hunk, line) in commented_lines(view, checks, |hunk, at| goes_with_test(census, file, hunk, at)) {
-            // Others that came with it may be in its place.
-            let comes = view.hunks[hunk].new.iter().any(|line| line.changed && line.has_code() && checks(line));
-            let severity = if comes { RuleSeverity::Likely } else { RuleSeverity::Certain };
+            let sides = &view.hunks[hunk];
+            let comes = |line: &DiffLine<'_>| line.changed && line.has_code() && checks(line);
+            let replaces = |at: usize| {
+                let mut removed = sides.removed_in_place(at);
+                removed.any(|old| std::ptr::eq(old, line)) && called(&sides.new[at]) == called(line)
+            };
+            // The same is called in its place.
+            if (0..sides.new.len()).any(|at| comes(&sides.new[at]) && replaces(at)) {
+                continue;
+            }
+            // Others that came with it may say as much.
+            let severity = if sides.new.iter().any(comes) { RuleSeverity::Likely } else { RuleSeverity::Certain };
             sheet.add_named("assertion-commented-out", (file, DiffSide::Old, line), severity, "");
         }
     }
+}
+
+/// What a line calls: all in front of its first bracket.
+fn called<'l>(line: &'l DiffLine<'_>) -> &'l str {
+    let code = line.masked.code.trim_start();
+    &code[..code.find(['(', ' ']).unwrap_or(code.len())]
 }
 
 /// Marks other lines of tests of which a comment is left, where nothing else is marked.
