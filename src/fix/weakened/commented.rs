@@ -121,7 +121,9 @@ pub(super) fn mark_commented_steps(census: &TestInventory, sheet: &mut WeakenedC
         _ => false,
     };
     for (file, view) in views.iter().enumerate().filter(|(_, view)| judged(view)) {
-        let is_step = |line: &DiffLine<'_>| is_step(view, line);
+        // What checks something is judged as such.
+        let checks = |line: &DiffLine<'_>| view.language.is_some_and(|language| is_check(view, language, line));
+        let is_step = |line: &DiffLine<'_>| is_step(view, line) && !checks(line);
         for (hunk, line) in commented_lines(view, is_step, |hunk, at| goes_with_test(census, file, hunk, at)) {
             if !view.hunks[hunk].old.iter().any(|line| sheet.has_mark(file, DiffSide::Old, line)) {
                 sheet.add_named("test-step-commented-out", (file, DiffSide::Old, line), RuleSeverity::Likely, "");
