@@ -19,6 +19,9 @@ static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\b\w*(?:test|assert|expect|check|verify|should|require|tape|spec|fail|fatal|errorf)\w*!?\s*\(")
         .expect("a regex")
 });
+/// A test of a list in OCaml, which calls without brackets.
+static NAMED_TEST: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r#"^\s*(?:let\s+\(\)\s*=\s*)?(?:\w+\.)?test(?:_case)?\s+""#).expect("a regex"));
 /// A statement that is a check, or adds or runs a test.
 static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|it|ok|(?:not|deep|strict)?[eE]qual|throws)\s*[.(]")
@@ -211,7 +214,8 @@ pub(super) fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             let opens_text = sides.new.iter().any(|line| line.changed && is_text(line));
             let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
                 let now = &sides.new[new];
-                CHECKS.is_match(&sides.old[old].masked.code)
+                let code = &sides.old[old].masked.code;
+                (CHECKS.is_match(code) || view.is("ocaml") && NAMED_TEST.is_match(code))
                     && !now.has_code()
                     && (opens_text || !now.masked.comment.trim().is_empty())
                     && sides.new[..new].iter().any(opens)

@@ -258,7 +258,7 @@ const SNAPSHOT_WORDS: [&str; 8] =
 
 static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     LazySet::from_sources(&[
-        r"(?:^|/)(?:fixtures?|__fixtures__|test-?[dD]ata|corpus|corpora|samples?|test-?cases)/",
+        r"(?:^|/)(?:fixtures?|__fixtures__|test-?[dD]ata|corpus|corpora|samples?)/",
         r"(?:^|/)(?:it|e2e|specs?|\w*[tT]ests?)/resources/",
         r"(?:^|/)(?:node_modules|vendor|vendored|third[_-]?party|external|dist|generated|__generated__|\.yarn)/",
         r"\.min\.\w+$",
@@ -270,15 +270,13 @@ static FOREIGN: LazyLock<LazySet> = LazyLock::new(|| {
     ])
 });
 /// One of these is in every such path.
-const FOREIGN_WORDS: [&str; 22] = [
+const FOREIGN_WORDS: [&str; 20] = [
     "fixture",
     "testdata",
     "testData",
     "test-data",
     "corp",
     "sample",
-    "testcases",
-    "test-cases",
     "resources",
     "node_modules",
     "vendor",
@@ -417,7 +415,7 @@ mod tests {
         for path in snapshots.into_iter().chain(more) {
             assert!(SNAPSHOTS.is_match(path) && part_at(path) == FileRole::Snapshot, "{path}");
         }
-        let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples testcases test-cases \
+        let folders = "fixture fixtures __fixtures__ testdata test-data corpus corpora sample samples \
                        src/test/resources tests/resources node_modules vendor vendored thirdparty third_party third-party external dist generated __generated__ .yarn \
                        lessons .lessons";
         let names = ["a.min.js", "a.gen.ts", "gen.go", "a_generated.rs", "a.pb.go", "a_pb2.py", "a_pb2_grpc.pyi"];

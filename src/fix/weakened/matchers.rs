@@ -303,6 +303,7 @@ impl Statement {
             || old.asserts && (self.takes_pattern(old) || self.searches_pattern(old))
             || self.measures(old)
             || self.asks_less(old)
+            || old.asserts && slack::rounds_more(&old.tokens, &self.tokens)
             || self.is_guard && self.fails && old.is_guard && slack::guards_less(&old.tokens, &self.tokens)
             || tolerance::is_given(&old.tokens, &self.tokens) && self.shares_arguments(old)
             || self.is_slacker(old, sleeps)

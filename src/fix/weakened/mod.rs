@@ -54,7 +54,7 @@ mod view;
 mod widened;
 mod wildcards;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -197,15 +197,18 @@ pub(crate) fn detect(patch: &Patch, tests: Option<TestCounts>) -> WeakenedFindin
 struct WeakenedCheckCollector<'v, 'p> {
     rules: &'static WeakenedRules,
     views: &'v [FileView<'p>],
-    /// With their place in the diff, for sorting: file, line, whether it is deleted.
-    marks: Vec<((usize, u32, bool), WeakenedCheck)>,
-    /// Places and families that have a mark: one says it.
-    known: HashSet<(usize, u32, bool, String)>,
+    /// With their place in the diff, for sorting.
+    marks: Vec<(MarkPlace, WeakenedCheck)>,
+    /// The families of the marks of each place: one mark says it.
+    known: HashMap<MarkPlace, Vec<String>>,
 }
+
+/// Where a mark is: the file's index, its line, and whether that line is one of the new side.
+type MarkPlace = (usize, u32, bool);
 
 impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
     fn new(rules: &'static WeakenedRules, views: &'v [FileView<'p>]) -> Self {
-        WeakenedCheckCollector { rules, views, marks: Vec::new(), known: HashSet::new() }
+        WeakenedCheckCollector { rules, views, marks: Vec::new(), known: HashMap::new() }
     }
 
     /// Marks `line` of file `index`. `name` represents `{name}` in the rule's message.
@@ -228,8 +231,7 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
 
     /// Whether anything is marked on a line.
     fn has_mark(&self, index: usize, side: DiffSide, line: &DiffLine<'_>) -> bool {
-        let place = (index, line.number, side == DiffSide::New);
-        self.marks.iter().any(|(marked, _)| *marked == place)
+        self.known.contains_key(&(index, line.number, side == DiffSide::New))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the one place where a mark is put together")]
@@ -257,7 +259,9 @@ impl<'v, 'p> WeakenedCheckCollector<'v, 'p> {
             severity: severity.min(rule.text.severity),
         };
         let place = (index, line, side == DiffSide::New);
-        if self.known.insert((place.0, place.1, place.2, mark.family.clone())) {
+        let families = self.known.entry(place).or_default();
+        if !families.contains(&mark.family) {
+            families.push(mark.family.clone());
             self.marks.push((place, mark));
         }
     }

@@ -39,6 +39,9 @@ static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A value between quotes.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| compile_regex(r#""([^"]+)"|'([^']+)'|`([^`]+)`"#).expect("a regex"));
+/// A member of a table that is used as a set.
+static KEYED: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"^\s*(?P<name>[A-Za-z_][\w-]*)\s*[:=]\s*true\s*,?\s*$").expect("a regex"));
 /// What is no test's name, but says whether or how.
 static SETTING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)^(?:true|false|yes|no|on|off|[0-9]+|null|none|nil|undefined|[|>~&-]+|\W*|\$.*)$")
@@ -288,7 +291,12 @@ fn values_in(view: &FileView<'_>, text: &str) -> Vec<String> {
         .filter_map(|groups| groups.iter().skip(1).flatten().next().map(|value| value.as_str().to_owned()))
         .collect();
     let bare = ["make", "shell", "cmake", "m4", "yaml", "ini", "toml", "build"].iter().any(|name| view.is(name));
-    let values = if quoted.is_empty() && bare { vec![text.to_owned()] } else { quoted };
+    let keyed = || KEYED.captures(text).map(|groups| groups["name"].to_owned());
+    let values = match (quoted.is_empty(), bare) {
+        (true, true) => vec![text.to_owned()],
+        (true, false) => keyed().into_iter().collect(),
+        _ => quoted,
+    };
     let words = values.iter().flat_map(|value| value.split([' ', '\t', ',', '|', '\\', '(', ')', '[', ']']));
     words.map(|word| word.trim_start_matches("- ").to_owned()).filter(|word| !SETTING.is_match(word)).collect()
 }

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::lazy::compile_regex;
 use super::lexis::without_whitespace;
-use super::strength::{is_number, is_word, number_of};
+use super::strength::{callee, is_number, is_word, number_of};
 use super::view::DiffLine;
 
 /// Puts what it is called on, or what it is given, in an order of its own.
@@ -351,6 +351,17 @@ pub(super) fn gives_time(old: &[String], new: &[String]) -> bool {
     };
     let ends = |tokens: &[String]| tokens.last().is_some_and(|last| is_number(last));
     comes(old) && new.starts_with(old) && ends(new) && !ends(old)
+}
+
+/// Whether all that differs are the digits to which values are rounded, and they are fewer: `round(x, 1)`.
+pub(super) fn rounds_more(old: &[String], new: &[String]) -> bool {
+    let mut others = old.iter().zip(new).enumerate().filter(|(_, (was, is))| was != is).peekable();
+    let rounds = |at: usize| {
+        let (name, index) = callee(new, at);
+        matches!(name.as_str(), "round" | "around" | "signif" | "toFixed") && (index > 0 || name == "toFixed")
+    };
+    let is_less = |(was, is): (&String, &String)| number_of(is).zip(number_of(was)).is_some_and(|(is, was)| is < was);
+    old.len() == new.len() && others.peek().is_some() && others.all(|(at, pair)| rounds(at) && is_less(pair))
 }
 
 /// Whether a statement says with what something was called.

@@ -22,7 +22,7 @@ static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 /// Ends a script as one that succeeded.
-static ENDS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*exit(?:\s+0)?\s*;?\s*$").expect("a regex"));
+static ENDS: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*exit(?:\s+(?:0|77))?\s*;?\s*$").expect("a regex"));
 /// What may stand below the end of a script and isn't done after it.
 static CLOSES: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:fi\b|else|elif|elseif|;;|esac|done|\}|\)|end\b|function\b|[\w.-]+\s*\(\)|catch\b|finally\b|exit\b|-\s)")

@@ -41,8 +41,10 @@ static OPERATOR: LazyLock<Regex> =
 /// Begins a condition of what follows.
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"^\s*if\b").expect("a regex"));
 /// Leaves a test without a failure.
-static LEAVES: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"^\s*(?:return\s*;?|exit\s+(?:77|0)|continue\s*;?)\s*$").expect("a regex"));
+static LEAVES: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r"^\s*(?:(?:return\s*;?|exit\s+(?:77|0)|continue\s*;?)\s*$|(?:raise\s+)?(?:\w+\.)*[sS]kip\w*\s*\()")
+        .expect("a regex")
+});
 /// Says that a test is skipped, or what it would have needed.
 static SAYS_WHY: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"(?i)\bskip|\brequire[sd]\b|\bneeds?\b|support|available|\bonly\b|\bexit\s+77\b").expect("a regex")
@@ -121,7 +123,12 @@ fn leaves_test_more(sides: &HunkSides<'_>, old: &DiffLine<'_>, new: &DiffLine<'_
     }
     let (was, is) = (plain(&old.masked.text), plain(&new.masked.text));
     let Some(change) = Change::between(&was, &is) else { return false };
-    let widens = change.is_added && matches!(change.operator(), Some(Operator::Or)) && denials(change.before) == 0;
+    let widens = match change.operator() {
+        Some(Operator::Or) => change.is_added,
+        Some(Operator::And) => !change.is_added,
+        None => false,
+    };
+    let widens = widens && denials(change.before) == 0 && !change.before.contains("not in ");
     let below = sides.new.iter().skip_while(|line| !std::ptr::eq(*line, new)).skip(1);
     let block: Vec<_> = below.take_while(|line| line.indent > new.indent && !line.changed).take(LINES_MAX).collect();
     let leaves = |line: &DiffLine<'_>| line.indent == block[0].indent && LEAVES.is_match(&line.masked.code);
