@@ -99,8 +99,14 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let (old, new) = (list_commands(views, DiffSide::Old, &whitelist), list_commands(views, DiffSide::New, &whitelist));
     for command in new.iter().filter(|command| command.swallowed && !is_new_script(command, &views[command.file])) {
         let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
-        let before = old.iter().filter(same).filter(|other| other.swallowed).count();
-        let after = new.iter().filter(same).filter(|other| other.swallowed).count();
+        // One with other arguments is still the one that was swallowed.
+        let program = |command: &CheckCommand<'_, '_>| command.text.split_whitespace().next().map(str::to_owned);
+        let alike = |other: &&CheckCommand<'_, '_>| {
+            same(other)
+                || other.file == command.file && other.check == command.check && program(other) == program(command)
+        };
+        let before = old.iter().filter(alike).filter(|other| other.swallowed).count();
+        let after = new.iter().filter(alike).filter(|other| other.swallowed).count();
         if after <= before {
             continue;
         }

@@ -74,7 +74,7 @@ static AWAITED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Searches a text for a pattern.
 static SEARCHES: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"\b(?:re|regex|regexp)\.(?:search|match|fullmatch|MatchString)\(|\bassert_?(?:Regex|Matches|Regexp|Match)\w*\(|\bRegex::new\(|=~|\btoMatch\(|\bMatches\(|\bmatches\(")
+    compile_regex(r"\b(?:re|regex|regexp)\.(?:search|match|fullmatch|MatchString)\(|\bassert_?(?:Regex|Matches|Regexp|Match)\w*\(|\b(?:assert|require)\.Regexp\(|\bRegex::new\(|=~|\btoMatch\(|\bMatches\(|\bmatches\(")
         .expect("a regex")
 });
 /// Tokens of what takes anything: `any(Owner.class)`.
@@ -471,9 +471,17 @@ impl Statement {
         };
         let is_free = |pattern: &String| [".*", ".+", "[^"].iter().any(|any| pattern.contains(any));
         let texts = quoted(old);
+        // What is between two of its wildcards is in the text, in that order.
+        let has_parts = |text: &str, pattern: &String| {
+            let mut rest = text;
+            pattern.split(".*").flat_map(|part| part.split(".+")).all(|part| {
+                let after = rest.split_once(&letters(part)).map(|(_, after)| after);
+                rest = after.unwrap_or(rest);
+                after.is_some()
+            })
+        };
         let fits = |pattern: &String| {
-            let own = letters(pattern);
-            own.len() >= LETTERS_MIN && texts.iter().any(|text| letters(text).contains(&own))
+            letters(pattern).len() >= LETTERS_MIN && texts.iter().any(|text| has_parts(&letters(text), pattern))
         };
         old.asserts
             && SEARCHES.is_match(&self.text)
