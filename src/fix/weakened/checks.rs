@@ -97,36 +97,7 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     }
     let whitelist = Whitelist::shipped_only();
     let (old, new) = (list_commands(views, DiffSide::Old, &whitelist), list_commands(views, DiffSide::New, &whitelist));
-    for command in new.iter().filter(|command| command.swallowed && !is_new_script(command, &views[command.file])) {
-        let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
-        // One with other arguments is still the one that was swallowed.
-        let program = |command: &CheckCommand<'_, '_>| command.text.split_whitespace().next().map(str::to_owned);
-        let alike = |other: &&CheckCommand<'_, '_>| {
-            same(other)
-                || other.file == command.file && other.check == command.check && program(other) == program(command)
-        };
-        let before = old.iter().filter(alike).filter(|other| other.swallowed).count();
-        let after = new.iter().filter(alike).filter(|other| other.swallowed).count();
-        if after <= before {
-            continue;
-        }
-        let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
-        match (command.check, command.by_name) {
-            (None, _) => {}
-            (Some(_), false) if counted => sheet.add_named(
-                "status-swallowed",
-                command_place(command, DiffSide::New),
-                RuleSeverity::Certain,
-                &command.text,
-            ),
-            _ => sheet.add_named(
-                "status-swallowed",
-                command_place(command, DiffSide::New),
-                RuleSeverity::Likely,
-                &command.text,
-            ),
-        }
-    }
+    mark_swallowed(sheet, &old, &new);
     let bare_lines = |all: bool| -> Vec<String> {
         let lines = views.iter().filter(|view| holds_commands(view)).flat_map(|view| view.all_lines(DiffSide::New));
         lines.filter(|line| all || line.changed).map(|line| bare_command(&line.masked.text)).collect()
@@ -169,6 +140,35 @@ pub(super) fn mark_checks(sheet: &mut WeakenedCheckCollector<'_, '_>) {
         let stays = if deleted { view.file.old.contains("/workflows/") && !pipeline_added } else { is_pipeline(view) };
         let severity = if stays { RuleSeverity::Certain } else { RuleSeverity::Likely };
         sheet.add_named("check-removed", command_place(command, DiffSide::Old), severity, &command.text);
+    }
+}
+
+/// Marks checks whose status counts for nothing now.
+fn mark_swallowed(
+    sheet: &mut WeakenedCheckCollector<'_, '_>,
+    old: &[CheckCommand<'_, '_>],
+    new: &[CheckCommand<'_, '_>],
+) {
+    let views = sheet.views;
+    for command in new.iter().filter(|command| command.swallowed && !is_new_script(command, &views[command.file])) {
+        let same = |other: &&CheckCommand<'_, '_>| without_whitespace(&other.text) == without_whitespace(&command.text);
+        // One with other arguments is still the one that was swallowed.
+        let program = |command: &CheckCommand<'_, '_>| command.text.split_whitespace().next().map(str::to_owned);
+        let alike = |other: &&CheckCommand<'_, '_>| {
+            same(other)
+                || other.file == command.file && other.check == command.check && program(other) == program(command)
+        };
+        let before = old.iter().filter(alike).filter(|other| other.swallowed).count();
+        let after = new.iter().filter(alike).filter(|other| other.swallowed).count();
+        if after <= before {
+            continue;
+        }
+        if command.check.is_none() {
+            continue;
+        }
+        let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
+        let severity = if counted && !command.by_name { RuleSeverity::Certain } else { RuleSeverity::Likely };
+        sheet.add_named("status-swallowed", command_place(command, DiffSide::New), severity, &command.text);
     }
 }
 

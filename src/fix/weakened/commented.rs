@@ -203,6 +203,7 @@ pub(super) fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
     let views = sheet.views;
     let judged = |view: &FileView<'_>| view.part == FileRole::Test || view.is("build");
     for (file, view) in views.iter().enumerate().filter(|(_, view)| judged(view)) {
+        let mut opened = false;
         for sides in &view.hunks {
             let kept =
                 |lines: &'_ [DiffLine<'_>]| (0..lines.len()).filter(|&at| !lines[at].changed).collect::<Vec<_>>();
@@ -211,6 +212,8 @@ pub(super) fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
             let opens = |line: &DiffLine<'_>| {
                 line.changed && !line.has_code() && (!line.masked.comment.trim().is_empty() || is_text(line))
             };
+            // One that began in a hunk above.
+            let closes = |line: &DiffLine<'_>| line.changed && !line.has_code() && line.raw.trim_end().ends_with("*/");
             let opens_text = sides.new.iter().any(|line| line.changed && is_text(line));
             let found = kept(&sides.old).into_iter().zip(kept(&sides.new)).find(|&(old, new)| {
                 let now = &sides.new[new];
@@ -218,8 +221,9 @@ pub(super) fn mark_enclosed(sheet: &mut WeakenedCheckCollector<'_, '_>) {
                 (CHECKS.is_match(code) || view.is("ocaml") && NAMED_TEST.is_match(code))
                     && !now.has_code()
                     && (opens_text || !now.masked.comment.trim().is_empty())
-                    && sides.new[..new].iter().any(opens)
+                    && (sides.new[..new].iter().any(opens) || opened && sides.new[new..].iter().any(closes))
             });
+            opened |= sides.new.iter().any(opens);
             if let Some((_, at)) = found {
                 sheet.add_named(
                     "assertion-commented-out",

@@ -41,8 +41,11 @@ fn is_distinctive(word: &str) -> bool {
 pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInventory) -> HashSet<&'v str> {
     let sources = || views.iter().filter(|view| view.part == FileRole::Source);
     let mut names = HashSet::new();
-    // Tests among the code that they test are no part of it.
-    let lines = views.iter().enumerate().filter(|(_, view)| view.part == FileRole::Source).flat_map(|(file, view)| {
+    // Tests among the code that they test are no part of it, and no more are their inputs.
+    let is_subject = |view: &FileView<'_>| {
+        view.part == FileRole::Source && (view.language.is_some() || !is_among_tests(&view.file.old))
+    };
+    let lines = views.iter().enumerate().filter(|(_, view)| is_subject(view)).flat_map(|(file, view)| {
         view.hunks.iter().enumerate().flat_map(move |(hunk, sides)| {
             let lines = sides.old.iter().enumerate().filter(|(_, line)| line.changed);
             lines.filter(move |(at, _)| census.test_around(DiffSide::Old, file, hunk, *at).is_none())
@@ -63,6 +66,12 @@ pub(super) fn tested_subjects<'v>(views: &'v [FileView<'_>], census: &TestInvent
         }
     }
     names
+}
+
+/// Whether a file is in a folder of tests.
+fn is_among_tests(path: &str) -> bool {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(|folder| matches!(folder.to_ascii_lowercase().as_str(), "test" | "tests" | "spec" | "specs"))
 }
 
 /// A text in a line of source.

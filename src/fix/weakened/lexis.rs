@@ -287,7 +287,8 @@ impl Lexis {
 
 /// Where a block comment may begin in a line of which it isn't known what of it is in quotes: `src/*` is a glob.
 fn block_start(line: &str, start: &str) -> Option<usize> {
-    let begins = |before: char| before.is_whitespace() || matches!(before, ';' | ',' | ')' | '{' | '>');
+    let begins =
+        |before: char| before.is_whitespace() || matches!(before, ';' | ',' | ')' | '(' | '{' | '>' | '&' | '=');
     line.match_indices(start)
         .map(|(at, _)| at)
         .find(|&at| start != "/*" || line[..at].chars().next_back().is_none_or(begins))
@@ -442,6 +443,8 @@ mod tests {
         assert_eq!(read("a.c", " * about NOLINT\n */\nint a; // b")[0].code.trim(), "");
         // A comment that a line's code ends with is opened there.
         assert_eq!(read("a.c", "int a;\nf();/* once */\n")[0].code.trim(), "int a;");
+        assert_eq!(read("a.cc", "f();\neach([](const Item &/*item*/, int) {\n")[0].code.trim(), "f();");
+        assert_eq!(read("a.cc", "f();\ng(/* deep */);\n")[0].code.trim(), "f();");
         assert_eq!(read("a.xml", "<a>\n<b>c</b><!-- once -->\n")[0].code.trim(), "<a>");
         assert_eq!(read("a.py", "    Says more\n    # noqa\n    \"\"\"\n    x  # y")[1].comment.trim(), "");
         assert_eq!(read("a.py", "def f():\n    \"\"\"\n    # noqa")[2].comment.trim(), "");

@@ -186,6 +186,17 @@ fn a_literal_is_in_every_line_that_its_rule_finds() {
 }
 
 #[test]
+fn a_comment_that_begins_in_one_hunk_and_ends_in_another_is_around_what_the_second_shows() {
+    let path = "src/test/java/CartTest.java";
+    let hunks = "@@ -3,3 +3,4 @@\n         Cart cart = new Cart();\n+        /*\n         try {\n             cart.load();\n\
+                 @@ -20,4 +21,5 @@\n         } catch (Exception e) {\n             fail(\"cannot load\");\n         }\n\
+                 +        */\n     }\n";
+    let marks = marks(&format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n{hunks}"));
+    assert_eq!(marks.iter().map(|mark| mark.rule.as_str()).collect::<Vec<_>>(), ["assertion-commented-out"]);
+    assert_eq!(marks[0].text, "fail(\"cannot load\");");
+}
+
+#[test]
 fn a_mark_says_where_and_what() {
     let text = diff(
         "tests/test_cart.py",
