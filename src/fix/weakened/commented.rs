@@ -20,8 +20,9 @@ static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a regex")
 });
 /// A test of a list in OCaml, which calls without brackets.
-static NAMED_TEST: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r#"^\s*(?:let\s+\(\)\s*=\s*)?(?:\w+\.)?test(?:_case)?\s+""#).expect("a regex"));
+static NAMED_TEST: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(r#"^\s*(?:let\s+\(\)\s*=\s*)?(?:\w+\.)?(?:test(?:_\w+)?|\w+_test)\s+""#).expect("a regex")
+});
 /// A statement that is a check, or adds or runs a test.
 static CHECK_CALLED: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(r"^\s*(?:await\s+)?(?:\w+\.)*(?:(?:assert|expect|check|verify|should)\w*!?|it|ok|(?:not|deep|strict)?[eE]qual|throws)\s*[.(]")
@@ -40,7 +41,7 @@ static NAMED: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(r"(?i)^[^(]*(?:test|check|verify|compare|case|expect)\w*\s*\(").expect("a regex"));
 /// Calls something that only reports or cleans up, or is no call.
 static REPORT: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(r"(?i)^\s*(?:\w+(?:\.|::|->))*(?:\w*print\w*|\w*log\w*|debug\w*|trace\w*|info|warn\w*|echo|puts|write\w*|dump\w*|\w*sleep\w*|\w*flush|import\w*|require\w*|include\w*|message|show|display|\w*close|\w*free|\w*delete|\w*cleanup|if|for|while|switch|catch|return)\s*!?\(")
+    compile_regex(r"(?i)^\s*(?:\w+(?:\.|::|->))*(?:\w*print\w*|\w*log\w*|debug\w*|trace\w*|info|warn\w*|echo|puts|cat|write\w*|dump\w*|\w*sleep\w*|\w*flush|import\w*|require\w*|include\w*|message|show|display|\w*close|\w*free|\w*delete|\w*cleanup|if|for|while|switch|catch|return)\s*!?\(")
         .expect("a regex")
 });
 /// Brings in another file of tests.

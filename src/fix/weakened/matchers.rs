@@ -552,9 +552,14 @@ impl Statement {
         shared > 0 && 2 * shared >= count(old).min(count(self))
     }
 
-    /// How many of its names and values are in `old`, too.
+    /// How many of its names and values are in `old`, too. An index is no value.
     fn shared_words(&self, old: &Statement) -> usize {
-        self.tokens.iter().filter(says_something).filter(|token| old.tokens.contains(token)).count()
+        let indexes = |at: usize| {
+            let [.., of, bracket] = &self.tokens[..at] else { return false };
+            bracket == "[" && (is_word(of) || of == "]") && is_number(&self.tokens[at])
+        };
+        let words = self.tokens.iter().enumerate().filter(|(at, token)| says_something(token) && !indexes(*at));
+        words.filter(|(_, token)| old.tokens.contains(token)).count()
     }
 
     /// Whether it asks for the same with less care.

@@ -108,7 +108,7 @@ fn numbers_of(rule: &WeakenedRule, lines: &[&DiffLine<'_>]) -> Vec<(String, f64)
     let looked: String = lines.iter().map(|line| looked_at(rule, line)).collect();
     let Some(regex) = rule.line_regex() else { return Vec::new() };
     let found = regex.captures_iter(&looked).filter_map(|groups| {
-        let text = groups.name("number").or_else(|| groups.name("number2"))?;
+        let text = ["number", "number2", "number3"].iter().find_map(|name| groups.name(name))?;
         let amount = Amount::read(&looked, text.range())?;
         let key = match (groups.name("key").or_else(|| groups.name("key2")), first.path.is_empty()) {
             (Some(key), _) => key.as_str().to_owned(),
