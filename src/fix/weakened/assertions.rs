@@ -14,7 +14,7 @@ use super::lazy::compile_regex;
 use super::lexis::{identifiers_of, plain_spelling, without_whitespace};
 use super::loosened::join_statement;
 use super::rule::{RuleSeverity, WeakenedRules};
-use super::view::{DiffLine, DiffSide, FileView};
+use super::view::{DiffLine, DiffSide, FileView, HunkSides};
 use super::{
     WeakenedCheckCollector, commented, fitted, gone, ground, loosened, matchers, numbers, reworded, rule_match,
     source_changed, swallowed, view,
@@ -185,7 +185,8 @@ fn judge_test<'v>(
     let old_view = &sheet.views[old_file];
     let is_idle =
         |line: &DiffLine<'_>| says_nothing(rules, old_view, line) || rule_match::is_skip(rules, old_view, line);
-    lost.retain(|line| !is_logged && remarked.is_none() && !is_idle(line));
+    let is_unused = |line: &DiffLine<'_>| is_in_unused_helper(sheet.views, old_view, line, language);
+    lost.retain(|line| !is_logged && remarked.is_none() && !is_idle(line) && !is_unused(line));
     if let Some(first) = lost.first() {
         let count = text::count(lost.len(), "assertion");
         // As many new ones in other tests of the file are where they went, by the look of it.
@@ -212,6 +213,38 @@ fn calls_new_helper(view: &FileView<'_>, line: &DiffLine<'_>, language: &Languag
         let mut body = body.iter().take_while(|inner| inner.is_idle() || inner.changed && inner.indent > indent);
         body.any(|inner| language.asserts.is_match(&inner.masked.code))
     })
+}
+
+/// A helper that asserts, by its name.
+static ASSERTING_HELPER: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?i)^_*(?:assert|check|verify|expect|compare)").expect("a regex"));
+
+/// Whether a line is in a helper that went as a whole and that nothing that went with it called.
+fn is_in_unused_helper(views: &[FileView<'_>], view: &FileView<'_>, line: &DiffLine<'_>, language: &Language) -> bool {
+    let place = |sides: &HunkSides<'_>| sides.old.iter().position(|old| std::ptr::eq(old, line));
+    let Some((sides, at)) = view.hunks.iter().find_map(|sides| Some((sides, place(sides)?))) else { return false };
+    let name_of = |line: &DiffLine<'_>| {
+        language
+            .functions
+            .iter()
+            .find_map(|regex| Some(regex.get()?.captures(&line.masked.text)?.name("name")?.as_str().to_owned()))
+    };
+    let above = sides.old[..at].iter().rev();
+    let Some((head, name)) =
+        above.filter(|above| above.indent < line.indent).find_map(|above| Some((above, name_of(above)?)))
+    else {
+        return false;
+    };
+    let below = sides.old.iter().filter(|inner| inner.number > head.number);
+    let body: Vec<&DiffLine<'_>> = below.take_while(|inner| inner.is_idle() || inner.indent > head.indent).collect();
+    let calls = |other: &DiffLine<'_>| {
+        name_of(other).as_ref() != Some(&name)
+            && identifiers_of(&other.masked.code).any(|word| word == name)
+            && !body.iter().any(|inner| std::ptr::eq(*inner, other))
+    };
+    head.changed
+        && ASSERTING_HELPER.is_match(&name)
+        && !views.iter().flat_map(|view| view.changed_lines(DiffSide::Old)).any(calls)
 }
 
 /// Fails a test of Go with a message.

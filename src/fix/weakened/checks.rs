@@ -160,10 +160,7 @@ fn mark_swallowed(
         };
         let before = old.iter().filter(alike).filter(|other| other.swallowed).count();
         let after = new.iter().filter(alike).filter(|other| other.swallowed).count();
-        if after <= before {
-            continue;
-        }
-        if command.check.is_none() {
+        if command.check.is_none() || after <= before {
             continue;
         }
         let counted = old.iter().any(|other| !other.swallowed && (same(&other) || other.check == command.check));
